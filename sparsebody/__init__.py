@@ -1,0 +1,1 @@
+"""Rigid-body dynamics on the whole body-joint graph, by sparse factorization."""

@@ -1,0 +1,40 @@
+"""Every error that sparsebody raises on purpose, under one base class."""
+
+
+class SparsebodyError(Exception):
+    """Base class: catch it to catch whatever sparsebody raises on purpose."""
+
+
+class ModelError(SparsebodyError, ValueError):
+    """A mechanism that cannot be: the message names the body or joint, the value and the remedy."""
+
+
+class FileFormatError(ModelError):
+    """A mechanism file that cannot be read, or that holds what cannot be represented."""
+
+
+class ShapeError(SparsebodyError, ValueError):
+    """An array argument whose shape or content does not fit."""
+
+
+class UnknownNameError(SparsebodyError, KeyError):
+    """A name that is in no table; the message lists the names that are."""
+
+    def __str__(self) -> str:  # KeyError would print the message in quotes
+        return str(self.args[0])
+
+
+class MissingDependencyError(SparsebodyError, ImportError):
+    """An optional package is needed; the message gives the command that installs it."""
+
+
+class SingularSystemError(SparsebodyError, ArithmeticError):
+    """A pivot vanished: constraint rows depend on each other in this pose."""
+
+
+class AssemblyError(SparsebodyError, ArithmeticError):
+    """No consistent pose or velocity was found; the message says which joints do not close."""
+
+
+class SimulationError(SparsebodyError, RuntimeError):
+    """The motion could not be continued; what was computed is kept."""

@@ -1,0 +1,1 @@
+"""Block matrices and their patterns; knows no mechanics."""

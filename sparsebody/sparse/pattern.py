@@ -1,0 +1,93 @@
+"""Which blocks of a saddle-point matrix [D A'; A 0] couple: the quotient graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparsebody.arrays import IntArray
+from sparsebody.errors import ShapeError
+
+
+@dataclass(frozen=True, eq=False)
+class BlockPattern:
+    """Blocks 0 .. n_primal-1 are primal (D is positive definite), the others dual (zero diagonal).
+
+    D couples no two primal blocks, and a dual block couples to one or two primal ones, so
+    `ends` is the whole pattern. In a mechanism primal blocks are bodies and dual ones joints.
+    """
+
+    block_sizes: IntArray  # (n_blocks,) scalar rows of each block, all positive
+    ends: IntArray  # (n_dual, 2) the primal blocks that a dual block couples to, -1 for none
+
+    def __post_init__(self) -> None:
+        if self.ends.ndim != 2 or self.ends.shape[1] != 2:
+            raise ShapeError(f"ends must be (n_dual, 2), got {self.ends.shape}")
+        if len(self.ends) > len(self.block_sizes):
+            raise ShapeError(f"{len(self.ends)} dual blocks, {len(self.block_sizes)} blocks in all")
+        if np.any(self.block_sizes < 1):
+            raise ShapeError("every block needs at least one row")
+        if np.any(self.ends < -1) or np.any(self.ends >= self.n_primal):
+            raise ShapeError(f"ends must lie in -1 .. {self.n_primal - 1}")
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks, primal and dual."""
+        return len(self.block_sizes)
+
+    @property
+    def n_dual(self) -> int:
+        """Number of dual blocks (joints)."""
+        return len(self.ends)
+
+    @property
+    def n_primal(self) -> int:
+        """Number of primal blocks (bodies)."""
+        return self.n_blocks - self.n_dual
+
+    @cached_property
+    def offsets(self) -> IntArray:
+        """First scalar row of each block in natural order, and the total: (n_blocks + 1,)."""
+        return np.concatenate([[0], np.cumsum(self.block_sizes)]).astype(np.intp)
+
+    @property
+    def n_rows(self) -> int:
+        """Scalar size of the whole matrix."""
+        return int(self.offsets[-1])
+
+    @property
+    def n_primal_rows(self) -> int:
+        """Scalar rows of D."""
+        return int(self.offsets[self.n_primal])
+
+    @cached_property
+    def adjacency(self) -> tuple[IntArray, IntArray]:
+        """Neighbours of every block in compressed form: (indptr, indices), sorted, no diagonal."""
+        dual = np.repeat(np.arange(self.n_dual, dtype=np.intp), 2)
+        primal = self.ends.ravel()
+        present = primal >= 0
+        dual, primal = dual[present] + self.n_primal, primal[present]
+        row, column = np.concatenate([dual, primal]), np.concatenate([primal, dual])
+        pairs = np.unique(row * self.n_blocks + column)
+        row, column = np.divmod(pairs, max(self.n_blocks, 1))
+        indptr = np.searchsorted(row, np.arange(self.n_blocks + 1)).astype(np.intp)
+        return indptr, column.astype(np.intp)
+
+    def neighbours(self, block: int) -> IntArray:
+        """The blocks that couple to `block`, in increasing order."""
+        indptr, indices = self.adjacency
+        return indices[indptr[block] : indptr[block + 1]]
+
+    def scalar_order(self, order: IntArray) -> IntArray:
+        """Expand an order of blocks into the order of their scalar rows."""
+        sizes = self.block_sizes[order]
+        start = np.repeat(self.offsets[order] - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
+        return (start + np.arange(self.n_rows)).astype(np.intp)
+
+
+def check_order(pattern: BlockPattern, order: IntArray) -> None:
+    """Raise ShapeError unless `order` lists every block of the pattern once."""
+    if not np.array_equal(np.sort(np.asarray(order)), np.arange(pattern.n_blocks)):
+        raise ShapeError(f"an elimination order must list each of {pattern.n_blocks} blocks once")
