@@ -1,0 +1,512 @@
+"""Rotations, unit quaternions and Plücker transforms.
+
+A quaternion is (w, x, y, z) and turns body into world coordinates, and so does the rotation matrix
+made from it: p_world = R p_body. A Plücker transform X_BA holds the opposite kind of matrix, the
+coordinate rotation E from A to B coordinates; where A is the world and B a body, E = R'.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.errors import ModelError, ShapeError
+from sparsebody.spatial.shapes import floats, leading_shape, model_array
+
+UNIT_TOLERANCE = 1e-6  # a user's unit quaternion, unit axis or rotation may be off by this much
+
+
+def skew(vector: ArrayLike) -> FloatArray:
+    """Return the matrix of the cross product, `skew(a) @ b == cross(a, b)`.
+
+    Parameters
+    ----------
+    vector : (..., 3) float array
+
+    Returns
+    -------
+    (..., 3, 3) float array
+        Skew-symmetric matrices, in the units of `vector`.
+
+    Raises
+    ------
+    ShapeError
+        If the last axis is not of length 3.
+
+    References
+    ----------
+    Featherstone (2008), sec. 2.8.
+    """
+    a = floats(vector, (3,), "vector")
+    matrix = np.zeros((*a.shape, 3))
+    matrix[..., 2, 1], matrix[..., 1, 2] = a[..., 0], -a[..., 0]
+    matrix[..., 0, 2], matrix[..., 2, 0] = a[..., 1], -a[..., 1]
+    matrix[..., 1, 0], matrix[..., 0, 1] = a[..., 2], -a[..., 2]
+    return matrix
+
+
+def unskew(matrix: ArrayLike) -> FloatArray:
+    """Return the vector of the skew-symmetric part of a matrix; `unskew(skew(a)) == a`.
+
+    Parameters
+    ----------
+    matrix : (..., 3, 3) float array
+
+    Returns
+    -------
+    (..., 3) float array
+
+    Raises
+    ------
+    ShapeError
+        If the last two axes are not 3 x 3.
+    """
+    m = floats(matrix, (3, 3), "matrix")
+    twice = (
+        m[..., 2, 1] - m[..., 1, 2],
+        m[..., 0, 2] - m[..., 2, 0],
+        m[..., 1, 0] - m[..., 0, 1],
+    )
+    return 0.5 * np.stack(twice, axis=-1)
+
+
+# --- quaternions ---
+
+
+def quaternion_product(p: ArrayLike, q: ArrayLike) -> FloatArray:
+    """Return the Hamilton product p q: the rotation q, followed by the rotation p.
+
+    Parameters
+    ----------
+    p, q : (..., 4) float array
+        Quaternions (w, x, y, z); leading axes broadcast.
+
+    Returns
+    -------
+    (..., 4) float array
+
+    Raises
+    ------
+    ShapeError
+        If the last axes are not of length 4, or the leading ones do not broadcast.
+    """
+    p, q = floats(p, (4,), "p"), floats(q, (4,), "q")
+    leading_shape(p=p.shape[:-1], q=q.shape[:-1])
+    s, t = p[..., :1], q[..., :1]  # scalar parts
+    u, v = p[..., 1:], q[..., 1:]  # vector parts
+    scalar = s * t - np.sum(u * v, axis=-1, keepdims=True)
+    return np.concatenate([scalar, s * v + t * u + np.cross(u, v)], axis=-1)
+
+
+def quaternion_conjugate(quaternion: ArrayLike) -> FloatArray:
+    """Return (w, -x, -y, -z), the inverse rotation of a unit quaternion.
+
+    Parameters
+    ----------
+    quaternion : (..., 4) float array
+
+    Returns
+    -------
+    (..., 4) float array
+
+    Raises
+    ------
+    ShapeError
+        If the last axis is not of length 4.
+    """
+    conjugate = -floats(quaternion, (4,), "quaternion")
+    conjugate[..., 0] *= -1.0
+    return conjugate
+
+
+def quaternion_exponential(rotation_vector: ArrayLike) -> FloatArray:
+    """Return the unit quaternion of a rotation vector, to full accuracy at small angles too.
+
+    Parameters
+    ----------
+    rotation_vector : (..., 3) float array
+        Axis times angle [rad].
+
+    Returns
+    -------
+    (..., 4) float array
+        Unit quaternions (w, x, y, z); w is negative for angles between pi and 3 pi.
+
+    Raises
+    ------
+    ShapeError
+        If the last axis is not of length 3.
+    """
+    phi = floats(rotation_vector, (3,), "rotation_vector")
+    half_angle = 0.5 * np.linalg.norm(phi, axis=-1, keepdims=True)
+    vector = 0.5 * _sinc(half_angle) * phi
+    return np.concatenate([np.cos(half_angle), vector], axis=-1)
+
+
+def quaternion_logarithm(quaternion: ArrayLike) -> FloatArray:
+    """Return the shortest rotation vector of a unit quaternion; q and -q give the same.
+
+    At an angle of exactly pi both signs of the vector are right; the one along (x, y, z) is given.
+
+    Parameters
+    ----------
+    quaternion : (..., 4) float array
+        Unit quaternions (w, x, y, z).
+
+    Returns
+    -------
+    (..., 3) float array
+        Axis times angle, the angle in 0 .. pi [rad].
+
+    Raises
+    ------
+    ShapeError
+        If the last axis is not of length 4.
+    """
+    q = _with_positive_scalar(floats(quaternion, (4,), "quaternion"))
+    w, vector = q[..., :1], q[..., 1:]
+    sine = np.linalg.norm(vector, axis=-1, keepdims=True)  # of the half angle
+    ratio = np.ones_like(sine)  # half angle / sine, which tends to 1
+    np.divide(np.arctan2(sine, w), sine, out=ratio, where=sine > 0.0)
+    rotation_vector: FloatArray = 2.0 * ratio * vector
+    return rotation_vector
+
+
+def quaternion_from_rotation(rotation: ArrayLike) -> FloatArray:
+    """Return the unit quaternion, with w >= 0, of a rotation matrix.
+
+    The matrix 4 q q' is linear in R; its row with the largest diagonal entry is proportional to q
+    and far from zero for every rotation.
+
+    Parameters
+    ----------
+    rotation : (..., 3, 3) float array
+        Rotation matrices, body to world.
+
+    Returns
+    -------
+    (..., 4) float array
+        Unit quaternions (w, x, y, z), body to world.
+
+    Raises
+    ------
+    ShapeError
+        If the last two axes are not 3 x 3.
+
+    References
+    ----------
+    Shepperd (1978), Quaternion from rotation matrix, J. Guidance and Control 1(3).
+    """
+    R = floats(rotation, (3, 3), "rotation")
+    outer = np.empty((*R.shape[:-2], 4, 4))  # 4 q q'
+    diagonal = np.diagonal(R, axis1=-2, axis2=-1)
+    trace = np.sum(diagonal, axis=-1)
+    outer[..., 1:, 1:] = R + np.swapaxes(R, -2, -1)
+    outer[..., 0, 0] = 1.0 + trace
+    for k in range(3):
+        outer[..., k + 1, k + 1] = 1.0 + 2.0 * diagonal[..., k] - trace
+    outer[..., 0, 1:] = outer[..., 1:, 0] = 2.0 * unskew(R)
+    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
+    q = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return _with_positive_scalar(q)
+
+
+def _with_positive_scalar(q: FloatArray) -> FloatArray:
+    """Return of q and -q, which are the same rotation, the one with w >= 0."""
+    return np.where(q[..., :1] < 0.0, -q, q)
+
+
+# --- rotation matrices ---
+
+
+def rotation_from_quaternion(quaternion: ArrayLike) -> FloatArray:
+    """Return the rotation matrix R, p_world = R p_body, of a unit quaternion.
+
+    Parameters
+    ----------
+    quaternion : (..., 4) float array
+        Unit quaternions (w, x, y, z), body to world. The norm is not checked here.
+
+    Returns
+    -------
+    (..., 3, 3) float array
+        R = 1 + 2 w (u x) + 2 (u x)^2 with u = (x, y, z).
+
+    Raises
+    ------
+    ShapeError
+        If the last axis is not of length 4.
+
+    References
+    ----------
+    Featherstone (2008), sec. 4.5; his E is the transpose of R.
+    """
+    q = floats(quaternion, (4,), "quaternion")
+    ux = skew(q[..., 1:])
+    return np.eye(3) + 2.0 * (q[..., :1, None] * ux + ux @ ux)
+
+
+def rotation_exponential(rotation_vector: ArrayLike) -> FloatArray:
+    """Return the matrix that rotates by a rotation vector, exp(phi x), by Rodrigues' formula.
+
+    Parameters
+    ----------
+    rotation_vector : (..., 3) float array
+        Axis times angle [rad].
+
+    Returns
+    -------
+    (..., 3, 3) float array
+        Rotation matrices R: a body turned by phi has p_world = R p_body.
+
+    Raises
+    ------
+    ShapeError
+        If the last axis is not of length 3.
+    """
+    phi = floats(rotation_vector, (3,), "rotation_vector")
+    angle = np.linalg.norm(phi, axis=-1)[..., None, None]
+    phix = skew(phi)
+    return np.eye(3) + _sinc(angle) * phix + 0.5 * _sinc(0.5 * angle) ** 2 * (phix @ phix)
+
+
+def rotation_logarithm(rotation: ArrayLike) -> FloatArray:
+    """Return the shortest rotation vector of a rotation matrix, accurate from 0 to pi.
+
+    Parameters
+    ----------
+    rotation : (..., 3, 3) float array
+
+    Returns
+    -------
+    (..., 3) float array
+        Axis times angle, the angle in 0 .. pi [rad].
+
+    Raises
+    ------
+    ShapeError
+        If the last two axes are not 3 x 3.
+    """
+    return quaternion_logarithm(quaternion_from_rotation(rotation))
+
+
+def rotation_about(axis: ArrayLike, angle: ArrayLike) -> FloatArray:
+    """Return the matrix that rotates about an axis, `rotation_exponential(angle * axis)`.
+
+    Its transpose is E, the coordinate rotation into the turned frame that `plucker_transform`
+    takes: Featherstone's rx, ry and rz for any axis.
+
+    Parameters
+    ----------
+    axis : (..., 3) float array
+        Unit vectors.
+    angle : (...) float array
+        [rad].
+
+    Returns
+    -------
+    (..., 3, 3) float array
+        Rotation matrices R: a body turned by the angle has p_world = R p_body.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit, or an axis is not of unit length.
+
+    References
+    ----------
+    Featherstone (2008), sec. 2.8.
+    """
+    u, angle = floats(axis, (3,), "axis"), floats(angle, (), "angle")
+    leading_shape(axis=u.shape[:-1], angle=angle.shape)
+    error = np.abs(np.linalg.norm(u, axis=-1) - 1.0)
+    if not np.all(error <= UNIT_TOLERANCE):
+        raise ShapeError(f"axis must be a unit vector, its norm is off by {np.max(error):.3g}")
+    ux = skew(u)
+    sine, versine = np.sin(angle), 2.0 * np.sin(0.5 * angle) ** 2  # versine: 1 - cosine
+    return np.eye(3) + sine[..., None, None] * ux + versine[..., None, None] * (ux @ ux)
+
+
+def _sinc(x: FloatArray) -> FloatArray:
+    """Return sin(x) / x, and 1 at zero."""
+    return np.sinc(x / np.pi)
+
+
+# --- Plücker transforms ---
+
+
+def plucker_transform(rotation: ArrayLike, origin: ArrayLike) -> FloatArray:
+    """Return X_BA, which takes motion vectors from A to B coordinates.
+
+    Parameters
+    ----------
+    rotation : (..., 3, 3) float array
+        E, the coordinate rotation from A to B.
+    origin : (..., 3) float array
+        r, the origin of B in A coordinates [m].
+
+    Returns
+    -------
+    (..., 6, 6) float array
+        [[E, 0], [-E r x, E]], angular part first.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    References
+    ----------
+    Featherstone (2008), sec. 2.8.
+    """
+    E, r = floats(rotation, (3, 3), "rotation"), floats(origin, (3,), "origin")
+    leading = leading_shape(rotation=E.shape[:-2], origin=r.shape[:-1])
+    X = np.zeros((*leading, 6, 6))
+    X[..., :3, :3] = X[..., 3:, 3:] = E
+    X[..., 3:, :3] = -E @ skew(r)
+    return X
+
+
+def plucker_parts(transform: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return E and r of a Plücker transform, the inverse of `plucker_transform`.
+
+    Parameters
+    ----------
+    transform : (..., 6, 6) float array
+        X_BA for motion vectors.
+
+    Returns
+    -------
+    rotation : (..., 3, 3) float array
+        E, the coordinate rotation from A to B.
+    origin : (..., 3) float array
+        r, the origin of B in A coordinates [m].
+
+    Raises
+    ------
+    ShapeError
+        If the last two axes are not 6 x 6, or X is not a transform of motion vectors.
+    """
+    X = _motion_transform(transform)
+    E = X[..., :3, :3]
+    return E.copy(), -unskew(np.swapaxes(E, -2, -1) @ X[..., 3:, :3])
+
+
+def inverse_transform(transform: ArrayLike) -> FloatArray:
+    """Return X_AB = inv(X_BA) of a Plücker transform, without rounding errors.
+
+    Parameters
+    ----------
+    transform : (..., 6, 6) float array
+        X_BA for motion vectors.
+
+    Returns
+    -------
+    (..., 6, 6) float array
+        [[E', 0], [r x E', E']].
+
+    Raises
+    ------
+    ShapeError
+        If the last two axes are not 6 x 6, or X is not a transform of motion vectors.
+
+    References
+    ----------
+    Featherstone (2008), sec. 2.8.
+    """
+    X = _motion_transform(transform)
+    inverse = np.zeros_like(X)
+    inverse[..., :3, :3] = inverse[..., 3:, 3:] = np.swapaxes(X[..., :3, :3], -2, -1)
+    inverse[..., 3:, :3] = np.swapaxes(X[..., 3:, :3], -2, -1)
+    return inverse
+
+
+def force_transform(transform: ArrayLike) -> FloatArray:
+    """Return X* = inv(X)', which takes force vectors from A to B coordinates.
+
+    Parameters
+    ----------
+    transform : (..., 6, 6) float array
+        X_BA for motion vectors.
+
+    Returns
+    -------
+    (..., 6, 6) float array
+        [[E, -E r x], [0, E]].
+
+    Raises
+    ------
+    ShapeError
+        If the last two axes are not 6 x 6, or X is not a transform of motion vectors.
+
+    References
+    ----------
+    Featherstone (2008), sec. 2.8.
+    """
+    X = _motion_transform(transform)
+    dual = np.zeros_like(X)
+    dual[..., :3, :3] = dual[..., 3:, 3:] = X[..., :3, :3]
+    dual[..., :3, 3:] = X[..., 3:, :3]
+    return dual
+
+
+def _motion_transform(transform: ArrayLike) -> FloatArray:
+    """Return X as an array; its upper right block must be zero, unlike that of X*."""
+    X = floats(transform, (6, 6), "transform")
+    if np.any(X[..., :3, 3:] != 0.0):
+        raise ShapeError("transform must take motion vectors: its upper right block is not zero")
+    return X
+
+
+# --- checks of what a user gives ---
+
+
+def check_unit_quaternion(quaternion: ArrayLike, who: str) -> None:
+    """Raise ModelError unless `quaternion` is one unit quaternion to within 1e-6.
+
+    Parameters
+    ----------
+    quaternion : (4,) float array
+        (w, x, y, z).
+    who : str
+        The body or joint it belongs to, for the message.
+
+    Raises
+    ------
+    ModelError
+        Naming `who`, the value found and the remedy.
+    """
+    q = model_array(quaternion, (4,), f"{who}: the quaternion (w, x, y, z)")
+    norm = np.linalg.norm(q)
+    if abs(norm - 1.0) > UNIT_TOLERANCE:
+        remedy = "divide it by its norm" if norm > 0.0 else "use (1, 0, 0, 0) for no rotation"
+        raise ModelError(f"{who}: quaternion {q.tolist()} has norm {norm:.9g}, not 1; {remedy}")
+
+
+def check_rotation(rotation: ArrayLike, who: str) -> None:
+    """Raise ModelError unless `rotation` is one right-handed rotation matrix to within 1e-6.
+
+    Parameters
+    ----------
+    rotation : (3, 3) float array
+    who : str
+        The body or joint it belongs to, for the message.
+
+    Raises
+    ------
+    ModelError
+        Naming `who`, the value found and the remedy.
+    """
+    R = model_array(rotation, (3, 3), f"{who}: the rotation matrix")
+    error = np.max(np.abs(R @ R.T - np.eye(3)))
+    if error > UNIT_TOLERANCE:
+        raise ModelError(
+            f"{who}: the rotation matrix {R.tolist()} is not orthogonal, R R' differs from 1 "
+            f"by {error:.3g}; make its rows perpendicular unit vectors"
+        )
+    if np.linalg.det(R) < 0.0:
+        raise ModelError(
+            f"{who}: the rotation matrix {R.tolist()} has determinant -1, it mirrors; "
+            "reverse one axis to make the frame right-handed"
+        )
