@@ -1,0 +1,42 @@
+# Every target sets up .venv first where it is missing or older than pyproject.toml.
+.DEFAULT_GOAL := help
+.PHONY: help setup test check format demo bench clean
+
+BIN := .venv/bin
+JOBS ?= 2
+PYTEST_ARGS ?=
+# With CHOLMOD required, an environment that was made without it does not count.
+STAMP := $(if $(filter 1,$(SPARSEBODY_REQUIRE_CHOLMOD)),.venv/.cholmod,.venv/.setup)
+
+help:  ## show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(STAMP)  ## make .venv, with CHOLMOD where root or sudo allows
+
+.venv/.setup .venv/.cholmod: pyproject.toml scripts/setup.sh scripts/check_cholmod.py
+	PYTHON="$(PYTHON)" scripts/setup.sh
+
+test: $(STAMP)  ## run the tests on JOBS processes
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+
+check: $(STAMP)  ## lint, format, types, layers
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP)  ## mend what ruff can mend
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+demo: $(STAMP)  ## simulate a scissor lift of 200 pairs; results in out/
+	mkdir -p out
+	$(BIN)/sparsebody simulate scissor -p pairs=200 --duration 2 --step 0.005 --output out/scissor.h5
+	$(BIN)/sparsebody plot out/scissor.h5 --output out/
+
+bench: $(STAMP)  ## run the benchmarks
+	$(BIN)/python -m benchmarks.run
+
+clean:  ## remove .venv, caches and results
+	rm -rf .venv out build dist *.egg-info .*_cache .hypothesis
+	find sparsebody tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

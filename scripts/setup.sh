@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Make .venv with sparsebody (editable) and all that tests, checks and the demo need.
+#
+# System packages come by apt where root or passwordless sudo allows. Without CHOLMOD the
+# environment is complete but for that backend; SPARSEBODY_REQUIRE_CHOLMOD=1 makes it an error.
+# PYTHON=/path/to/python chooses the interpreter.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+venv=.venv
+require_cholmod=${SPARSEBODY_REQUIRE_CHOLMOD:-0}
+cholmod_packages=(gcc libc6-dev libsuitesparse-dev libopenblas-dev)
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() {
+  printf 'setup: error: %s\n' "$*" >&2
+  exit 1
+}
+
+is_recent() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; }
+
+find_python() {
+  local candidate
+  for candidate in ${PYTHON:-python3 python3.13 python3.12 python3.11}; do
+    if is_recent "$candidate"; then
+      command -v "$candidate"
+      return
+    fi
+  done
+  return 1
+}
+
+# Prints the prefix that runs a command as root; fails where nobody allows it.
+root_prefix() {
+  if [ "$(id -u)" -eq 0 ]; then
+    echo env
+  elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+    echo "sudo -n env"
+  else
+    return 1
+  fi
+}
+
+is_installed() { dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+
+# Installs the packages that are missing; fails where that is not possible.
+apt_install() {
+  local package root missing=()
+  command -v apt-get >/dev/null || return 1
+  for package in "$@"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  root=$(root_prefix) || return 1
+  say "installing ${missing[*]} by apt"
+  $root DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
+    $root DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+      "${missing[@]}" >/dev/null
+}
+
+minor_version() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])'; }
+
+can_make_venv() { "$1" -c 'import ensurepip, venv' >/dev/null 2>&1; }
+
+has_headers() {
+  "$1" -c 'import os, sys, sysconfig
+sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))'
+}
+
+make_venv() {
+  local python
+  if [ -x $venv/bin/python ] && $venv/bin/python -m pip --version >/dev/null 2>&1; then
+    return
+  fi
+  python=$(find_python) || fail "no Python 3.11 or later found among '${PYTHON:-python3 python3.13 python3.12 python3.11}'; install one, or name it: make setup PYTHON=/path/to/python"
+  if ! can_make_venv "$python"; then
+    apt_install "python$(minor_version "$python")-venv" ||
+      fail "$python cannot make virtual environments; as root: apt-get install python3-venv"
+  fi
+  say "making $venv with $("$python" --version) ($python)"
+  "$python" -m venv --clear $venv
+}
+
+install_package() {
+  say "installing sparsebody with its test and development tools"
+  $venv/bin/python -m pip install --quiet --editable '.[test,dev,robots]'
+}
+
+# Ends with CHOLMOD importable and checked, or fails after saying why.
+install_cholmod() {
+  local packages=("${cholmod_packages[@]}")
+  has_headers $venv/bin/python || packages+=("python$(minor_version $venv/bin/python)-dev")
+  apt_install "${packages[@]}" ||
+    say "no apt or no root rights here: cannot install ${packages[*]}; trying without"
+  say "building scikit-sparse"
+  $venv/bin/python -m pip install --quiet --editable '.[cholmod]' || return 1
+  $venv/bin/python scripts/check_cholmod.py
+}
+
+make_venv
+install_package
+rm -f $venv/.cholmod
+if install_cholmod; then
+  touch $venv/.cholmod
+elif [ "$require_cholmod" = 1 ]; then
+  fail "CHOLMOD is required (SPARSEBODY_REQUIRE_CHOLMOD=1) but could not be set up; see above"
+else
+  say "going on WITHOUT CHOLMOD: its orderings and factorizations are not available."
+  say "to add it, as root: apt-get install ${cholmod_packages[*]} python3-dev; then: make clean setup"
+fi
+touch $venv/.setup
+say "done"

@@ -1,0 +1,36 @@
+import subprocess
+import sys
+from importlib.metadata import requires
+
+import pytest
+
+OPTIONAL = ("exudyn", "hypothesis", "mujoco", "pinocchio", "pydrake", "pytest", "sksparse")
+
+IMPORT_WITHOUT_OPTIONAL = f"""
+import importlib, pkgutil, sys
+for name in {OPTIONAL!r}:
+    sys.modules[name] = None  # importing it now raises ImportError
+import sparsebody
+for module in pkgutil.walk_packages(sparsebody.__path__, "sparsebody."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
+
+
+def test_every_module_imports_without_the_optional_packages():
+    command = [sys.executable, "-c", IMPORT_WITHOUT_OPTIONAL]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
+def test_core_dependencies_need_no_compiler():
+    core = [name for name in requires("sparsebody") or [] if "extra ==" not in name]
+    assert core
+    assert not any(name.startswith("scikit-sparse") for name in core)
+
+
+@pytest.mark.cholmod
+def test_cholmod_is_there_where_it_is_required():
+    from sksparse.cholmod import CholmodError
+
+    assert issubclass(CholmodError, Exception)
