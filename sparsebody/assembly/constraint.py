@@ -1,0 +1,137 @@
+"""Constraint rows on the bodies, and the accelerations that they ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.kinematics.coordinates import CoordinateMotion, prescribed_motion
+from sparsebody.kinematics.motion import JointMotion
+from sparsebody.model.system import State, System
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintRows:
+    """T' P' in body coordinates, row by row, and the right-hand side of A a = acceleration."""
+
+    subspace: FloatArray  # (n_rows, 6) T' in S coordinates
+    rows: FloatArray  # (n_rows, 2, 6) on the predecessor's and the successor's velocity
+    velocity: FloatArray  # (n_rows,) T' v_J
+    acceleration: FloatArray  # (n_rows,) asked of A a
+
+
+def constraint_rows(
+    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
+) -> ConstraintRows:
+    """Return the constraint rows in body coordinates. Featherstone (2008), (8.10), (8.64).
+
+    T'(a_s - a_p) = -T'(v_s x v_p) - (dT/dt)' v_J + d sigma/dt, all in S coordinates, where d/dt
+    is that seen from S and sigma the velocity of a prescribed coordinate.
+    """
+    n = system.n_rows
+    subspace, drift = system.subspace.copy(), np.zeros(n)
+    for group in system.groups:
+        if group.kernels.subspace is not None:
+            group.kernels.subspace(
+                group.joints,
+                system.first_row,
+                motion.rotation,
+                motion.translation,
+                motion.velocity,
+                subspace,
+                drift,
+            )
+    items = system.coordinates.prescribed
+    if len(items):
+        row = system.coordinates.row[items]
+        subspace[row] = coordinates.dual[items]
+        drift[row] = coordinates.drift[items] - prescribed_motion(system, state.time)[:, 2]
+    rows, velocity, acceleration = np.zeros((n, 2, 6)), np.empty(n), np.empty(n)
+    _constraint_rows(
+        system.row_joint,
+        system.predecessor,
+        system.successor,
+        system.successor_rotation,
+        system.successor_point,
+        motion.to_successor,
+        motion.arm,
+        motion.velocity,
+        motion.predecessor_velocity,
+        subspace,
+        drift,
+        rows,
+        velocity,
+        acceleration,
+    )
+    return ConstraintRows(subspace, rows, velocity, acceleration)
+
+
+@njit(cache=True)
+def _constraint_rows(
+    row_joint: IntArray,
+    predecessor: IntArray,
+    successor: IntArray,
+    successor_rotation: FloatArray,
+    successor_point: FloatArray,
+    to_successor: FloatArray,
+    arm: FloatArray,
+    v_J: FloatArray,
+    v_P: FloatArray,
+    subspace: FloatArray,
+    drift: FloatArray,
+    rows: FloatArray,
+    velocity: FloatArray,
+    acceleration: FloatArray,
+) -> None:
+    """`rows` starts at zero. Row t = (moment, force) in S: t' X on either body."""
+    bias = np.empty(6)
+    for k in range(row_joint.size):
+        j = row_joint[k]
+        t = subspace[k]
+        if successor[j] >= 0:
+            _row_on_body(t, successor_rotation[j], True, successor_point[j], 1.0, rows[k, 1])
+        if predecessor[j] >= 0:
+            _row_on_body(t, to_successor[j], False, arm[j], -1.0, rows[k, 0])
+        _cross(v_J[j], v_P[j], bias)  # v_s x v_p = v_J x v_p
+        speed, centripetal = 0.0, 0.0
+        for a in range(6):
+            speed += t[a] * v_J[j, a]
+            centripetal += t[a] * bias[a]
+        velocity[k] = speed
+        acceleration[k] = -centripetal - drift[k]
+
+
+@njit(cache=True, inline="always")
+def _row_on_body(
+    t: FloatArray,
+    rotation: FloatArray,
+    to_body: bool,
+    arm: FloatArray,
+    sign: float,
+    row: FloatArray,
+) -> None:
+    """Row = sign t' X, for t in S; `rotation` takes S to body axes, or back."""
+    for a in range(3):
+        moment, force = 0.0, 0.0
+        for b in range(3):
+            R_ab = rotation[a, b] if to_body else rotation[b, a]
+            moment += R_ab * t[b]
+            force += R_ab * t[b + 3]
+        row[a] = sign * moment
+        row[a + 3] = sign * force
+    f0, f1, f2 = row[3], row[4], row[5]
+    row[0] += arm[1] * f2 - arm[2] * f1
+    row[1] += arm[2] * f0 - arm[0] * f2
+    row[2] += arm[0] * f1 - arm[1] * f0
+
+
+@njit(cache=True, inline="always")
+def _cross(v: FloatArray, m: FloatArray, product: FloatArray) -> None:
+    """Fill product = v x m for motion vectors. Featherstone (2008), (2.31)."""
+    for a in range(3):
+        b, c = (a + 1) % 3, (a + 2) % 3
+        product[a] = v[b] * m[c] - v[c] * m[b]
+        product[a + 3] = v[b] * m[c + 3] - v[c] * m[b + 3] + v[b + 3] * m[c] - v[c + 3] * m[b]

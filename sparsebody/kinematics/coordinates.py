@@ -1,0 +1,56 @@
+"""Tracked joint coordinates: values with whole turns, rates, and their dual vectors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.kinematics.motion import JointMotion
+from sparsebody.model.system import State, System
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateMotion:
+    """Values and rates of the tracked coordinates, and W with qd = W' v_J and f = W tau."""
+
+    value: FloatArray  # (n,) [rad] or [m]
+    rate: FloatArray  # (n,)
+    dual: FloatArray  # (n, 6) W in S coordinates
+    drift: FloatArray  # (n,) (dW/dt)' v_J
+
+
+def coordinate_motion(system: System, state: State, motion: JointMotion) -> CoordinateMotion:
+    """Return the motion of the tracked coordinates; angles continue those of the state."""
+    tracked = system.coordinates
+    n = len(tracked.joint)
+    value, dual, drift = np.zeros(n), np.zeros((n, 6)), np.zeros(n)
+    if n == 0:
+        return CoordinateMotion(value, np.zeros(0), dual, drift)
+    for group in system.groups:
+        if len(group.items) and group.kernels.coordinate is not None:
+            group.kernels.coordinate(
+                group.items,
+                tracked.joint,
+                tracked.index,
+                motion.rotation,
+                motion.translation,
+                system.parameter,
+                motion.velocity,
+                value,
+                dual,
+                drift,
+            )
+    turn = 2.0 * math.pi
+    near = value + turn * np.round((state.coordinate - value) / turn)
+    rate = np.einsum("na,na->n", dual, motion.velocity[tracked.joint])
+    return CoordinateMotion(np.where(tracked.is_angle, near, value), rate, dual, drift)
+
+
+def prescribed_motion(system: System, time: float) -> FloatArray:
+    """Return (n_prescribed, 3): value, rate and acceleration of the prescribed coordinates."""
+    tracked = system.coordinates
+    functions = [tracked.motion[item] for item in tracked.prescribed]
+    return np.array([f(time) for f in functions if f is not None]).reshape(-1, 3)

@@ -1,0 +1,211 @@
+"""System: a compiled mechanism, and State: where it is and how it moves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.errors import ModelError, ShapeError
+from sparsebody.model.joints import JointKernels, JointType
+from sparsebody.model.time_functions import TimeFunction
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Pose and velocity of all bodies at a time.
+
+    Body coordinates: the axes of the body frame, with the origin at the center of mass.
+    """
+
+    position: FloatArray  # (n_bodies, 3) centers of mass in the world [m]
+    orientation: FloatArray  # (n_bodies, 4) unit quaternions (w, x, y, z), body to world
+    velocity: FloatArray  # (n_bodies, 6) spatial, in body coordinates, angular first [rad/s, m/s]
+    coordinate: FloatArray  # (n_coordinates,) tracked joint coordinates, whole turns included
+    time: float = 0.0  # [s]
+
+    def with_(self, **changes: Any) -> State:
+        """Return a copy with some fields replaced."""
+        return replace(self, **changes)
+
+
+@dataclass(frozen=True, eq=False)
+class JointGroup:
+    """The joints of one type, and the tracked coordinates on them, with the type's kernels."""
+
+    name: str
+    kernels: JointKernels
+    joints: IntArray
+    items: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class TrackedCoordinates:
+    """Joint coordinates with a spring, a damper or an actuator, or with a prescribed motion."""
+
+    joint: IntArray  # (n,)
+    index: IntArray  # (n,) which coordinate of the joint
+    is_angle: BoolArray  # (n,) known from a pose only up to whole turns
+    row: IntArray  # (n,) constraint row of a prescribed coordinate, -1 where it is free
+    motion: tuple[TimeFunction | None, ...]  # (n,) the prescribed motion
+
+    @cached_property
+    def prescribed(self) -> IntArray:
+        """The items that are given functions of time."""
+        return np.flatnonzero(self.row >= 0)
+
+
+@dataclass(frozen=True, eq=False)
+class JointForces:
+    """Springs, dampers and efforts on tracked coordinates."""
+
+    item: IntArray  # (n,) into TrackedCoordinates
+    stiffness: FloatArray
+    rest: FloatArray
+    damping: FloatArray
+    effort: tuple[TimeFunction, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PointForces:
+    """Springs, dampers and efforts between points; points from the com in body axes [m]."""
+
+    first: IntArray  # (n,) bodies, -1 for the world
+    second: IntArray
+    first_point: FloatArray  # (n, 3)
+    second_point: FloatArray
+    stiffness: FloatArray
+    rest_length: FloatArray
+    damping: FloatArray
+    effort: tuple[TimeFunction, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ExternalForces:
+    """Constant forces and moments about the com, in world or in body axes."""
+
+    body: IntArray  # (n,)
+    wrench: FloatArray  # (n, 6) moment first; the moment of a shifted force is added at run time
+    point: FloatArray  # (n, 3) from the com in body axes [m]
+    in_world: BoolArray  # (n,)
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """Flat arrays and topology of a mechanism; immutable, and knows no solver.
+
+    Bodies and joints keep the order of declaration; -1 stands for the world.
+    """
+
+    name: str
+    gravity: FloatArray  # (3,) [m/s^2]
+    body_names: tuple[str, ...]
+    mass: FloatArray  # (n_bodies,) [kg]
+    inertia: FloatArray  # (n_bodies, 3, 3) about the com, in body axes [kg m^2]
+    center_of_mass: FloatArray  # (n_bodies, 3) in the user's body frame [m]
+    freedoms: IntArray  # (n_bodies,) size of each body's block
+    joint_names: tuple[str, ...]
+    joint_types: tuple[JointType, ...]
+    predecessor: IntArray  # (n_joints,)
+    successor: IntArray
+    predecessor_rotation: FloatArray  # (n_joints, 3, 3) joint frame to body axes
+    predecessor_point: FloatArray  # (n_joints, 3) from the com in body axes [m]
+    successor_rotation: FloatArray
+    successor_point: FloatArray
+    parameter: FloatArray  # (n_joints,) pitch or length of those types that have one
+    first_row: IntArray  # (n_joints + 1,) constraint rows, those of prescribed motions last
+    subspace: FloatArray  # (n_rows, 6) T' in S coordinates, where it is constant
+    groups: tuple[JointGroup, ...]
+    coordinates: TrackedCoordinates
+    joint_forces: JointForces
+    point_forces: PointForces
+    external_forces: ExternalForces
+    initial_state: State
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of moving bodies."""
+        return len(self.mass)
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints."""
+        return len(self.predecessor)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of constraint rows, dependent ones included."""
+        return int(self.first_row[-1])
+
+    @cached_property
+    def row_joint(self) -> IntArray:
+        """(n_rows,) the joint of each constraint row."""
+        return np.repeat(np.arange(self.n_joints, dtype=np.intp), np.diff(self.first_row))
+
+    @cached_property
+    def spatial_inertia(self) -> FloatArray:
+        """(n_bodies, 6, 6) diag(I_c, m 1), constant in body coordinates."""
+        inertia = np.zeros((self.n_bodies, 6, 6))
+        inertia[:, :3, :3] = self.inertia
+        inertia[:, 3:, 3:] = self.mass[:, None, None] * np.eye(3)
+        return inertia
+
+    @cached_property
+    def inverse_inertia(self) -> FloatArray:
+        """(n_bodies, 6, 6) inverse of the spatial inertia."""
+        inverse = np.zeros((self.n_bodies, 6, 6))
+        inverse[:, :3, :3] = np.linalg.inv(self.inertia)
+        inverse[:, 3:, 3:] = np.eye(3) / self.mass[:, None, None]
+        return inverse
+
+    @cached_property
+    def _body_index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.body_names)}
+
+    @cached_property
+    def _joint_index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.joint_names)}
+
+    def body(self, name: str) -> int:
+        """Return the index of a body."""
+        if name not in self._body_index:
+            raise ModelError(f"system {self.name!r} has no body {name!r}")
+        return self._body_index[name]
+
+    def joint(self, name: str) -> int:
+        """Return the index of a joint."""
+        if name not in self._joint_index:
+            raise ModelError(f"system {self.name!r} has no joint {name!r}")
+        return self._joint_index[name]
+
+    def rows(self, joint: int) -> slice:
+        """Return the constraint rows of a joint."""
+        return slice(int(self.first_row[joint]), int(self.first_row[joint + 1]))
+
+
+def check_state(system: System, state: State) -> None:
+    """Raise ShapeError or ModelError unless `state` is a state of `system`."""
+    n = system.n_bodies
+    shapes = {"position": (n, 3), "orientation": (n, 4), "velocity": (n, 6)}
+    shapes["coordinate"] = (len(system.coordinates.joint),)
+    for field, shape in shapes.items():
+        array = getattr(state, field)
+        if array.shape != shape:
+            raise ShapeError(f"state.{field} has shape {array.shape}, the system needs {shape}")
+        finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
+        if not finite.all():
+            bad = int(np.argmin(finite))
+            names = system.body_names if field != "coordinate" else system.joint_names
+            who = names[bad if field != "coordinate" else system.coordinates.joint[bad]]
+            raise ModelError(f"state.{field} of {who!r} is {array[bad]}; it must be finite")
+    norm = np.linalg.norm(state.orientation, axis=1)
+    if np.any(np.abs(norm - 1.0) > 1e-6):
+        bad = int(np.argmax(np.abs(norm - 1.0)))
+        raise ModelError(
+            f"state.orientation of body {system.body_names[bad]!r} has norm {norm[bad]:.6g}; "
+            "normalize the quaternion"
+        )

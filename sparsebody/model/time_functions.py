@@ -1,0 +1,110 @@
+"""Given functions of time, for prescribed joints and actuators; the table TIME_FUNCTIONS."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+from sparsebody.errors import ModelError
+
+
+class TimeFunction(Protocol):
+    """A twice differentiable function of time."""
+
+    def __call__(self, time: float) -> tuple[float, float, float]:
+        """Value, first and second derivative at `time` [s]."""
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """c[0] + c[1] t + c[2] t^2 + ..."""
+
+    name: ClassVar[str] = "polynomial"
+    coefficients: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coefficients", tuple(float(c) for c in self.coefficients))
+
+    def __call__(self, time: float) -> tuple[float, float, float]:
+        """Value, first and second derivative (Horner)."""
+        value = rate = acceleration = 0.0
+        for c in reversed(self.coefficients):
+            acceleration = acceleration * time + 2.0 * rate
+            rate = rate * time + value
+            value = value * time + c
+        return value, rate, acceleration
+
+
+@dataclass(frozen=True)
+class Sinusoid:
+    """offset + amplitude sin(angular_frequency t + phase)."""
+
+    name: ClassVar[str] = "sinusoid"
+    amplitude: float
+    angular_frequency: float  # [rad/s]
+    phase: float = 0.0  # [rad]
+    offset: float = 0.0
+
+    def __call__(self, time: float) -> tuple[float, float, float]:
+        """Value, first and second derivative."""
+        w, a = self.angular_frequency, self.amplitude
+        s, c = math.sin(w * time + self.phase), math.cos(w * time + self.phase)
+        return self.offset + a * s, a * w * c, -a * w * w * s
+
+
+@dataclass(frozen=True)
+class SmoothStep:
+    """From start to end within `duration` after `delay`, at rest outside (a quintic)."""
+
+    name: ClassVar[str] = "smooth-step"
+    start: float
+    end: float
+    duration: float  # [s]
+    delay: float = 0.0  # [s]
+
+    def __post_init__(self) -> None:
+        if not self.duration > 0.0:
+            raise ModelError(f"duration of a smooth step is {self.duration}; it must be positive")
+
+    def __call__(self, time: float) -> tuple[float, float, float]:
+        """Value, first and second derivative."""
+        rise, s = self.end - self.start, (time - self.delay) / self.duration
+        if s <= 0.0:
+            return self.start, 0.0, 0.0
+        if s >= 1.0:
+            return self.end, 0.0, 0.0
+        value = s**3 * (10.0 + s * (6.0 * s - 15.0))
+        rate = 30.0 * s**2 * (1.0 - s) ** 2 / self.duration
+        acceleration = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / self.duration**2
+        return self.start + rise * value, rise * rate, rise * acceleration
+
+
+TIME_FUNCTIONS: dict[str, type[Polynomial] | type[Sinusoid] | type[SmoothStep]] = {
+    "polynomial": Polynomial,
+    "sinusoid": Sinusoid,
+    "smooth-step": SmoothStep,
+}
+
+
+def time_function(
+    value: float | TimeFunction | Callable[[float], tuple[float, float, float]], who: str
+) -> TimeFunction:
+    """Return `value` as a function of time; a number is a constant."""
+    if callable(value):
+        try:
+            sample = tuple(float(part) for part in value(0.0))
+        except (TypeError, ValueError) as error:
+            raise ModelError(
+                f"{who}: a time function must return (value, rate, acceleration) at t = 0"
+            ) from error
+        if len(sample) != 3 or not all(math.isfinite(part) for part in sample):
+            raise ModelError(
+                f"{who}: the time function returns {sample} at t = 0; "
+                "it must return three finite numbers (value, rate, acceleration)"
+            )
+        return value
+    if not math.isfinite(value):
+        raise ModelError(f"{who}: the given value is {value}; it must be finite")
+    return Polynomial((float(value),))
