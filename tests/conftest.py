@@ -1,7 +1,7 @@
 """What every test shares: the hypothesis profile, the CHOLMOD marker, compiled kernels."""
 
 import hashlib
-import importlib.util
+import importlib
 import os
 import shutil
 from pathlib import Path
@@ -20,7 +20,11 @@ settings.register_profile(
 )
 settings.load_profile("sparsebody")
 
-HAS_CHOLMOD = importlib.util.find_spec("sksparse") is not None
+try:
+    importlib.import_module("sksparse.cholmod")
+    HAS_CHOLMOD = True
+except ImportError:  # not installed, or SuiteSparse is gone
+    HAS_CHOLMOD = False
 REQUIRES_CHOLMOD = os.environ.get("SPARSEBODY_REQUIRE_CHOLMOD") == "1"
 
 
@@ -51,7 +55,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # before anything imports numba
 def pytest_configure(config: pytest.Config) -> None:
     if REQUIRES_CHOLMOD and not HAS_CHOLMOD:
         raise pytest.UsageError(
-            "SPARSEBODY_REQUIRE_CHOLMOD=1, but scikit-sparse is not installed; run 'make setup'"
+            "SPARSEBODY_REQUIRE_CHOLMOD=1, but scikit-sparse cannot be imported; run 'make setup'"
         )
 
 
