@@ -10,7 +10,7 @@ from sparsebody.spatial.shapes import floats, leading_shape, model_array
 from sparsebody.spatial.transform import inverse_transform, skew, unskew
 
 INERTIA_TOLERANCE = 1e-9  # relative, for symmetry and the triangle inequality
-ROUNDING = 1e-15  # a principal moment below this part of the largest one is zero
+ROUNDING = 1e-14  # a principal moment below this part of the largest one is zero
 
 
 def spatial_inertia(

@@ -1,0 +1,307 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.spatial.transform import Rotation
+
+from sparsebody.errors import ModelError, ShapeError
+from sparsebody.spatial import (
+    check_rotation,
+    check_unit_quaternion,
+    force_transform,
+    inverse_transform,
+    plucker_parts,
+    plucker_transform,
+    quaternion_conjugate,
+    quaternion_exponential,
+    quaternion_from_rotation,
+    quaternion_logarithm,
+    quaternion_product,
+    rotation_about,
+    rotation_exponential,
+    rotation_from_quaternion,
+    rotation_logarithm,
+    skew,
+    unskew,
+)
+
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+ANGLES = [0.0, 1e-300, 1e-160, 1e-12, 1e-8, 1e-4, 1.0, 3.0, np.pi - 1e-4, np.pi - 1e-12]
+
+
+def close(found, expected, atol=1e-12):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+
+
+def vectors(size=3, bound=10.0):
+    return arrays(float, size, elements=st.floats(-bound, bound))
+
+
+@st.composite
+def directions(draw):
+    v = draw(vectors())
+    assume(np.linalg.norm(v) > 1e-3)
+    return v / np.linalg.norm(v)
+
+
+@st.composite
+def unit_quaternions(draw):
+    q = draw(vectors(4))
+    assume(np.linalg.norm(q) > 1e-3)
+    return q / np.linalg.norm(q)
+
+
+@st.composite
+def transforms(draw):
+    return plucker_transform(rotation_from_quaternion(draw(unit_quaternions())), draw(vectors()))
+
+
+# --- the cross product ---
+
+
+@given(vectors(), vectors())
+def test_skew_is_the_cross_product(a, b):
+    close(skew(a) @ b, np.cross(a, b))
+
+
+@given(arrays(float, (2, 5, 3), elements=st.floats(-10, 10)))
+def test_unskew_inverts_skew_over_leading_axes(a):
+    np.testing.assert_array_equal(unskew(skew(a)), a)
+
+
+# --- quaternions form a group ---
+
+
+@given(unit_quaternions(), unit_quaternions(), unit_quaternions())
+def test_quaternion_product_is_associative(p, q, r):
+    left = quaternion_product(quaternion_product(p, q), r)
+    close(left, quaternion_product(p, quaternion_product(q, r)))
+
+
+@given(unit_quaternions())
+def test_conjugate_is_the_inverse_and_the_identity_is_neutral(q):
+    close(quaternion_product(q, quaternion_conjugate(q)), IDENTITY)
+    close(quaternion_product(quaternion_conjugate(q), q), IDENTITY)
+    close(quaternion_product(IDENTITY, q), q)
+    close(quaternion_product(q, IDENTITY), q)
+
+
+@given(unit_quaternions(), unit_quaternions())
+def test_product_of_quaternions_is_product_of_rotations(p, q):
+    product = rotation_from_quaternion(quaternion_product(p, q))
+    close(product, rotation_from_quaternion(p) @ rotation_from_quaternion(q))
+
+
+@given(unit_quaternions())
+def test_rotation_from_quaternion_agrees_with_scipy_and_with_the_sandwich(q):
+    R = rotation_from_quaternion(q)
+    close(R, Rotation.from_quat(q, scalar_first=True).as_matrix())
+    p = np.array([1.0, -2.0, 3.0])
+    sandwich = quaternion_product(quaternion_product(q, [0.0, *p]), quaternion_conjugate(q))
+    close(R @ p, sandwich[1:])
+
+
+# --- bijections ---
+
+
+@given(unit_quaternions())
+def test_quaternion_and_rotation_matrix_are_equivalent_up_to_the_sign(q):
+    back = quaternion_from_rotation(rotation_from_quaternion(q))
+    assert back[0] >= 0.0
+    assert min(np.abs(back - q).max(), np.abs(back + q).max()) < 1e-12
+
+
+@pytest.mark.parametrize("q", [*np.eye(4), [0, 0.6, 0.8, 0], [0.5, -0.5, 0.5, -0.5]])
+def test_quaternion_from_rotation_is_exact_at_half_turns(q):
+    back = quaternion_from_rotation(rotation_from_quaternion(q))
+    assert min(np.abs(back - q).max(), np.abs(back + np.asarray(q)).max()) < 1e-15
+
+
+@pytest.mark.parametrize("angle", ANGLES)
+@given(axis=directions())
+def test_quaternion_logarithm_inverts_the_exponential(angle, axis):
+    phi = angle * axis
+    q = quaternion_exponential(phi)
+    assert abs(np.linalg.norm(q) - 1.0) < 1e-15
+    close(quaternion_logarithm(q), phi, atol=1e-15 * max(angle, 1e-290) * 10)
+    close(quaternion_logarithm(-q), phi, atol=1e-15 * max(angle, 1e-290) * 10)
+
+
+@pytest.mark.parametrize("angle", ANGLES)
+@given(axis=directions())
+def test_rotation_logarithm_inverts_the_exponential(angle, axis):
+    phi = angle * axis
+    close(rotation_logarithm(rotation_exponential(phi)), phi, atol=1e-14 * max(angle, 1e-290))
+
+
+@given(directions())
+def test_rotation_logarithm_at_a_half_turn_is_one_of_both_axes(axis):
+    phi = rotation_logarithm(2.0 * np.outer(axis, axis) - np.eye(3))
+    assert min(np.abs(phi - np.pi * axis).max(), np.abs(phi + np.pi * axis).max()) < 1e-12
+
+
+@given(vectors())
+def test_logarithm_is_the_shortest_rotation_vector(phi):
+    shortest = quaternion_logarithm(quaternion_exponential(phi))
+    assert np.linalg.norm(shortest) <= np.pi + 1e-12
+    close(rotation_exponential(shortest), rotation_exponential(phi))
+
+
+@given(vectors(bound=3.0))
+def test_both_exponentials_agree_with_scipy(phi):
+    expected = Rotation.from_rotvec(phi).as_matrix()
+    close(rotation_exponential(phi), expected)
+    close(rotation_from_quaternion(quaternion_exponential(phi)), expected)
+
+
+@given(directions(), st.floats(-10, 10))
+def test_rotation_about_is_the_exponential_of_axis_times_angle(axis, angle):
+    close(rotation_about(axis, angle), rotation_exponential(angle * axis))
+
+
+def test_rotation_about_turns_x_towards_y_about_z():
+    close(rotation_about([0, 0, 1], np.pi / 2) @ [1, 0, 0], [0, 1, 0])
+
+
+def test_rotations_are_vectorized_over_leading_axes():
+    phi = np.random.default_rng(0).normal(size=(2, 5, 3))
+    q, R = quaternion_exponential(phi), rotation_exponential(phi)
+    close(rotation_from_quaternion(q), R)
+    close(rotation_logarithm(R), quaternion_logarithm(q))
+    close(R[1, 3], rotation_exponential(phi[1, 3]))
+    angles = np.linspace(-1, 1, 5)
+    close(rotation_about([0, 1, 0], angles)[2], rotation_about([0, 1, 0], angles[2]))
+
+
+# --- Plücker transforms ---
+
+
+@given(unit_quaternions(), vectors())
+def test_plucker_parts_invert_plucker_transform(q, r):
+    E = rotation_from_quaternion(q)
+    E_back, r_back = plucker_parts(plucker_transform(E, r))
+    close(E_back, E)
+    close(r_back, r)
+
+
+@given(transforms(), transforms())
+def test_product_of_transforms_moves_the_origin_and_turns_the_axes(X_CB, X_BA):
+    E_CB, r_CB = plucker_parts(X_CB)
+    E_BA, r_BA = plucker_parts(X_BA)
+    close(X_CB @ X_BA, plucker_transform(E_CB @ E_BA, r_BA + E_BA.T @ r_CB), atol=1e-11)
+
+
+@given(transforms())
+def test_inverse_and_force_transform_equal_dense_algebra(X):
+    close(inverse_transform(X) @ X, np.eye(6), atol=1e-11)
+    close(inverse_transform(X), np.linalg.inv(X), atol=1e-10)
+    close(force_transform(X), np.linalg.inv(X).T, atol=1e-10)
+
+
+@given(transforms(), vectors(6), vectors(6))
+def test_power_does_not_depend_on_the_coordinates(X, force, velocity):
+    close((force_transform(X) @ force) @ (X @ velocity), force @ velocity, atol=1e-9)
+
+
+def test_transform_shifts_the_velocity_of_the_origin():
+    spin = np.array([0, 0, 2.0, 0, 0, 0])  # about z through the origin of A
+    X = plucker_transform(np.eye(3), [3.0, 0, 0])
+    close(X @ spin, [0, 0, 2, 0, 6, 0])
+
+
+def test_transforms_are_vectorized_over_leading_axes():
+    generator = np.random.default_rng(1)
+    E, r = rotation_exponential(generator.normal(size=(4, 3))), generator.normal(size=(2, 1, 3))
+    X = plucker_transform(E, r)
+    assert X.shape == (2, 4, 6, 6)
+    close(X[1, 2], plucker_transform(E[2], r[1, 0]))
+    close(inverse_transform(X)[1, 2], inverse_transform(X[1, 2]))
+    close(force_transform(X)[1, 2], force_transform(X[1, 2]))
+    close(plucker_parts(X)[1][1, 2], r[1, 0])
+
+
+# --- errors ---
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (skew, (2,)),
+        (unskew, (3,)),
+        (quaternion_conjugate, (3,)),
+        (quaternion_exponential, (4,)),
+        (quaternion_logarithm, (3,)),
+        (quaternion_from_rotation, (3, 4)),
+        (rotation_from_quaternion, ()),
+        (rotation_exponential, (3, 2)),
+        (rotation_logarithm, (2, 2)),
+        (plucker_parts, (3, 3)),
+        (inverse_transform, (6,)),
+        (force_transform, (6, 5)),
+    ],
+)
+def test_wrong_shape_is_named(function, shape):
+    with pytest.raises(ShapeError, match=r"must have shape \(\.\.\., .*got \("):
+        function(np.zeros(shape))
+
+
+def test_leading_axes_that_do_not_fit_are_named():
+    with pytest.raises(ShapeError, match=r"leading axes .* p \(2,\), q \(3,\)"):
+        quaternion_product(np.zeros((2, 4)), np.zeros((3, 4)))
+    with pytest.raises(ShapeError, match=r"rotation \(2,\), origin \(3,\)"):
+        plucker_transform(np.zeros((2, 3, 3)), np.zeros((3, 3)))
+    with pytest.raises(ShapeError, match=r"axis \(2,\), angle \(3,\)"):
+        rotation_about(np.zeros((2, 3)), np.zeros(3))
+
+
+def test_what_is_no_array_of_numbers_is_named():
+    with pytest.raises(ShapeError, match="vector must be an array of numbers"):
+        skew(["a", "b", "c"])
+
+
+@pytest.mark.parametrize("axis", [[0, 0, 2], [0, 0, 0], [np.nan, 0, 1]])
+def test_axis_that_is_no_unit_vector_is_refused(axis):
+    with pytest.raises(ShapeError, match="axis must be a unit vector"):
+        rotation_about(axis, 0.1)
+
+
+@pytest.mark.parametrize("function", [plucker_parts, inverse_transform, force_transform])
+def test_force_transform_is_not_taken_for_a_motion_transform(function):
+    with pytest.raises(ShapeError, match="upper right block"):
+        function(force_transform(plucker_transform(np.eye(3), [1.0, 2.0, 3.0])))
+
+
+@pytest.mark.parametrize(
+    ("quaternion", "message"),
+    [
+        ([2, 0, 0, 0], r"norm 2, not 1; divide it by its norm"),
+        ([0, 0, 0, 0], r"norm 0, not 1; use \(1, 0, 0, 0\)"),
+        ([1, 0, 0], r"shape \(3,\); give one of shape \(4,\)"),
+        ([1, 0, 0, np.nan], r"nan\]; give finite numbers"),
+        ("upright", r"'upright'; give numbers"),
+    ],
+)
+def test_bad_quaternion_is_refused_with_the_name_the_value_and_the_remedy(quaternion, message):
+    with pytest.raises(ModelError, match=f"body 'arm'.*{message}"):
+        check_unit_quaternion(quaternion, "body 'arm'")
+
+
+@pytest.mark.parametrize(
+    ("rotation", "message"),
+    [
+        (2.0 * np.eye(3), r"not orthogonal, R R' differs from 1 by 3; make"),
+        (np.diag([1.0, 1.0, -1.0]), r"determinant -1, it mirrors; reverse one axis"),
+        (np.eye(2), r"shape \(2, 2\); give one of shape \(3, 3\)"),
+        (np.full((3, 3), np.inf), r"give finite numbers"),
+    ],
+)
+def test_bad_rotation_is_refused_with_the_name_the_value_and_the_remedy(rotation, message):
+    with pytest.raises(ModelError, match=f"joint 'hip'.*{message}"):
+        check_rotation(rotation, "joint 'hip'")
+
+
+@given(unit_quaternions())
+def test_every_unit_quaternion_and_its_rotation_pass_the_checks(q):
+    check_unit_quaternion(q, "body")
+    check_rotation(rotation_from_quaternion(q), "body")
