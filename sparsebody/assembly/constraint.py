@@ -19,6 +19,7 @@ class ConstraintRows:
 
     subspace: FloatArray  # (n_rows, 6) T' in S coordinates
     rows: FloatArray  # (n_rows, 2, 6) on the predecessor's and the successor's velocity
+    drift: FloatArray  # (n_rows,) (dT/dt)' v_J seen from S, less d sigma/dt
     velocity: FloatArray  # (n_rows,) T' v_J
     acceleration: FloatArray  # (n_rows,) asked of A a
 
@@ -66,7 +67,7 @@ def constraint_rows(
         velocity,
         acceleration,
     )
-    return ConstraintRows(subspace, rows, velocity, acceleration)
+    return ConstraintRows(subspace, rows, drift, velocity, acceleration)
 
 
 @njit(cache=True)

@@ -196,7 +196,7 @@ def check_state(system: System, state: State) -> None:
         array = getattr(state, field)
         if array.shape != shape:
             raise ShapeError(f"state.{field} has shape {array.shape}, the system needs {shape}")
-        finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
+        finite = np.isfinite(array) if array.ndim == 1 else np.isfinite(array).all(axis=1)
         if not finite.all():
             bad = int(np.argmin(finite))
             names = system.body_names if field != "coordinate" else system.joint_names

@@ -35,7 +35,8 @@ def _error(
         tilt_error(E[j], error, first_row[j])
         offset_error(E[j], r[j], error, first_row[j] + 2)
         # d6 - h d3; any turn of the thread is as good, so take the nearest
-        slip = math.remainder(r[j, 2] / pitch - turn_angle(E[j]), 2.0 * math.pi)
+        slip = r[j, 2] / pitch - turn_angle(E[j])
+        slip -= 2.0 * math.pi * math.floor(slip / (2.0 * math.pi) + 0.5)
         error[first_row[j] + 4] = pitch * slip
 
 

@@ -1,0 +1,48 @@
+"""The system (8.64) in body coordinates: pattern made once, values refilled at every pose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.assembly.constraint import ConstraintRows
+from sparsebody.model.system import System
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import SaddleMatrix
+
+
+@dataclass(frozen=True, eq=False)
+class KKTStructure:
+    """Which rows of which joints enter the matrix; joints without a kept row are not in it."""
+
+    pattern: BlockPattern  # bodies first, then the joints of `joints`
+    joints: IntArray  # (n_dual,) joint of each dual block
+    rows: IntArray  # (n_kept,) kept constraint rows, in order
+    diagonal: FloatArray  # (n_bodies, 6, 6) spatial inertias
+    inverse: FloatArray
+
+    def matrix(self, constraint: ConstraintRows) -> SaddleMatrix:
+        """Return the matrix with the values of a pose; nothing but the rows is copied."""
+        rows = constraint.rows
+        kept = rows if len(self.rows) == len(rows) else rows[self.rows]
+        return SaddleMatrix(self.pattern, self.diagonal, self.inverse, kept)
+
+    def right_hand_side(self, force: FloatArray, acceleration: FloatArray) -> FloatArray:
+        """Return (n_rows of the pattern,): forces (n_bodies, 6), then the kept accelerations."""
+        return np.concatenate([force.ravel(), acceleration[self.rows]])
+
+
+def kkt_structure(system: System, keep: BoolArray | None = None) -> KKTStructure:
+    """Return the structure with all constraint rows, or with those where `keep` is true."""
+    rows = np.arange(system.n_rows) if keep is None else np.flatnonzero(keep)
+    joints, sizes = np.unique(system.row_joint[rows], return_counts=True)
+    ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
+    return KKTStructure(
+        pattern=BlockPattern(np.concatenate([system.freedoms, sizes]).astype(np.intp), ends),
+        joints=joints.astype(np.intp),
+        rows=rows.astype(np.intp),
+        diagonal=system.spatial_inertia,
+        inverse=system.inverse_inertia,
+    )

@@ -1,0 +1,164 @@
+"""Initial assembly: the nearest consistent pose, and consistent velocities."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import diags_array
+from scipy.sparse.linalg import splu
+
+from sparsebody.arrays import FloatArray
+from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
+from sparsebody.assembly.kkt import KKTStructure, kkt_structure
+from sparsebody.errors import AssemblyError, SingularSystemError
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.poses import displaced
+from sparsebody.model.system import State, System, check_state
+from sparsebody.sparse.saddle import saddle_csc
+
+_CLOSED = 1e-12  # loop errors below this, relative to the size of the mechanism, count as closed
+_ITERATIONS = 100
+
+
+def consistent_state(system: System, state: State | None = None) -> State:
+    """Return the nearest state that closes every joint and obeys every drive.
+
+    The pose by damped Gauss-Newton steps on the joints' position errors, least in the metric of
+    the inertias; then the velocity by one projection in the same metric.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    state : State, optional
+        An approximate state; default: the initial poses and velocities of the model.
+
+    Raises
+    ------
+    AssemblyError
+        If the joints do not close, or the velocities cannot be made consistent (a drive works
+        against a joint). The message names the worst joints and their errors.
+    """
+    state = system.initial_state if state is None else state
+    check_state(system, state)
+    if system.n_rows == 0:
+        return _with_coordinates(system, state)
+    structure = kkt_structure(system)
+    state = _closed_pose(system, structure, state)
+    return _with_coordinates(system, _consistent_velocity(system, structure, state))
+
+
+def _with_coordinates(system: System, state: State) -> State:
+    motion = joint_motion(system, state)
+    return state.with_(coordinate=coordinate_motion(system, state, motion).value)
+
+
+def _rows_and_errors(system: System, state: State) -> tuple[ConstraintRows, FloatArray]:
+    motion = joint_motion(system, state)
+    coordinates = coordinate_motion(system, state, motion)
+    return (
+        constraint_rows(system, state, motion, coordinates),
+        position_errors(system, state, motion, coordinates),
+    )
+
+
+def mechanism_size(system: System) -> float:
+    """Return a typical length [m]: the mean distance of joints from the centers of mass."""
+    arms = np.concatenate([system.successor_point, system.predecessor_point])
+    moving = np.concatenate([system.successor, system.predecessor]) >= 0
+    length = np.linalg.norm(arms[moving], axis=1)
+    return float(length.mean()) if len(length) and length.any() else 1.0
+
+
+def _least_norm(
+    structure: KKTStructure, constraint: ConstraintRows, target: FloatArray, damping: float
+) -> FloatArray:
+    """Return the twists that solve A twist = target, damped, least in the metric of I."""
+    matrix = structure.matrix(constraint)
+    n = structure.pattern.n_primal_rows
+    inverse = structure.inverse[:, None]  # diag(A I^-1 A'), the natural scale of each row
+    ends = structure.pattern.ends[matrix.row_block]
+    scale = sum(
+        np.where(
+            ends[:, side] >= 0,
+            np.einsum(
+                "ra,rab,rb->r", matrix.rows[:, side], inverse[ends[:, side], 0], matrix.rows[:, side]
+            ),
+            0.0,
+        )
+        for side in range(2)
+    )
+    dual = np.concatenate([np.zeros(n), -damping * np.asarray(scale)])
+    quasi_definite = (saddle_csc(matrix) + diags_array(dual)).tocsc()
+    right = np.concatenate([np.zeros(n), target])
+    try:
+        factor = splu(quasi_definite)
+    except RuntimeError as error:
+        raise SingularSystemError("the damped loop equations are singular") from error
+    return np.asarray(factor.solve(right)[:n]).reshape(-1, 6)
+
+
+def _closed_pose(system: System, structure: KKTStructure, state: State) -> State:
+    """Levenberg-Marquardt on the position errors, undamped near the solution."""
+    goal = _CLOSED * max(1.0, mechanism_size(system))
+    constraint, error = _rows_and_errors(system, state)
+    norm = float(np.linalg.norm(error))
+    damping = min(1e-2, norm * norm)
+    for _ in range(_ITERATIONS):
+        if np.abs(error).max() <= goal:
+            return state
+        step = _least_norm(structure, constraint, -error, max(damping, 1e-13))
+        trial = displaced(state, step)
+        trial_constraint, trial_error = _rows_and_errors(system, trial)
+        trial_norm = float(np.linalg.norm(trial_error))
+        if np.isfinite(trial_norm) and trial_norm < norm:
+            stalled = trial_norm > 0.999 * norm and damping < 1e-12
+            state, constraint, error, norm = trial, trial_constraint, trial_error, trial_norm
+            damping = 0.1 * damping
+            if stalled:
+                break
+        elif damping > 1e6 or norm <= 100.0 * goal:
+            break
+        else:
+            damping = max(10.0 * damping, 1e-10)
+    if norm <= 1e3 * goal:
+        return state
+    raise AssemblyError(
+        f"mechanism {system.name!r} does not close near the given pose: "
+        + _worst_joints(system, error)
+        + "; correct the poses of the bodies or the joint frames"
+    )
+
+
+def _consistent_velocity(system: System, structure: KKTStructure, state: State) -> State:
+    """Project the velocity; a few passes, because the damping leaves a trace."""
+    asked = prescribed_velocities(system, state.time)
+    for _ in range(5):
+        constraint, _ = _rows_and_errors(system, state)
+        gap = asked - constraint.velocity
+        if np.abs(gap).max() <= 1e-13 * max(1.0, np.abs(state.velocity).max()):
+            return state
+        step = _least_norm(structure, constraint, gap, 1e-12)
+        state = state.with_(velocity=state.velocity + step)
+    gap = asked - _rows_and_errors(system, state)[0].velocity
+    if np.abs(gap).max() > 1e-8 * max(1.0, np.abs(state.velocity).max()):
+        raise AssemblyError(
+            f"mechanism {system.name!r} has no consistent velocity: "
+            + _worst_joints(system, gap)
+            + "; a drive works against a joint"
+        )
+    return state
+
+
+def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:
+    """Name the joints with the largest errors, and how large they are."""
+    largest = np.zeros(system.n_joints)
+    np.maximum.at(largest, system.row_joint, np.abs(error))
+    worst = np.argsort(-largest)[:count]
+    named = [
+        f"joint {system.joint_names[j]!r} is off by {largest[j]:.3g}"
+        for j in worst
+        if largest[j] > 0.01 * largest[worst[0]]
+    ]
+    return ", ".join(named) + " (m or rad)"

@@ -1,0 +1,150 @@
+"""Random mechanisms with every joint type, in consistent poses and velocities, for the tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebody.model.frames import Frame
+from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical, JointType
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.spatial import (
+    plucker_parts,
+    quaternion_from_rotation,
+    rotation_exponential,
+    rotation_from_quaternion,
+)
+
+TREE_TYPES = tuple(name for name in JOINT_TYPES if name not in ("free",))
+
+
+def random_rotation(rng: np.random.Generator) -> np.ndarray:
+    return rotation_exponential(rng.normal(size=3))
+
+
+def random_frame(rng: np.random.Generator, size: float = 0.5) -> Frame:
+    return Frame(size * rng.normal(size=3), quaternion_from_rotation(random_rotation(rng)))
+
+
+def random_inertia(rng: np.random.Generator, mass: float) -> np.ndarray:
+    moments = np.sort(rng.uniform(0.5, 1.0, size=3)) * mass * 0.1
+    R = random_rotation(rng)
+    return R @ np.diag(moments) @ R.T
+
+
+def random_type(rng: np.random.Generator, name: str) -> JointType:
+    if name == "helical":
+        return Helical(float(rng.uniform(0.05, 0.3)))
+    if name == "constant-distance":
+        return ConstantDistance(float(rng.uniform(0.3, 1.0)))
+    return JOINT_TYPES[name]()
+
+
+def random_position(rng: np.random.Generator, joint_type: JointType) -> np.ndarray:
+    """A joint position q that lies on the joint's manifold."""
+    q = rng.uniform(-1.0, 1.0, size=joint_type.n_positions)
+    if joint_type.n_positions >= 4:
+        q[:4] /= np.linalg.norm(q[:4])
+    return q
+
+
+def random_tree(
+    rng: np.random.Generator,
+    n_bodies: int,
+    names: tuple[str, ...] = TREE_TYPES,
+    *,
+    moving: bool = True,
+    mass: tuple[float, float] = (0.5, 2.0),
+) -> Mechanism:
+    """A random tree in a random consistent pose; joint frames, types and velocities at random."""
+    mechanism = Mechanism("random tree", gravity=rng.normal(size=3))
+    pose = {WORLD: (np.eye(3), np.zeros(3))}
+    twist = {WORLD: (np.zeros(3), np.zeros(3))}  # angular; linear of the frame's origin, in world
+    for i in range(n_bodies):
+        parent = WORLD if i == 0 else str(rng.choice(list(pose)))
+        joint_type = random_type(rng, str(rng.choice(names)))
+        frames = random_frame(rng), random_frame(rng)
+        q = random_position(rng, joint_type)
+        E, r = plucker_parts(joint_type.transform(q))
+        R_P, x_P = pose[parent][0] @ frames[0].rotation, pose[parent][1] + pose[parent][0] @ frames[0].origin
+        R_S, x_S = R_P @ E.T, x_P + R_P @ r
+        R = R_S @ frames[1].rotation.T
+        x = x_S - R @ frames[1].origin
+        v_J = joint_type.motion_subspace(q) @ rng.normal(size=joint_type.n_velocities) * moving
+        w_p, u_p = twist[parent]
+        w = w_p + R_S @ v_J[:3]
+        u_S = u_p + np.cross(w_p, x_S - pose[parent][1]) + R_S @ v_J[3:]
+        u = u_S + np.cross(w, x - x_S)
+        name = f"b{i}"
+        m = float(rng.uniform(*mass))
+        mechanism.add_body(
+            name,
+            mass=m,
+            inertia=random_inertia(rng, m),
+            center_of_mass=0.2 * rng.normal(size=3),
+            position=x,
+            orientation=quaternion_from_rotation(R),
+            linear_velocity=u,
+            angular_velocity=w,
+        )
+        mechanism.add_joint(
+            f"j{i}",
+            joint_type,
+            parent,
+            name,
+            predecessor_frame=frames[0],
+            successor_frame=frames[1],
+        )
+        pose[name], twist[name] = (R, x), (w, u)
+    return mechanism
+
+
+def close_loop(
+    mechanism: Mechanism,
+    rng: np.random.Generator,
+    name: str,
+    joint_type_name: str,
+    predecessor: str,
+    successor: str,
+) -> None:
+    """Add a loop joint that is closed in the present pose (its velocity error may be anything)."""
+    joint_type = random_type(rng, joint_type_name)
+    q = random_position(rng, joint_type)
+    E, r = plucker_parts(joint_type.transform(q))
+    pose = {WORLD: (np.eye(3), np.zeros(3))}
+    for body in (predecessor, successor):
+        if body != WORLD:
+            b = mechanism.body(body)
+            pose[body] = (rotation_from_quaternion(np.asarray(b.orientation)), np.asarray(b.position))
+    frame = random_frame(rng)
+    R_p, x_p = pose[predecessor]
+    R_s, x_s = pose[successor]
+    R_S = R_p @ frame.rotation @ E.T
+    x_S = x_p + R_p @ (frame.origin + frame.rotation @ r)
+    mechanism.add_joint(
+        name,
+        joint_type,
+        predecessor,
+        successor,
+        predecessor_frame=frame,
+        successor_frame=Frame(R_s.T @ (x_S - x_s), quaternion_from_rotation(R_s.T @ R_S)),
+    )
+
+
+def random_loops(
+    rng: np.random.Generator,
+    n_bodies: int,
+    n_loops: int,
+    tree_names: tuple[str, ...] = TREE_TYPES,
+    loop_names: tuple[str, ...] = tuple(JOINT_TYPES),
+    *,
+    moving: bool = False,
+) -> Mechanism:
+    """A random tree with random loop joints, closed in the initial pose."""
+    mechanism = random_tree(rng, n_bodies, tree_names, moving=moving)
+    bodies = [WORLD, *mechanism.bodies]
+    for k in range(n_loops):
+        first, second = rng.choice(len(bodies), size=2, replace=False)
+        close_loop(
+            mechanism, rng, f"loop{k}", str(rng.choice(loop_names)), bodies[first], bodies[second]
+        )
+    return mechanism
