@@ -93,7 +93,11 @@ install_cholmod() {
   apt_install "${packages[@]}" ||
     say "no apt or no root rights here: cannot install ${packages[*]}; trying without"
   say "building scikit-sparse"
-  $venv/bin/python -m pip install --quiet --editable '.[cholmod]' || return 1
+  if ! $venv/bin/python -m pip install --editable '.[cholmod]' >$venv/cholmod.log 2>&1; then
+    tail -n 6 $venv/cholmod.log >&2
+    say "scikit-sparse could not be built; the whole story is in $venv/cholmod.log"
+    return 1
+  fi
   $venv/bin/python scripts/check_cholmod.py
 }
 
@@ -106,7 +110,7 @@ elif [ "$require_cholmod" = 1 ]; then
   fail "CHOLMOD is required (SPARSEBODY_REQUIRE_CHOLMOD=1) but could not be set up; see above"
 else
   say "going on WITHOUT CHOLMOD: its orderings and factorizations are not available."
-  say "to add it, as root: apt-get install ${cholmod_packages[*]} python3-dev; then: make clean setup"
+  say "to add it, as root: apt-get install ${cholmod_packages[*]} python3-dev; then: make -B setup"
 fi
 touch $venv/.setup
 say "done"
