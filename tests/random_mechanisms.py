@@ -65,7 +65,10 @@ def random_tree(
         frames = random_frame(rng), random_frame(rng)
         q = random_position(rng, joint_type)
         E, r = plucker_parts(joint_type.transform(q))
-        R_P, x_P = pose[parent][0] @ frames[0].rotation, pose[parent][1] + pose[parent][0] @ frames[0].origin
+        R_P, x_P = (
+            pose[parent][0] @ frames[0].rotation,
+            pose[parent][1] + pose[parent][0] @ frames[0].origin,
+        )
         R_S, x_S = R_P @ E.T, x_P + R_P @ r
         R = R_S @ frames[1].rotation.T
         x = x_S - R @ frames[1].origin
@@ -114,7 +117,10 @@ def close_loop(
     for body in (predecessor, successor):
         if body != WORLD:
             b = mechanism.body(body)
-            pose[body] = (rotation_from_quaternion(np.asarray(b.orientation)), np.asarray(b.position))
+            pose[body] = (
+                rotation_from_quaternion(np.asarray(b.orientation)),
+                np.asarray(b.position),
+            )
     frame = random_frame(rng)
     R_p, x_p = pose[predecessor]
     R_s, x_s = pose[successor]

@@ -68,7 +68,12 @@ class RigidBody:
     @property
     def rotation(self) -> FloatArray:
         """(3, 3) from body to world coordinates at the initial pose."""
-        return rotation_from_quaternion(np.asarray(self.orientation))
+        return rotation_from_quaternion(self.unit_quaternion)
+
+    @property
+    def unit_quaternion(self) -> FloatArray:
+        """(4,) the orientation, unit to rounding; what was given is kept for files."""
+        return np.asarray(self.orientation / np.linalg.norm(self.orientation))
 
     def to_world(self, point: ArrayLike) -> FloatArray:
         """World position [m] of a point given in the body frame, at the initial pose."""

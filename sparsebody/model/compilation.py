@@ -94,7 +94,7 @@ def _initial_state(bodies: list[RigidBody], n_coordinates: int) -> State:
     )
     return State(
         position=_stack([body.position for body in bodies], 3) + arm,
-        orientation=_stack([body.orientation for body in bodies], 4),
+        orientation=_stack([body.unit_quaternion for body in bodies], 4),
         velocity=velocity,
         coordinate=np.zeros(n_coordinates),
     )

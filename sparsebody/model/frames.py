@@ -36,7 +36,7 @@ class Frame:
     @property
     def rotation(self) -> FloatArray:
         """(3, 3) from frame to body coordinates."""
-        return rotation_from_quaternion(np.asarray(self.orientation))
+        return rotation_from_quaternion(self.orientation / np.linalg.norm(self.orientation))
 
     @classmethod
     def from_axes(

@@ -1,0 +1,203 @@
+"""Constraint rows and both forms of (8.64), on random mechanisms of every joint type."""
+
+import numpy as np
+import pytest
+from random_mechanisms import TREE_TYPES, random_loops, random_tree
+
+from sparsebody.assembly.body_forces import applied_forces, bias_forces
+from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
+from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.textbook import assemble
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.loop_closure import position_errors
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.poses import displaced
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.joints import Universal
+from sparsebody.model.system import State, System
+from sparsebody.model.time_functions import Sinusoid
+from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
+
+
+def rows_and_errors(system: System, state: State) -> tuple[ConstraintRows, np.ndarray]:
+    motion = joint_motion(system, state)
+    coordinates = coordinate_motion(system, state, motion)
+    return (
+        constraint_rows(system, state, motion, coordinates),
+        position_errors(system, state, motion, coordinates),
+    )
+
+
+def random_system(name: str, seed: int) -> System:
+    rng = np.random.default_rng(seed)
+    return random_tree(rng, 6, TREE_TYPES if name == "mixed" else (name,)).compile()
+
+
+every_type = pytest.mark.parametrize("name", [*TREE_TYPES, "mixed"])
+some_seeds = pytest.mark.parametrize("seed", range(3))
+
+
+@every_type
+@some_seeds
+def test_a_consistent_velocity_has_no_part_along_the_rows(name: str, seed: int) -> None:
+    system = random_system(name, seed)
+    constraint, error = rows_and_errors(system, system.initial_state)
+    np.testing.assert_allclose(error, 0.0, atol=1e-13)
+    np.testing.assert_allclose(constraint.velocity, 0.0, atol=1e-12)
+
+
+@every_type
+@some_seeds
+def test_rows_are_the_gradient_of_the_position_errors(name: str, seed: int) -> None:
+    system = random_system(name, seed)
+    state, h = system.initial_state, 1e-5
+    A = constraint_matrix(kkt_structure(system).matrix(rows_and_errors(system, state)[0]))
+    twist = np.random.default_rng(seed).normal(size=(system.n_bodies, 6))
+    ahead = rows_and_errors(system, displaced(state, h * twist))[1]
+    behind = rows_and_errors(system, displaced(state, -h * twist))[1]
+    np.testing.assert_allclose((ahead - behind) / (2 * h), A @ twist.ravel(), atol=1e-7)
+
+
+@every_type
+@some_seeds
+def test_asked_acceleration_is_what_keeps_the_velocity_consistent(name: str, seed: int) -> None:
+    """d(A v)/dt = 0 = A a + (dA/dt) v, so the right-hand side is -(dA/dt) v."""
+    system = random_system(name, seed)
+    state, h = system.initial_state, 1e-5
+    asked = rows_and_errors(system, state)[0].acceleration
+    ahead = rows_and_errors(system, displaced(state, h * state.velocity))[0].velocity
+    behind = rows_and_errors(system, displaced(state, -h * state.velocity))[0].velocity
+    np.testing.assert_allclose(-(ahead - behind) / (2 * h), asked, atol=2e-7)
+
+
+@every_type
+def test_fast_and_textbook_form_have_the_same_solution(name: str) -> None:
+    system = random_system(name, seed=7)
+    state = system.initial_state
+    motion = joint_motion(system, state)
+    coordinates = coordinate_motion(system, state, motion)
+    constraint = constraint_rows(system, state, motion, coordinates)
+    structure = kkt_structure(system)
+    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
+    x = np.linalg.solve(
+        saddle_csc(structure.matrix(constraint)).toarray(),
+        structure.right_hand_side(force, constraint.acceleration),
+    )
+    book = assemble(system, state)
+    y = np.linalg.solve(book.matrix.toarray(), book.right_hand_side)
+    n = 6 * system.n_bodies
+    a = np.einsum("nij,nj->ni", book.world_to_body, y[:n].reshape(-1, 6)).ravel()
+    np.testing.assert_allclose(x[:n], a, atol=1e-11 * (1.0 + np.abs(x).max()))
+    np.testing.assert_allclose(x[n:], y[n:], atol=1e-11 * np.abs(x).max())
+
+
+def test_fast_and_textbook_form_have_the_same_matrix_up_to_the_transforms() -> None:
+    system = random_loops(np.random.default_rng(3), 7, 4, moving=True).compile()
+    state = system.initial_state
+    book = assemble(system, state)
+    fast = saddle_csc(kkt_structure(system).matrix(rows_and_errors(system, state)[0])).toarray()
+    n = 6 * system.n_bodies
+    X = np.eye(len(fast))
+    for i, block in enumerate(book.world_to_body):
+        X[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = block
+    np.testing.assert_allclose(X.T @ fast @ X, book.matrix.toarray(), atol=1e-13)
+    P = book.incidence.toarray()
+    assert set(np.unique(P)) == {-1.0, 0.0, 1.0}
+    np.testing.assert_allclose(
+        book.matrix.toarray()[:n, n:], P @ book.subspace.toarray(), atol=1e-15
+    )
+
+
+def test_bias_force_is_that_of_the_cross_operator() -> None:
+    from sparsebody.spatial import force_cross
+
+    system = random_system("mixed", 1)
+    velocity = np.random.default_rng(0).normal(size=(system.n_bodies, 6))
+    expected = [
+        force_cross(v) @ I @ v for v, I in zip(velocity, system.spatial_inertia, strict=True)
+    ]
+    np.testing.assert_allclose(bias_forces(system, velocity), expected, atol=1e-14)
+
+
+def test_joint_springs_pull_along_the_coordinate() -> None:
+    """Energy of a joint spring falls by the work that its force does on the bodies."""
+    for seed in range(6):
+        mechanism = random_tree(np.random.default_rng(seed), 4, ("revolute", "universal", "planar"))
+        mechanism.gravity = np.zeros(3)
+        for name, joint in mechanism.joints.items():
+            for i in joint.type.scalar_positions:
+                mechanism.add_joint_force(
+                    f"{name}.{i}", name, coordinate=i, stiffness=3.0, rest=0.2
+                )
+        system = mechanism.compile()
+        state, h = system.initial_state, 1e-6
+
+        def energy(state: State, system: System = system) -> float:
+            q = coordinate_motion(system, state, joint_motion(system, state)).value
+            springs = system.joint_forces
+            return float(0.5 * springs.stiffness @ (q[springs.item] - springs.rest) ** 2)
+
+        motion = joint_motion(system, state)
+        force = applied_forces(system, state, motion, coordinate_motion(system, state, motion))
+        ahead = energy(displaced(state, h * state.velocity))
+        behind = energy(displaced(state, -h * state.velocity))
+        power = np.sum(force * state.velocity)
+        np.testing.assert_allclose(power, -(ahead - behind) / (2 * h), rtol=1e-6)
+
+
+def test_point_springs_pull_along_their_line() -> None:
+    mechanism = Mechanism(gravity=[0, 0, 0])
+    mechanism.add_body("a", mass=2.0, inertia=[1, 1, 1], position=[1, 0, 0])
+    mechanism.add_body(
+        "b", mass=1.0, inertia=[1, 1, 1], position=[1, 3, 0], linear_velocity=[0, 1, 0]
+    )
+    mechanism.add_point_force(
+        "spring",
+        "a",
+        "b",
+        first_point=[0.5, 0, 0],
+        second_point=[0.5, 0, 0],
+        stiffness=10.0,
+        rest_length=2.0,
+        damping=4.0,
+        effort=3.0,
+    )
+    mechanism.add_point_force("tie", WORLD, "a", stiffness=1.0, rest_length=0.25)
+    system = mechanism.compile()
+    state = system.initial_state
+    motion = joint_motion(system, state)
+    force = applied_forces(system, state, motion, coordinate_motion(system, state, motion))
+    pull = 10.0 * (3.0 - 2.0) + 4.0 * 1.0 - 3.0
+    np.testing.assert_allclose(force[0], [0, 0, 0.5 * pull, -0.75, pull, 0], atol=1e-14)
+    np.testing.assert_allclose(force[1], [0, 0, -0.5 * pull, 0, -pull, 0], atol=1e-14)
+
+
+def test_external_forces_act_at_their_point_in_their_axes() -> None:
+    mechanism = Mechanism(gravity=[0, 0, 0])
+    half = np.sqrt(0.5)
+    mechanism.add_body(
+        "a", mass=1.0, inertia=[1, 1, 1], center_of_mass=[1, 0, 0], orientation=[half, 0, 0, half]
+    )
+    mechanism.add_external_force("world", "a", force=[0, 2, 0], point=[1, 1, 0])  # 2 along body x
+    mechanism.add_external_force("body", "a", force=[0, 0, 5], moment=[1, 0, 0], axes="body")
+    system = mechanism.compile()
+    motion = joint_motion(system, system.initial_state)
+    coordinates = coordinate_motion(system, system.initial_state, motion)
+    force = applied_forces(system, system.initial_state, motion, coordinates)
+    np.testing.assert_allclose(force[0], [1, 0, -2, 2, 0, 5], atol=1e-14)
+
+
+def test_rows_of_drives_follow_the_given_motion() -> None:
+    mechanism = random_tree(np.random.default_rng(0), 1, ("fixed",))
+    body = mechanism.body("b0")
+    mechanism.add_body("c", mass=1, inertia=[1, 1, 1], position=body.position)
+    drive = Sinusoid(0.5, 2.0, 0.3)
+    mechanism.add_joint("cross", Universal(), "b0", "c", prescribed={1: drive})
+    system = mechanism.compile()
+    assert system.n_rows == 6 + 4 + 1
+    state = system.initial_state.with_(time=0.7)
+    constraint, error = rows_and_errors(system, state)
+    value, _, acceleration = drive(0.7)
+    assert error[10] == pytest.approx(-value)
+    assert constraint.acceleration[10] == pytest.approx(acceleration)
+    np.testing.assert_allclose(constraint.rows[10, 1], [0, 1, 0, 0, 0, 0], atol=1e-15)

@@ -1,0 +1,164 @@
+"""Every joint type of the table, by the properties that make it one."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from random_mechanisms import random_position, random_type
+
+from sparsebody.errors import ModelError
+from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical, JointType
+from sparsebody.spatial import plucker_parts, rotation_exponential, skew
+
+SEEDS = st.integers(0, 2**32 - 1)
+every_type = pytest.mark.parametrize("name", JOINT_TYPES)
+
+
+def sample(name: str, seed: int) -> tuple[JointType, np.ndarray, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    joint_type = random_type(rng, name)
+    return joint_type, random_position(rng, joint_type), rng
+
+
+def errors(joint_type: JointType, E: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """The compiled position error of one joint in the pose (E, r)."""
+    error = np.zeros(joint_type.n_constraints)
+    joint, row = np.array([0]), np.array([0])
+    parameter = np.array([joint_type.parameter])
+    joint_type.kernels.error(joint, row, E[None].copy(), r[None].copy(), parameter, error)
+    return error
+
+
+def moved(E: np.ndarray, r: np.ndarray, twist: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The pose after S moves by a twist in S coordinates."""
+    return rotation_exponential(twist[:3]).T @ E, r + E.T @ twist[3:]
+
+
+@every_type
+@given(seed=SEEDS)
+def test_constraint_forces_do_no_work_on_the_motion(name: str, seed: int) -> None:
+    joint_type, q, _ = sample(name, seed)
+    S, T = joint_type.motion_subspace(q), joint_type.constraint_force_subspace(q)
+    assert S.shape == (6, joint_type.n_velocities)
+    assert T.shape == (6, joint_type.n_constraints)
+    np.testing.assert_allclose(T.T @ S, 0.0, atol=1e-14)
+    assert np.linalg.matrix_rank(np.hstack([S, T])) == 6
+
+
+@every_type
+@given(seed=SEEDS)
+def test_active_forces_are_dual_to_the_motion(name: str, seed: int) -> None:
+    joint_type, q, _ = sample(name, seed)
+    S, T_a = joint_type.motion_subspace(q), joint_type.active_force_subspace(q)
+    np.testing.assert_allclose(T_a.T @ S, np.eye(joint_type.n_velocities), atol=1e-14)
+
+
+@every_type
+@given(seed=SEEDS)
+def test_coordinates_invert_the_transform(name: str, seed: int) -> None:
+    joint_type, q, _ = sample(name, seed)
+    E, r = plucker_parts(joint_type.transform(q))
+    np.testing.assert_allclose(
+        joint_type.transform(joint_type.coordinates(E, r)), joint_type.transform(q), atol=1e-13
+    )
+    if joint_type.n_positions == joint_type.n_velocities:
+        np.testing.assert_allclose(joint_type.coordinates(E, r), q, atol=1e-13)
+
+
+@every_type
+@given(seed=SEEDS)
+def test_position_error_vanishes_on_the_manifold(name: str, seed: int) -> None:
+    joint_type, q, _ = sample(name, seed)
+    E, r = plucker_parts(joint_type.transform(q))
+    np.testing.assert_allclose(errors(joint_type, E, r), 0.0, atol=1e-13)
+
+
+@every_type
+@given(seed=SEEDS)
+def test_position_error_grows_as_the_constrained_velocity(name: str, seed: int) -> None:
+    joint_type, q, rng = sample(name, seed)
+    E, r = plucker_parts(joint_type.transform(q))
+    twist, h = rng.normal(size=6), 1e-5
+    ahead, behind = (errors(joint_type, *moved(E, r, sign * h * twist)) for sign in (1.0, -1.0))
+    rate = joint_type.constraint_force_subspace(q).T @ twist
+    np.testing.assert_allclose((ahead - behind) / (2 * h), rate, atol=1e-7)
+
+
+@every_type
+@given(seed=SEEDS)
+def test_motion_subspace_is_the_rate_of_the_transform(name: str, seed: int) -> None:
+    joint_type, q, rng = sample(name, seed)
+    if not joint_type.scalar_positions or joint_type.n_positions != joint_type.n_velocities:
+        S = joint_type.motion_subspace(q)  # moving along S keeps the joint closed
+        E, r = plucker_parts(joint_type.transform(q))
+        along = S @ rng.normal(size=joint_type.n_velocities)
+        np.testing.assert_allclose(errors(joint_type, *moved(E, r, 1e-7 * along)), 0.0, atol=1e-12)
+        return
+    qd, h = rng.normal(size=joint_type.n_velocities), 1e-6
+    E, r = plucker_parts(joint_type.transform(q))
+    E_1, r_1 = plucker_parts(joint_type.transform(q + h * qd))
+    E_0, r_0 = plucker_parts(joint_type.transform(q - h * qd))
+    spin = -(E_1 - E_0) / (2 * h) @ E.T  # dE/dt = -w x E
+    v = np.concatenate([[spin[2, 1], spin[0, 2], spin[1, 0]], E @ (r_1 - r_0) / (2 * h)])
+    np.testing.assert_allclose(spin, skew(v[:3]), atol=1e-8)
+    np.testing.assert_allclose(joint_type.motion_subspace(q) @ qd, v, atol=1e-8)
+
+
+@every_type
+@given(seed=SEEDS)
+def test_compiled_coordinates_agree_with_the_type(name: str, seed: int) -> None:
+    """Value q, dual W with W' S = 1 on its column, and (dW/dt)' v_J by differences."""
+    joint_type, q, rng = sample(name, seed)
+    kernel, n = joint_type.kernels.coordinate, joint_type.n_velocities
+    if kernel is None:
+        assert not joint_type.scalar_positions
+        return
+    S = joint_type.motion_subspace(q)
+    v_J = S @ rng.normal(size=n)
+    E, r = plucker_parts(joint_type.transform(q))
+
+    def run(E: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        value, W, drift = np.zeros(n), np.zeros((n, 6)), np.zeros(n)
+        items = np.arange(n)
+        parameter = np.array([joint_type.parameter])
+        kernel(
+            items,
+            np.zeros(n, dtype=np.intp),
+            items,
+            E[None].copy(),
+            r[None].copy(),
+            parameter,
+            v_J[None],
+            value,
+            W,
+            drift,
+        )
+        return value, W, drift
+
+    value, W, drift = run(E, r)
+    np.testing.assert_allclose(W @ S, np.eye(n), atol=1e-13)
+    offset = joint_type.n_positions - n  # quaternion first, then the scalars
+    for i in joint_type.scalar_positions:
+        np.testing.assert_allclose(value[i], joint_type.coordinates(E, r)[i + offset], atol=1e-13)
+    h = 1e-6
+    ahead, behind = run(*moved(E, r, h * v_J))[1], run(*moved(E, r, -h * v_J))[1]
+    np.testing.assert_allclose((ahead - behind) @ v_J / (2 * h), drift, atol=1e-7)
+
+
+def test_helical_error_takes_the_nearest_turn_of_the_thread() -> None:
+    screw = Helical(0.01)
+    E, r = plucker_parts(screw.transform(np.array([40.0])))
+    np.testing.assert_allclose(errors(screw, E, r), 0.0, atol=1e-13)
+    np.testing.assert_allclose(screw.coordinates(E, r), [40.0])
+
+
+@pytest.mark.parametrize("pitch", [0.0, np.nan, np.inf])
+def test_a_screw_needs_a_pitch(pitch: float) -> None:
+    with pytest.raises(ModelError, match="pitch"):
+        Helical(pitch)
+
+
+@pytest.mark.parametrize("length", [0.0, -1.0, np.nan])
+def test_a_distance_needs_a_length(length: float) -> None:
+    with pytest.raises(ModelError, match="length of a constant distance"):
+        ConstantDistance(length)
