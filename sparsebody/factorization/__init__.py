@@ -1,0 +1,67 @@
+"""Factorizations of saddle-point matrices: one file per backend, and the table of them."""
+
+from importlib.util import find_spec
+
+from sparsebody.arrays import IntArray
+from sparsebody.errors import MissingDependencyError, UnknownNameError
+from sparsebody.factorization import banded, cholmod, cholmod_ldl, dense, superlu
+from sparsebody.factorization.base import Backend, Numeric, Symbolic
+from sparsebody.factorization.refinement import refined_solve
+from sparsebody.sparse.pattern import BlockPattern
+
+__all__ = [
+    "FACTORIZATIONS",
+    "Backend",
+    "Numeric",
+    "Symbolic",
+    "analyze",
+    "available_factorizations",
+    "refined_solve",
+]
+
+FACTORIZATIONS: dict[str, Backend] = {
+    "superlu": Backend(superlu.analyze, needs=None, summary="LU of the whole matrix"),
+    "cholmod": Backend(
+        cholmod.analyze, needs="sksparse", summary="Cholesky of the Schur complement"
+    ),
+    "cholmod-ldl": Backend(
+        cholmod_ldl.analyze, needs="sksparse", summary="LDL' of the quasi-definite matrix, refined"
+    ),
+    "banded": Backend(banded.analyze, needs=None, summary="LU of a band by LAPACK"),
+    "dense": Backend(dense.analyze, needs=None, summary="LU of the dense matrix by LAPACK"),
+}
+
+INSTALL = {
+    "sksparse": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'",
+}
+
+
+def is_available(name: str) -> bool:
+    """Tell whether the package that a backend of the table needs is installed."""
+    needs = FACTORIZATIONS[name].needs
+    return needs is None or find_spec(needs) is not None
+
+
+def available_factorizations() -> list[str]:
+    """Return the names of the backends that can be used here."""
+    return [name for name in FACTORIZATIONS if is_available(name)]
+
+
+def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
+    """Analyze a pattern with the backend of that name.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such backend.
+    MissingDependencyError
+        If the package that it needs is not installed.
+    """
+    if name not in FACTORIZATIONS:
+        known = ", ".join(FACTORIZATIONS)
+        raise UnknownNameError(f"unknown factorization {name!r}; there are {known}")
+    backend = FACTORIZATIONS[name]
+    if backend.needs is not None and not is_available(name):
+        command = INSTALL[backend.needs]
+        raise MissingDependencyError(f"{name} needs {backend.needs}, which is missing: {command}")
+    return backend.analyze(pattern, order)

@@ -1,0 +1,78 @@
+"""What every factorization backend offers, and the checks that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import ShapeError, SingularSystemError
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import SaddleMatrix
+
+LARGEST_INVERSE = 3e12  # of a matrix with a unit diagonal; rounding allows about 1e14
+
+REMEDY = (
+    "a constraint row depends on the others; leave dependent rows out "
+    "(sparsebody.sparse.rank.independent_rows names them) or look for redundant joints"
+)
+
+
+class Numeric(Protocol):
+    """The factors of one matrix; all they can do is solve."""
+
+    def solve(self, rhs: FloatArray) -> FloatArray:
+        """Return x, rhs (n_rows,) or (n_rows, k), both in natural order, primal rows first."""
+        ...
+
+
+class Symbolic(Protocol):
+    """What depends only on the pattern and the order, made once."""
+
+    def factorize(self, matrix: SaddleMatrix) -> Numeric:
+        """Factorize the values; raise SingularSystemError if they are singular."""
+        ...
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One line of the table FACTORIZATIONS."""
+
+    analyze: Callable[[BlockPattern, IntArray], Symbolic]
+    needs: str | None  # the import that it cannot do without
+    summary: str
+
+
+def check_pattern(matrix: SaddleMatrix, pattern: BlockPattern) -> None:
+    """Raise ShapeError unless the matrix has the analyzed pattern (free if it is the same one)."""
+    found = matrix.pattern
+    if found is pattern:
+        return
+    same_sizes = np.array_equal(found.block_sizes, pattern.block_sizes)
+    if not (same_sizes and np.array_equal(found.ends, pattern.ends)):
+        raise ShapeError("the matrix has another pattern than the analyzed one: analyze it first")
+
+
+def check_rhs(rhs: FloatArray, pattern: BlockPattern) -> None:
+    """Raise ShapeError unless `rhs` is (n_rows,) or (n_rows, k)."""
+    if rhs.ndim not in (1, 2) or len(rhs) != pattern.n_rows:
+        raise ShapeError(f"right-hand side {rhs.shape} for a matrix of {pattern.n_rows} rows")
+
+
+def check_regular(solve: Callable[[FloatArray], FloatArray], probe: FloatArray) -> None:
+    """Raise SingularSystemError if a solution is larger than any regular matrix would make it.
+
+    The matrix has a unit diagonal, so the size of one solution bounds its inverse from below;
+    unlike the pivots, it is at hand in every library and in every elimination order.
+    """
+    growth = np.abs(solve(probe)).max(initial=0.0)
+    if not growth < LARGEST_INVERSE:  # catches NaN as well
+        raise SingularSystemError(f"the matrix is singular (inverse beyond {growth:.0e}): {REMEDY}")
+
+
+def probe_vector(n: int) -> FloatArray:
+    """Return a fixed right-hand side (n,) of signs, not orthogonal to anything of interest."""
+    return np.asarray(np.random.default_rng(8_13).choice([-1.0, 1.0], n) + 0.125)

@@ -1,0 +1,294 @@
+"""Where the blocks of a permuted matrix lie in a flat array of values, and kernels that fill them.
+
+Elements (r, c) of a block lie at `base + c * stride + r`, whether the array is the data of a
+compressed-column matrix, a band or a dense matrix. So a layout takes memory per block only, and
+one kernel serves all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import SingularSystemError
+from sparsebody.factorization.base import REMEDY
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import SaddleMatrix
+
+ABSENT = -1  # the base of a block that is not stored
+
+
+@dataclass(frozen=True, eq=False)
+class SaddleLayout:
+    """Places (base, stride) of the blocks of [D A'; A shift] in an array of `n_values`."""
+
+    n_values: int
+    diagonal: IntArray  # (n_blocks, 2), the shift of dual blocks included
+    below: IntArray  # (n_dual, 2, 2) the blocks of A by dual block and side
+    right: IntArray  # (n_dual, 2, 2) their transposes
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A sparsity pattern in compressed columns, and where its blocks start."""
+
+    indptr: IntArray
+    indices: IntArray
+    keys: IntArray  # (n_couples,) column * n + row of each stored block, increasing
+    base: IntArray  # (n_couples,) place of its first element
+    stride: IntArray  # (n_couples,) distance of its columns
+
+
+def block_columns(sizes: IntArray, row: IntArray, column: IntArray) -> Columns:
+    """Lay blocks (row, column) out column by column.
+
+    Parameters
+    ----------
+    sizes : (n,) int array
+        Scalar rows of each block position.
+    row, column : (n_couples,) int arrays
+        Block positions of the stored blocks; duplicates count once.
+    """
+    n = len(sizes)
+    keys = np.unique(column * n + row)
+    column, row = np.divmod(keys, max(n, 1))
+    first = np.searchsorted(column, np.arange(n + 1))
+    below = np.concatenate([[0], np.cumsum(sizes[row])])  # rows of the blocks before this one
+    height = below[first[1:]] - below[first[:-1]]
+    start = np.concatenate([[0], np.cumsum(height * sizes)])
+    base = start[column] + below[:-1] - below[first[column]]
+    stride = height[column]
+    indptr = np.concatenate([[0], np.cumsum(np.repeat(height, sizes))])
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    _fill_indices(offsets, row, column, base, stride, indices)
+    return Columns(indptr.astype(np.int32), indices, keys, base, stride)
+
+
+@njit(cache=True)
+def _fill_indices(
+    offsets: IntArray,
+    row: IntArray,
+    column: IntArray,
+    base: IntArray,
+    stride: IntArray,
+    indices: IntArray,
+) -> None:
+    """Fill the row index of every element, block by block."""
+    for k in range(len(row)):
+        height = offsets[row[k] + 1] - offsets[row[k]]
+        width = offsets[column[k] + 1] - offsets[column[k]]
+        for c in range(width):
+            for r in range(height):
+                indices[base[k] + c * stride[k] + r] = offsets[row[k]] + r
+
+
+def positions(order: IntArray) -> IntArray:
+    """Return the place of each block in the order."""
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return place
+
+
+def saddle_columns(
+    pattern: BlockPattern, order: IntArray, lower: bool = False
+) -> tuple[SaddleLayout, Columns]:
+    """Lay the permuted [D A'; A shift] out in compressed columns.
+
+    With `lower`, blocks above the block diagonal are absent; diagonal blocks are always whole.
+    """
+    n = pattern.n_blocks
+    place = positions(order)
+    indptr, neighbour = pattern.adjacency
+    block = np.repeat(np.arange(n), np.diff(indptr))
+    column = np.concatenate([np.arange(n), place[block]])
+    row = np.concatenate([np.arange(n), place[neighbour]])
+    stored = row >= column if lower else np.ones(len(row), dtype=bool)
+    columns = block_columns(pattern.block_sizes[order], row[stored], column[stored])
+
+    def places(of_row: IntArray, of_column: IntArray) -> IntArray:
+        """Look up (base, stride) of blocks given by their numbers; ABSENT where not stored."""
+        key = np.where((of_row < 0) | (of_column < 0), -1, place[of_column] * n + place[of_row])
+        k = np.minimum(np.searchsorted(columns.keys, key), len(columns.keys) - 1)
+        found = columns.keys[k] == key
+        return np.stack(
+            [np.where(found, columns.base[k], ABSENT), columns.stride[k]], axis=-1
+        ).astype(np.intp)
+
+    return _layout(pattern, places, len(columns.indices)), columns
+
+
+def dense_layout(pattern: BlockPattern, order: IntArray) -> SaddleLayout:
+    """Lay the permuted matrix out as a dense one, column by column."""
+    n = pattern.n_rows
+    return band_layout(pattern, order, n, 0, n * n)
+
+
+def band_layout(
+    pattern: BlockPattern, order: IntArray, stride: int, first: int, n_values: int
+) -> SaddleLayout:
+    """Lay the permuted matrix out so that element (i, j) lies at first + j * stride + i."""
+    sizes = pattern.block_sizes[order]
+    start = (np.cumsum(sizes) - sizes)[positions(order)]  # first scalar row of each block
+
+    def places(of_row: IntArray, of_column: IntArray) -> IntArray:
+        """Return (base, stride) of blocks given by their numbers."""
+        base = first + start[of_column] * stride + start[of_row]
+        base = np.where((of_row < 0) | (of_column < 0), ABSENT, base)
+        return np.stack([base, np.full_like(base, stride)], axis=-1).astype(np.intp)
+
+    return _layout(pattern, places, n_values)
+
+
+def _layout(pattern: BlockPattern, places, n_values: int) -> SaddleLayout:  # type: ignore[no-untyped-def]
+    """Ask `places` for the blocks of the matrix."""
+    block = np.arange(pattern.n_blocks)
+    dual = np.repeat(block[pattern.n_primal :, None], 2, axis=1)
+    return SaddleLayout(
+        n_values,
+        places(block, block),
+        places(dual, pattern.ends),
+        places(pattern.ends, dual),
+    )
+
+
+def scales(matrix: SaddleMatrix) -> FloatArray:
+    """Return the scale (n_rows,) of rows and columns that makes units and masses irrelevant.
+
+    Primal rows get D_aa ** -0.5, dual ones the same of the Schur complement A D^-1 A'.
+
+    Raises
+    ------
+    SingularSystemError
+        If a row of A vanishes, or a value is not finite.
+    """
+    pattern = matrix.pattern
+    scale = np.empty(pattern.n_rows)
+    bad = _scales(
+        pattern.block_sizes,
+        pattern.offsets,
+        pattern.ends,
+        matrix.diagonal,
+        matrix.inverse,
+        matrix.rows,
+        scale,
+    )
+    if bad >= 0:
+        raise SingularSystemError(_vanishing_row(pattern, bad))
+    return scale
+
+
+def _vanishing_row(pattern: BlockPattern, row: int) -> str:
+    """Name the block that a useless row belongs to."""
+    block = int(np.searchsorted(pattern.offsets, row, side="right")) - 1
+    local = row - int(pattern.offsets[block])
+    if block < pattern.n_primal:
+        return f"row {local} of primal block {block}: its diagonal is not positive and finite"
+    dual = block - pattern.n_primal
+    return f"row {local} of dual block {dual} is zero or not finite: {REMEDY}"
+
+
+@njit(cache=True)
+def _scales(
+    sizes: IntArray,
+    offsets: IntArray,
+    ends: IntArray,
+    diagonal: FloatArray,
+    inverse: FloatArray,
+    rows: FloatArray,
+    scale: FloatArray,
+) -> int:
+    """Fill `scale`; return the first row whose scale is not positive and finite, or -1."""
+    n_primal = diagonal.shape[0]
+    for i in range(n_primal):
+        for a in range(sizes[i]):
+            square = diagonal[i, a, a]
+            if not (square > 0.0 and square < np.inf):
+                return int(offsets[i] + a)
+            scale[offsets[i] + a] = 1.0 / np.sqrt(square)
+    first = offsets[n_primal]
+    for j in range(ends.shape[0]):
+        for row in range(offsets[n_primal + j], offsets[n_primal + j + 1]):
+            square = 0.0
+            for side in range(2):
+                i = ends[j, side]
+                if i >= 0:
+                    for a in range(sizes[i]):
+                        part = 0.0
+                        for b in range(sizes[i]):
+                            part += inverse[i, a, b] * rows[row - first, side, b]
+                        square += part * rows[row - first, side, a]
+            if not (square > 0.0 and square < np.inf):
+                return int(row)
+            scale[row] = 1.0 / np.sqrt(square)
+    return -1
+
+
+def fill_saddle(
+    layout: SaddleLayout, matrix: SaddleMatrix, scale: FloatArray, shift: float, data: FloatArray
+) -> None:
+    """Fill `data` (n_values,) with the scaled [D A'; A shift]."""
+    pattern = matrix.pattern
+    _fill_saddle(
+        pattern.block_sizes,
+        pattern.offsets,
+        pattern.ends,
+        matrix.diagonal,
+        matrix.rows,
+        scale,
+        shift,
+        layout.diagonal,
+        layout.below,
+        layout.right,
+        data,
+    )
+
+
+@njit(cache=True)
+def _fill_saddle(
+    sizes: IntArray,
+    offsets: IntArray,
+    ends: IntArray,
+    diagonal: FloatArray,
+    rows: FloatArray,
+    scale: FloatArray,
+    shift: float,
+    diagonal_place: IntArray,
+    below: IntArray,
+    right: IntArray,
+    data: FloatArray,
+) -> None:
+    """Fill `data`; a block that both ends of a dual block share is added up."""
+    n_primal = diagonal.shape[0]
+    data[:] = 0.0
+    for i in range(n_primal):
+        base, stride = diagonal_place[i]
+        for c in range(sizes[i]):
+            factor = scale[offsets[i] + c]
+            for r in range(sizes[i]):
+                data[base + c * stride + r] = diagonal[i, r, c] * factor * scale[offsets[i] + r]
+    for j in range(ends.shape[0]):
+        first = offsets[n_primal + j]
+        size = offsets[n_primal + j + 1] - first
+        base, stride = diagonal_place[n_primal + j]
+        if shift != 0.0:
+            for r in range(size):
+                data[base + r * stride + r] = shift
+        for side in range(2):
+            i = ends[j, side]
+            if i < 0:
+                continue
+            base, stride = below[j, side]
+            base_right, stride_right = right[j, side]
+            for r in range(size):
+                factor = scale[first + r]
+                for c in range(sizes[i]):
+                    value = rows[first + r - offsets[n_primal], side, c]
+                    value *= factor * scale[offsets[i] + c]
+                    if base >= 0:
+                        data[base + c * stride + r] += value
+                    if base_right >= 0:
+                        data[base_right + r * stride_right + c] += value
