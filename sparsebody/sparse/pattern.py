@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import coo_array
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import ShapeError
@@ -70,13 +71,13 @@ class BlockPattern:
         present = primal >= 0
         dual, primal = dual[present] + self.n_primal, primal[present]
         row, column = np.concatenate([dual, primal]), np.concatenate([primal, dual])
-        pairs = np.unique(row * self.n_blocks + column)
-        row, column = np.divmod(pairs, max(self.n_blocks, 1))
-        indptr = np.searchsorted(row, np.arange(self.n_blocks + 1)).astype(np.intp)
-        return indptr, column.astype(np.intp)
+        shape = (self.n_blocks, self.n_blocks)
+        graph = coo_array((np.ones(len(row), dtype=np.int8), (row, column)), shape=shape).tocsr()
+        graph.sort_indices()
+        return graph.indptr.astype(np.intp), graph.indices.astype(np.intp)
 
     def neighbours(self, block: int) -> IntArray:
-        """The blocks that couple to `block`, in increasing order."""
+        """Return the blocks that couple to `block`, in increasing order."""
         indptr, indices = self.adjacency
         return indices[indptr[block] : indptr[block + 1]]
 

@@ -1,0 +1,111 @@
+"""Which orders need no pivoting, and how to make an order one of them.
+
+An order is admissible when every joint comes after both its bodies or, in a tree part, after its
+outer body. The mechanism made of the bodies eliminated so far, all others held fixed, then has
+independent constraints whenever the whole one has.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.sparse.etree import positions
+from sparsebody.sparse.pattern import BlockPattern, check_order
+
+
+def repair(pattern: BlockPattern, order: IntArray) -> IntArray:
+    """Return `order` with each joint moved to right after the later of its bodies.
+
+    Bodies keep their sequence, and so do joints that meet at the same place.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    check_order(pattern, order)
+    place = positions(order)
+    later = np.where(pattern.ends >= 0, place[pattern.ends], -1).max(axis=1)
+    after = np.concatenate([place[: pattern.n_primal], later])
+    is_dual = np.arange(pattern.n_blocks) >= pattern.n_primal
+    return np.lexsort((place, is_dual, after)).astype(np.intp)
+
+
+def is_admissible(pattern: BlockPattern, order: IntArray) -> bool:
+    """Return whether every joint comes after both bodies or, in a tree part, after its outer one.
+
+    The root of a tree that is not fixed to the world is free: any one that makes it true will do.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    check_order(pattern, order)
+    place = positions(order)
+    outer, _ = _strip(*pattern.adjacency, pattern.ends, place)
+    later = np.where(pattern.ends >= 0, place[pattern.ends], -1).max(axis=1)
+    return bool(np.all((outer >= 0) | (place[pattern.n_primal :] > later)))
+
+
+def tree_parts(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
+    """Strip the tree parts of the mechanism leaf by leaf.
+
+    Returns
+    -------
+    outer : (n_dual,) int array
+        The outer body of every joint in a tree part, -1 for a joint of the core.
+    stripped : (n_stripped,) int array
+        The outer bodies from the leaves inwards. A tree that is not fixed to the world keeps one
+        body, in its middle.
+    """
+    bodies_first = np.arange(pattern.n_blocks, dtype=np.intp)
+    outer, stripped = _strip(*pattern.adjacency, pattern.ends, bodies_first)
+    return outer, stripped
+
+
+def core_joints(pattern: BlockPattern) -> BoolArray:
+    """Return which joints (n_dual,) are in no tree part."""
+    return tree_parts(pattern)[0] < 0
+
+
+@njit(cache=True)
+def _strip(
+    indptr: IntArray, indices: IntArray, ends: IntArray, place: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Take off a body with one joint left, if it comes before that joint, until none is left."""
+    n_dual = ends.shape[0]
+    n_primal = len(indptr) - 1 - n_dual
+    outer = np.full(n_dual, -1, dtype=np.intp)
+    joints_left = indptr[1 : n_primal + 1] - indptr[:n_primal]
+    queue = np.empty(n_primal, dtype=np.intp)
+    n_stripped, tail = 0, 0
+    for body in range(n_primal):
+        if joints_left[body] == 1:
+            queue[tail] = body
+            tail += 1
+    head = 0
+    while head < tail:
+        body = queue[head]
+        head += 1
+        if joints_left[body] == 0:  # its last joint went with the body at the other end
+            continue
+        entry = indptr[body]
+        while outer[indices[entry] - n_primal] >= 0:
+            entry += 1
+        joint = indices[entry] - n_primal
+        if place[joint + n_primal] < place[body]:
+            continue
+        outer[joint] = body
+        joints_left[body] = 0
+        other = ends[joint, 0] + ends[joint, 1] - body
+        if other >= 0 and other != body:
+            joints_left[other] -= 1
+            if joints_left[other] == 1:
+                queue[tail] = other
+                tail += 1
+        queue[n_stripped] = body  # the queue is already read up to here
+        n_stripped += 1
+    return outer, queue[:n_stripped].copy()
