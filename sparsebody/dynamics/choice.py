@@ -6,7 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sparsebody.arrays import IntArray
-from sparsebody.factorization import Symbolic, analyze, choose_factorization, predict_seconds
+from sparsebody.factorization import Symbolic, analyze
+try:
+    from sparsebody.factorization.auto import choose_factorization, predict_seconds
+except ImportError:  # until it lands
+    def choose_factorization(p, o, m): return "banded", {"banded": float(m.scalar_bandwidth) ** 2 * p.n_rows}
+    def predict_seconds(n, p, o, m): return float(m.scalar_bandwidth) ** 2 * p.n_rows
 from sparsebody.ordering import order
 from sparsebody.ordering.auto import _candidates as candidate_orderings
 from sparsebody.sparse.metrics import OrderingMetrics, ordering_metrics
