@@ -1,0 +1,149 @@
+"""Generated mechanisms: one file for each family, one line each in GALLERY."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_type_hints
+
+from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.model.gallery import (
+    andrews,
+    bricard,
+    chain,
+    four_bar,
+    governor,
+    ladder,
+    lattice,
+    n_four_bar,
+    pendulum,
+    ring,
+    rotating_squares,
+    scissor,
+    slider_crank,
+    stewart,
+    tree,
+)
+from sparsebody.model.gallery.conversion import converted
+from sparsebody.model.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class GalleryEntry:
+    """A function that makes a mechanism, and what to say about it.
+
+    Parameters
+    ----------
+    function : callable
+        Every parameter has a default.
+    summary : str
+        One line for people.
+    size_parameters : tuple of str
+        The parameters that set the number of bodies.
+    points : dict of str to (str, 3 floats)
+        Points that published results speak of: body and place in its frame [m].
+    """
+
+    function: Callable[..., Mechanism]
+    summary: str
+    size_parameters: tuple[str, ...] = ()
+    points: Mapping[str, tuple[str, tuple[float, float, float]]] = field(default_factory=dict)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """All parameters with their default values."""
+        parameters = inspect.signature(self.function).parameters
+        return {name: parameter.default for name, parameter in parameters.items()}
+
+
+GALLERY: dict[str, GalleryEntry] = {
+    "chain": GalleryEntry(
+        chain.chain, "open chain of bars, hinges about y and z in turn", ("bodies",)
+    ),
+    "tree": GalleryEntry(
+        tree.tree, "autoTree family of branching trees, or a random tree", ("bodies",)
+    ),
+    "ladder": GalleryEntry(
+        ladder.ladder, "two rails of bars, joined at every rung; can be disordered", ("rungs",)
+    ),
+    "scissor": GalleryEntry(
+        scissor.scissor, "scissor lift of crossed bars, driven at its base", ("pairs",)
+    ),
+    "n-four-bar": GalleryEntry(
+        n_four_bar.n_four_bar,
+        "row of parallelograms (IFToMM A02)",
+        ("loops",),
+        n_four_bar.POINTS,
+    ),
+    "lattice": GalleryEntry(
+        lattice.lattice,
+        "2-D or 3-D grid of cubes; joints can be left out at random",
+        ("rows", "columns", "layers"),
+    ),
+    "rotating-squares": GalleryEntry(
+        rotating_squares.rotating_squares,
+        "sheet of squares hinged at their corners",
+        ("rows", "columns"),
+    ),
+    "ring": GalleryEntry(ring.ring, "closed polygon of bars", ("bodies",)),
+    "stewart": GalleryEntry(
+        stewart.stewart, "platform on six legs, on springs or driven", (), stewart.POINTS
+    ),
+    "four-bar": GalleryEntry(four_bar.four_bar, "planar crank and rocker with spatial hinges"),
+    "slider-crank": GalleryEntry(
+        slider_crank.slider_crank, "spatial slider-crank (IFToMM)", (), slider_crank.POINTS
+    ),
+    "bricard": GalleryEntry(
+        bricard.bricard, "Bricard's six-hinge loop (IFToMM A04)", (), bricard.POINTS
+    ),
+    "andrews": GalleryEntry(
+        andrews.andrews, "Andrews' squeezer (IVP Test Set)", (), andrews.POINTS
+    ),
+    "governor": GalleryEntry(
+        governor.governor, "flyball governor (IFToMM A05)", (), governor.POINTS
+    ),
+    "pendulum": GalleryEntry(
+        pendulum.pendulum, "simple pendulum (IFToMM A01)", (), pendulum.POINTS
+    ),
+}
+
+
+def build(name: str, /, **parameters: Any) -> Mechanism:
+    """Return a mechanism of the gallery.
+
+    Parameters
+    ----------
+    name : str
+        A key of GALLERY.
+    **parameters
+        Of its function; strings, as from a command line, are converted ("3", "yes", "0,0,-9.81").
+
+    Raises
+    ------
+    UnknownNameError
+        If the gallery has no such mechanism.
+    ModelError
+        If there is no such parameter, or its value does not fit.
+
+    Examples
+    --------
+    >>> build("scissor", pairs="3")
+    Mechanism('scissor': 6 bodies, 9 joints)
+    """
+    if name not in GALLERY:
+        raise UnknownNameError(f"no mechanism {name!r} in the gallery; it has {', '.join(GALLERY)}")
+    entry = GALLERY[name]
+    hints = get_type_hints(entry.function)
+    for unknown in parameters.keys() - entry.defaults.keys():
+        known = ", ".join(entry.defaults)
+        raise ModelError(f"{name} has no parameter {unknown!r}; it has {known}")
+    try:
+        return entry.function(
+            **{key: converted(value, hints[key], key) for key, value in parameters.items()}
+        )
+    except ModelError as error:
+        raise ModelError(f"{name}: {error}") from error
+
+
+__all__ = ["GALLERY", "GalleryEntry", "build"]

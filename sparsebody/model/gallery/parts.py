@@ -1,0 +1,155 @@
+"""What the generated mechanisms share: checked parameters, bars, hinges, placement on a joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.errors import ModelError
+from sparsebody.model.bodies import RigidBody
+from sparsebody.model.frames import Frame, axes
+from sparsebody.model.joints import JOINT_TYPES, JointType, Revolute
+from sparsebody.model.joints.base import pose_parts
+from sparsebody.model.mechanism import Joint, Mechanism
+from sparsebody.model.shapes import Polyline
+from sparsebody.model.time_functions import TimeFunction
+from sparsebody.spatial import box_inertia, quaternion_from_rotation
+
+Vector = tuple[float, float, float]
+Quaternion = tuple[float, float, float, float]
+
+DOWN_Y: Vector = (0.0, -9.81, 0.0)  # of mechanisms in the xy plane [m/s^2]
+DOWN_Z: Vector = (0.0, 0.0, -9.81)
+
+
+def check_at_least(minimum: float, **values: float) -> None:
+    """Raise ModelError, naming the parameter, unless every value is at least `minimum`."""
+    for name, value in values.items():
+        if not value >= minimum:
+            raise ModelError(f"{name} is {value}; give {minimum} or more")
+
+
+def check_between(low: float, high: float, **values: float) -> None:
+    """Raise ModelError, naming the parameter, unless low < value < high."""
+    for name, value in values.items():
+        if not low < value < high:
+            raise ModelError(f"{name} is {value}; give a number between {low:.6g} and {high:.6g}")
+
+
+def named_joint(joint: str, *allowed: str) -> JointType:
+    """Return the joint type called `joint`, one of those that the mechanism can be built with."""
+    if joint not in allowed:
+        raise ModelError(f"joint is {joint!r}; give one of: {', '.join(allowed)}")
+    return JOINT_TYPES[joint]()
+
+
+def turned(angle: float) -> Quaternion:
+    """Return the quaternion of a rotation about z."""
+    return (float(np.cos(angle / 2)), 0.0, 0.0, float(np.sin(angle / 2)))
+
+
+def add_bar(
+    mechanism: Mechanism,
+    name: str,
+    start: ArrayLike,
+    end: ArrayLike,
+    *,
+    mass: float = 1.0,
+    width: float = 0.05,
+    inertia: ArrayLike | None = None,
+    side: ArrayLike = (0.0, 0.0, 1.0),
+    linear_velocity: ArrayLike = (0.0, 0.0, 0.0),
+    angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+) -> RigidBody:
+    """Add a straight bar; its frame sits in its middle, x from start to end, z along `side`.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Gets the bar.
+    name : str
+        Of the body.
+    start, end : (3,) array_like
+        Its ends in the world [m].
+    mass, width : float
+        Mass [kg] and side of its square section [m].
+    inertia : (3,) array_like, optional
+        Moments of inertia in the bar's axes instead of those of the box [kg m^2].
+    side : (3,) array_like
+        Direction across the bar in the world.
+    linear_velocity, angular_velocity : (3,) array_like
+        Of the middle, in world axes [m/s, rad/s].
+    """
+    start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    length = float(np.linalg.norm(end - start))
+    if inertia is None:
+        inertia = box_inertia(mass, [length, width, width])
+    return mechanism.add_body(
+        name,
+        mass=mass,
+        inertia=inertia,
+        position=(start + end) / 2,
+        orientation=quaternion_from_rotation(axes(side, end - start, f"body {name!r}")),
+        linear_velocity=linear_velocity,
+        angular_velocity=angular_velocity,
+        shape=Polyline(((-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0))),
+    )
+
+
+def add_hinge(
+    mechanism: Mechanism,
+    name: str,
+    predecessor: str,
+    successor: str,
+    predecessor_point: ArrayLike,
+    successor_point: ArrayLike,
+    *,
+    prescribed: TimeFunction | None = None,
+) -> Joint:
+    """Add a revolute about the z axes of both bodies; its angle is that between their x axes."""
+    return mechanism.add_joint(
+        name,
+        Revolute(),
+        predecessor,
+        successor,
+        predecessor_frame=Frame(predecessor_point),
+        successor_frame=Frame(successor_point),
+        prescribed=prescribed,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where a body frame is in the world, and how it moves."""
+
+    rotation: FloatArray = field(default_factory=lambda: np.eye(3))  # body to world
+    origin: FloatArray = field(default_factory=lambda: np.zeros(3))  # [m]
+    angular: FloatArray = field(default_factory=lambda: np.zeros(3))  # world axes [rad/s]
+    linear: FloatArray = field(default_factory=lambda: np.zeros(3))  # of the origin [m/s]
+
+
+def placed(
+    parent: Placement,
+    joint_type: JointType,
+    predecessor_frame: Frame,
+    successor_frame: Frame,
+    q: FloatArray,
+    qd: FloatArray,
+) -> Placement:
+    """Return where a joint at position q with velocity qd puts its successor.
+
+    Featherstone (2008), sec. 4.4: the pose of S in P from the joint, v_J = S qd.
+    """
+    E, r = pose_parts(joint_type, q)
+    v_J = joint_type.motion_subspace(q) @ qd
+    to_world_P = parent.rotation @ predecessor_frame.rotation
+    to_world_S = to_world_P @ E.T
+    joint = parent.origin + parent.rotation @ predecessor_frame.origin + to_world_P @ r
+    rotation = to_world_S @ successor_frame.rotation.T
+    origin = joint - rotation @ successor_frame.origin
+    angular = parent.angular + to_world_S @ v_J[:3]
+    at_joint = parent.linear + np.cross(parent.angular, joint - parent.origin)
+    at_joint = at_joint + to_world_S @ v_J[3:]
+    return Placement(rotation, origin, angular, at_joint + np.cross(angular, origin - joint))

@@ -1,0 +1,51 @@
+"""Closed ring of bars."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from sparsebody.model.gallery.parts import DOWN_Y, Vector, add_bar, check_at_least, named_joint
+from sparsebody.model.mechanism import WORLD, Mechanism
+
+
+def ring(
+    bodies: int = 12,
+    joint: Literal["spherical", "revolute"] = "spherical",
+    length: float = 1.0,
+    mass: float = 1.0,
+    gravity: Vector = DOWN_Y,
+) -> Mechanism:
+    """Bars joined to a regular polygon in the xy plane about the origin, at rest.
+
+    "bar-i" goes from corner i to corner i + 1 and "joint-i" joins it to the one before at corner
+    i; "base" joins the middle of "bar-0" to the world. Mobility 3 n - 3 with balls, without
+    redundant rows; n - 2 with revolutes, 3 redundant rows.
+
+    Parameters
+    ----------
+    bodies : int
+        Number n of bars, 3 or more.
+    joint : str
+        "spherical", or "revolute" with all axes along z.
+    length, mass : float
+        Of a bar [m, kg].
+    gravity : (3,) floats
+        [m/s^2].
+    """
+    check_at_least(3, bodies=bodies)
+    joint_type = named_joint(joint, "spherical", "revolute")
+    mechanism = Mechanism("ring", gravity)
+    radius = length / (2 * math.sin(math.pi / bodies))
+
+    def corner(i: int) -> Vector:
+        turn = 2 * math.pi * (i % bodies) / bodies
+        return (radius * math.cos(turn), radius * math.sin(turn), 0.0)
+
+    for i in range(bodies):
+        add_bar(mechanism, f"bar-{i}", corner(i), corner(i + 1), mass=mass, width=length / 20)
+    mechanism.add_joint("base", joint_type, WORLD, "bar-0")
+    for i in range(bodies):
+        before = f"bar-{(i - 1) % bodies}"
+        mechanism.add_joint(f"joint-{i}", joint_type, before, f"bar-{i}", point=corner(i))
+    return mechanism

@@ -1,0 +1,117 @@
+"""Scissor lift."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.model.frames import Frame
+from sparsebody.model.gallery.parts import (
+    DOWN_Z,
+    Vector,
+    add_bar,
+    add_hinge,
+    check_at_least,
+    check_between,
+)
+from sparsebody.model.joints import PointOnPlane, Revolute
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.time_functions import SmoothStep
+from sparsebody.spatial import quaternion_exponential
+
+TOWARDS_VIEWER: Vector = (0.0, -1.0, 0.0)  # of all hinges, so that bars seen from there turn left
+
+
+def scissor(
+    pairs: int = 10,
+    angle: float = 0.4,
+    drive: bool = True,
+    lifted: float = 1.0,
+    rise_time: float = 5.0,
+    length: float = 1.0,
+    mass: float = 1.0,
+    gravity: Vector = DOWN_Z,
+) -> Mechanism:
+    """Scissor lift: bars crossed in pairs in the xz plane, rising along z, at rest.
+
+    Pair k: "left-k" rises from the lower left to the upper right, "right-k" from the lower right
+    to the upper left; "middle-k" is the hinge where they cross. "outer-k-right" and "outer-k-left"
+    join the upper ends of pair k to the lower ends of the next. "base" hinges the lower end of
+    "left-0" to the world at the origin; its angle is that of the bars over the ground. "support"
+    lets the lower end of "right-0" slide on the ground, a sphere on the plane z = 0: one row, for
+    the hinges already keep all bars in their plane.
+
+    So there are 2 pairs bodies, 3 pairs joints, 15 pairs - 4 rows (one more driven), mobility 1
+    (driven: 0), and exactly 3 redundant rows for each of the pairs - 1 rhombi between the pairs;
+    the loop through the ground has none.
+
+    Parameters
+    ----------
+    pairs : int
+        Number of crossed pairs.
+    angle : float
+        Of the bars over the ground at the start [rad], between 0 and pi/2.
+    drive : bool
+        Prescribe the base angle: smoothly from `angle` to `lifted`.
+    lifted : float
+        Angle at the end of the drive [rad].
+    rise_time : float
+        Duration of the drive [s].
+    length, mass : float
+        Of a bar [m, kg].
+    gravity : (3,) floats
+        [m/s^2].
+    """
+    check_at_least(1, pairs=pairs)
+    check_between(0.0, math.pi / 2, angle=angle, lifted=lifted)
+    mechanism = Mechanism("scissor", gravity)
+    low, high = (-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0)
+    corner = length * np.array([math.cos(angle), 0.0, math.sin(angle)])
+    for k in range(pairs):
+        _add_pair(mechanism, k, corner, mass)
+        add_hinge(mechanism, f"middle-{k}", f"left-{k}", f"right-{k}", (0, 0, 0), (0, 0, 0))
+        if k:
+            below = k - 1
+            add_hinge(
+                mechanism, f"outer-{below}-right", f"left-{below}", f"right-{k}", high, low
+            )
+            add_hinge(mechanism, f"outer-{below}-left", f"right-{below}", f"left-{k}", high, low)
+    _add_ground(mechanism, low, SmoothStep(angle, lifted, rise_time) if drive else None)
+    return mechanism
+
+
+def _add_pair(mechanism: Mechanism, k: int, corner: FloatArray, mass: float) -> None:
+    """Bars with the hinge axes as their z axes; `corner` is from lower left to upper right [m]."""
+    width, height = corner[0], corner[2]
+    left, right, up = np.zeros(3), np.array([width, 0, 0]), np.array([0, 0, height])
+    for name, start, end in ((f"left-{k}", left, right), (f"right-{k}", right, left)):
+        add_bar(
+            mechanism,
+            name,
+            start + k * up,
+            end + (k + 1) * up,
+            mass=mass,
+            side=TOWARDS_VIEWER,
+        )
+
+
+def _add_ground(mechanism: Mechanism, low: Vector, motion: SmoothStep | None) -> None:
+    mechanism.add_joint(
+        "base",
+        Revolute(),
+        WORLD,
+        "left-0",
+        predecessor_frame=Frame((0, 0, 0), quaternion_exponential([math.pi / 2, 0, 0])),
+        successor_frame=Frame(low),
+        prescribed=motion,
+    )
+    mechanism.add_joint(
+        "support",
+        PointOnPlane(),
+        WORLD,
+        "right-0",
+        predecessor_frame=Frame(),
+        successor_frame=Frame(low),
+    )
