@@ -38,3 +38,7 @@ class AssemblyError(SparsebodyError, ArithmeticError):
 
 class SimulationError(SparsebodyError, RuntimeError):
     """The motion could not be continued; what was computed is kept."""
+
+
+class ModelWarning(UserWarning):
+    """Something in a file was left out or changed; the message names it."""

@@ -1,0 +1,93 @@
+"""Robot files: MJCF and URDF, compiled by the mujoco package, as mechanisms."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+from sparsebody.errors import FileFormatError, ModelError, ModelWarning, UnknownNameError
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.robots.bodies import add_bodies
+from sparsebody.model.robots.equality import add_loop_joints, constant_joints
+from sparsebody.model.robots.findings import Findings
+from sparsebody.model.robots.forces import add_forces
+from sparsebody.model.robots.joints import add_joints
+from sparsebody.model.robots.omissions import note_omissions
+from sparsebody.model.robots.source import RobotSource, read_source
+
+__all__ = ["read_robot"]
+
+
+def read_robot(
+    path: str | os.PathLike[str],
+    *,
+    keyframe: str | int | None = None,
+    on_unsupported: str = "error",
+) -> Mechanism:
+    """Return the mechanism of an MJCF (.xml, .mjcf) or URDF (.urdf) file.
+
+    The file is compiled by MuJoCo, whose reading of it holds: the root link of a URDF, for
+    instance, is fixed to the world. Bodies without joints become part of their parent. Several
+    joints of one body become one joint (two crossing hinges a universal joint, and so on).
+    Equality constraints `connect` and `weld` become rigid loop joints, linear springs, dampers
+    and actuators on joints become joint forces with constant controls. Every joint is at zero at
+    the initial pose.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    keyframe : str or int, optional
+        Keyframe of the initial pose, velocity and controls; default: MuJoCo's reference pose.
+    on_unsupported : {"error", "warn"}
+        What to do about constraints that cannot be represented: couplings between joints or
+        tendons, flexible bodies.
+
+    Returns
+    -------
+    Mechanism
+        Poses, masses and springs in SI units, named as in the file.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, a body is connected by joints that cannot be represented, or
+        (with "error") there are other constraints that cannot.
+    UnknownNameError
+        If there is no such keyframe.
+    MissingDependencyError
+        Without the mujoco package.
+
+    Warns
+    -----
+    ModelWarning
+        For all else that is left out, by name: contacts, limits, friction, rotor inertias,
+        tendons, and other forces that have no counterpart.
+    """
+    if on_unsupported not in ("error", "warn"):
+        raise UnknownNameError(f"on_unsupported is {on_unsupported!r}; give 'error' or 'warn'")
+    source = read_source(Path(path), keyframe)
+    findings = Findings(source.path, strict=on_unsupported == "error")
+    try:
+        mechanism = _mechanism(source, findings)
+    except FileFormatError:
+        raise
+    except ModelError as error:
+        raise FileFormatError(f"{source.path}: {error}") from error
+    for text in findings.texts():
+        warnings.warn(text, ModelWarning, stacklevel=2)
+    return mechanism
+
+
+def _mechanism(source: RobotSource, findings: Findings) -> Mechanism:
+    note_omissions(source, findings)
+    constants = constant_joints(source, findings)
+    findings.check()
+    mechanism = Mechanism(source.name, source.gravity)
+    add_bodies(mechanism, source)
+    coordinates = add_joints(mechanism, source, constants, findings)
+    add_loop_joints(mechanism, source, findings)
+    add_forces(mechanism, source, coordinates, findings)
+    findings.check()
+    return mechanism

@@ -1,0 +1,155 @@
+"""A robot file as MuJoCo compiles it, with names, poses and frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.errors import FileFormatError, MissingDependencyError, UnknownNameError
+from sparsebody.model.frames import Frame
+from sparsebody.model.mechanism import WORLD
+from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternion
+
+SUFFIXES = (".xml", ".mjcf", ".urdf")
+NO_ROTATION = (1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class RobotSource:
+    """MuJoCo's model, and its data at the initial state.
+
+    The bodies that move as one with body b have the root `root[b]`, the only one of them with
+    joints; 0 is the world.
+    """
+
+    path: Path
+    mujoco: Any  # the module
+    model: Any  # MjModel
+    data: Any  # MjData
+    root: IntArray  # (nbody,)
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The model's name, or that of the file."""
+        name = self.model.names.split(b"\0")[0].decode()
+        return self.path.stem if name in ("", "MuJoCo Model") else name
+
+    @property
+    def gravity(self) -> FloatArray:
+        """(3,) [m/s^2]; zero where it is switched off."""
+        return np.array(self.model.opt.gravity) * self.is_on("GRAVITY")
+
+    def is_on(self, *features: str) -> bool:
+        """Whether none of these features is switched off by the file's option flags."""
+        bits = sum(int(getattr(self.mujoco.mjtDisableBit, f"mjDSBL_{name}")) for name in features)
+        return not self.model.opt.disableflags & bits
+
+    def kind(self, enum: str, value: int) -> str:
+        """Return the name of an enumeration's member without its prefix: `hinge`, `connect`."""
+        return str(getattr(self.mujoco, enum)(value).name).split("_", 1)[1].lower()
+
+    def label(self, what: str, index: int) -> str:
+        """Return the name of an equality, tendon, actuator... , or one made of kind and number."""
+        name = self.mujoco.mj_id2name(self.model, _object_kind(self.mujoco, what), index)
+        return str(name) if name else f"{what}_{index}"
+
+    def rigid_name(self, body: int) -> str:
+        """Return the name in the mechanism of the rigid body that a body is part of."""
+        root = int(self.root[body])
+        return self.body_names[root] if root else WORLD
+
+    def rotation(self, body: int) -> FloatArray:
+        """(3, 3) from a body's frame to the world at the initial pose."""
+        return np.array(self.data.xmat[body]).reshape(3, 3)
+
+    def frame(self, body: int, point: ArrayLike, quaternion: ArrayLike = NO_ROTATION) -> Frame:
+        """Return a frame given in a body's frame as one in the frame of its root."""
+        root = int(self.root[body])
+        to_root = self.rotation(root).T
+        place = self.data.xpos[body] + self.rotation(body) @ np.asarray(point, dtype=float)
+        unit = np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion)
+        turned = to_root @ self.rotation(body) @ rotation_from_quaternion(unit)
+        return Frame(to_root @ (place - self.data.xpos[root]), quaternion_from_rotation(turned))
+
+
+def read_source(path: Path, keyframe: str | int | None) -> RobotSource:
+    """Compile the file and put it into its initial state."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise FileFormatError(f"{path}: not a robot file; its name must end in {SUFFIXES}")
+    if not path.is_file():
+        raise FileFormatError(f"{path}: there is no such file")
+    mujoco = _import_mujoco()
+    try:
+        model = mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        text = " ".join(str(error).split())
+        raise FileFormatError(f"{path}: MuJoCo cannot compile it; correct this: {text}") from error
+    data = mujoco.MjData(model)
+    if keyframe is not None:
+        mujoco.mj_resetDataKeyframe(model, data, _keyframe(mujoco, model, keyframe, path))
+    mujoco.mj_fwdPosition(model, data)
+    mujoco.mj_fwdVelocity(model, data)
+    root = np.array(model.body_weldid, dtype=np.intp)
+    root[model.body_mocapid[root] >= 0] = 0
+    return RobotSource(
+        path,
+        mujoco,
+        model,
+        data,
+        root,
+        _names(mujoco, model, "body", model.nbody),
+        _names(mujoco, model, "joint", model.njnt),
+    )
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """Return `name`, or `name_2` and so on where it is taken."""
+    used, number, candidate = set(taken), 1, name
+    while candidate in used:
+        number += 1
+        candidate = f"{name}_{number}"
+    return candidate
+
+
+def _import_mujoco() -> Any:
+    try:
+        import mujoco
+    except ImportError as error:
+        raise MissingDependencyError(
+            "robot files need the mujoco package; install it with: pip install 'sparsebody[robots]'"
+        ) from error
+    return mujoco
+
+
+def _object_kind(mujoco: Any, what: str) -> int:
+    return int(getattr(mujoco.mjtObj, f"mjOBJ_{what.upper()}"))
+
+
+def _names(mujoco: Any, model: Any, what: str, count: int) -> tuple[str, ...]:
+    """Names of all bodies or joints; those without one get the kind and their number."""
+    kind = _object_kind(mujoco, what)
+    given = [mujoco.mj_id2name(model, kind, index) for index in range(count)]
+    names: list[str] = []
+    for index, name in enumerate(given):
+        names.append(name or unique_name(f"{what}_{index}", [*names, *filter(None, given)]))
+    return tuple(names)
+
+
+def _keyframe(mujoco: Any, model: Any, keyframe: str | int, path: Path) -> int:
+    names = [
+        mujoco.mj_id2name(model, _object_kind(mujoco, "key"), index) or str(index)
+        for index in range(model.nkey)
+    ]
+    if isinstance(keyframe, int) and 0 <= keyframe < model.nkey:
+        return keyframe
+    if keyframe in names:
+        return names.index(str(keyframe))
+    known = ", ".join(repr(name) for name in names) or "none"
+    raise UnknownNameError(f"{path}: there is no keyframe {keyframe!r}; there are: {known}")
