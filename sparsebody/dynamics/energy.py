@@ -100,9 +100,7 @@ def _momenta(system: System, state: State) -> FloatArray:
     return momentum
 
 
-def _places(
-    body: IntArray, point: FloatArray, state: State, rotation: FloatArray
-) -> FloatArray:
+def _places(body: IntArray, point: FloatArray, state: State, rotation: FloatArray) -> FloatArray:
     """World positions of body points; those of body -1 are given in the world."""
     moved = state.position[body] + np.einsum("nij,nj->ni", rotation[body], point)
     return np.where((body >= 0)[:, None], moved, point)

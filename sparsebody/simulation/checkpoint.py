@@ -1,0 +1,112 @@
+"""Checkpoint: all that a run needs to go on bit for bit; packed as one row of numbers."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.model.system import State, System
+
+_N_SCALARS = 8
+
+
+@dataclass(frozen=True)
+class RankWatch:
+    """Where the rank of the constraint rows stands."""
+
+    analysis_state: State | None = None  # where it was analyzed; None: where the run began
+    full_rank: int = 0  # the largest rank seen
+    wait: int = 1  # steps between two attempts to reach the full rank again
+    countdown: int = 0  # steps until the next attempt
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """The run after a whole number of steps."""
+
+    step: int
+    state: State
+    acceleration: FloatArray  # (n_bodies, 6) first stage of the next step
+    n_events: int
+    wall_time: float  # [s]
+    rank: RankWatch
+
+    def pack(self) -> FloatArray:
+        """Return the checkpoint as one row that ends with its checksum."""
+        analyzed = self.rank.analysis_state
+        scalars = [
+            float(self.step),
+            float(self.n_events),
+            self.wall_time,
+            float(self.rank.full_rank),
+            float(self.rank.wait),
+            float(self.rank.countdown),
+            float(analyzed is not None),
+            0.0,  # room for one more
+        ]
+        parts = [
+            np.array(scalars),
+            _pack_state(self.state),
+            self.acceleration.ravel(),
+            _pack_state(self.state if analyzed is None else analyzed),
+        ]
+        row = np.concatenate(parts)
+        return np.append(row, _checksum(row))
+
+
+def row_size(system: System) -> int:
+    """Return the length of a packed checkpoint."""
+    return _N_SCALARS + 2 * _state_size(system) + 6 * system.n_bodies + 1
+
+
+def unpack(system: System, row: FloatArray) -> Checkpoint | None:
+    """Return the checkpoint of a row; None if it was written only in part, or never."""
+    if row[-1] != _checksum(row[:-1]) or not row.any():
+        return None
+    step, n_events, wall_time, full_rank, wait, countdown, analyzed, _ = row[:_N_SCALARS]
+    ends = np.cumsum([_N_SCALARS, _state_size(system), 6 * system.n_bodies, _state_size(system)])
+    state, acceleration, analysis = (row[a:b] for a, b in pairwise(ends))
+    rank = RankWatch(
+        _unpack_state(system, analysis) if analyzed else None,
+        int(full_rank),
+        int(wait),
+        int(countdown),
+    )
+    return Checkpoint(
+        int(step),
+        _unpack_state(system, state),
+        acceleration.reshape(-1, 6).copy(),
+        int(n_events),
+        float(wall_time),
+        rank,
+    )
+
+
+def _state_size(system: System) -> int:
+    return 1 + 13 * system.n_bodies + len(system.coordinates.joint)
+
+
+def _pack_state(state: State) -> FloatArray:
+    arrays = (state.position, state.orientation, state.velocity, state.coordinate)
+    return np.concatenate([[state.time], *(array.ravel() for array in arrays)])
+
+
+def _unpack_state(system: System, row: FloatArray) -> State:
+    n = system.n_bodies
+    ends = np.cumsum([1, 3 * n, 4 * n, 6 * n])
+    time, position, orientation, velocity, coordinate = np.split(row.copy(), ends)
+    return State(
+        position.reshape(n, 3),
+        orientation.reshape(n, 4),
+        velocity.reshape(n, 6),
+        coordinate,
+        float(time[0]),
+    )
+
+
+def _checksum(row: FloatArray) -> float:
+    return float(zlib.crc32(row.tobytes()))

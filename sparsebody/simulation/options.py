@@ -1,0 +1,99 @@
+"""What a simulation is asked to do, checked before anything is computed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sparsebody.errors import SimulationError, UnknownNameError
+from sparsebody.simulation.integrators import INTEGRATORS
+from sparsebody.simulation.stabilization import STABILIZATIONS
+
+_ROUNDING = 1e-9  # by which a time may miss a whole number of steps, in steps
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """The options that decide what a trajectory is; two runs that share them are the same motion.
+
+    The duration is not among them: a resumed run may be longer than the interrupted one.
+    """
+
+    step: float  # [s]
+    method: str
+    stabilization: str
+    time_constant: float  # [s], of the Baumgarte terms
+    ordering: str
+    factorization: str
+    record_every: int  # steps from one record to the next
+    record_reactions: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the options by name, for files."""
+        return asdict(self)
+
+
+def simulation_options(
+    *,
+    step: float,
+    method: str,
+    stabilization: str,
+    time_constant: float | None,
+    ordering: str,
+    factorization: str,
+    record_step: float | None,
+    record_reactions: bool,
+) -> SimulationOptions:
+    """Return the checked options; the time constant defaults to ten steps."""
+    check_positive(step, "step")
+    check_name(method, INTEGRATORS, "method")
+    check_name(stabilization, STABILIZATIONS, "stabilization")
+    if time_constant is None:
+        time_constant = 10.0 * step
+    check_positive(time_constant, "time constant")
+    return SimulationOptions(
+        float(step),
+        method,
+        stabilization,
+        float(time_constant),
+        ordering,
+        factorization,
+        1 if record_step is None else _whole_steps(record_step, step),
+        bool(record_reactions),
+    )
+
+
+def check_positive(value: float, what: str) -> None:
+    """Raise SimulationError unless `value` is a positive, finite number."""
+    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0.0):
+        raise SimulationError(f"{what} is {value!r}; give a positive number of seconds")
+
+
+def check_name(name: str, table: Iterable[str], what: str) -> None:
+    """Raise UnknownNameError unless `name` is in the table."""
+    if name not in table:
+        raise UnknownNameError(f"{what} is {name!r}; give one of {', '.join(table)}")
+
+
+def n_whole_steps(duration: float, step: float) -> int:
+    """Return how many whole steps fit into the duration, up to rounding."""
+    return math.floor(duration / step + _ROUNDING)
+
+
+def rest_of_step(duration: float, step: float) -> float:
+    """Return what the whole steps leave of the duration [s]: the last, shorter step, or 0."""
+    rest = duration - n_whole_steps(duration, step) * step
+    return rest if rest > _ROUNDING * step else 0.0
+
+
+def _whole_steps(record_step: float, step: float) -> int:
+    check_positive(record_step, "record step")
+    every = round(record_step / step)
+    if every < 1 or abs(record_step / step - every) > 1e-6 * every:
+        nearest = max(1, every) * step
+        raise SimulationError(
+            f"record step is {record_step}, not a multiple of the step {step}; try {nearest:.6g}"
+        )
+    return every

@@ -1,0 +1,342 @@
+"""The time loop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.energy import is_conservative
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.initial import consistent_state
+from sparsebody.errors import SimulationError, SparsebodyError
+from sparsebody.model.system import State, System, check_state
+from sparsebody.simulation.checkpoint import Checkpoint, row_size
+from sparsebody.simulation.files import (
+    check_same_run,
+    first_record,
+    open_trajectory,
+    read_checkpoint,
+    rewind,
+)
+from sparsebody.simulation.integrators import INTEGRATORS
+from sparsebody.simulation.interruption import stop_request
+from sparsebody.simulation.options import (
+    SimulationOptions,
+    check_positive,
+    n_whole_steps,
+    rest_of_step,
+    simulation_options,
+)
+from sparsebody.simulation.progress import Report, progress_report
+from sparsebody.simulation.recorder import FileRecorder, MemoryRecorder, Recorder
+from sparsebody.simulation.samples import Header, header, sample
+from sparsebody.simulation.stabilization import STABILIZATIONS
+from sparsebody.simulation.stepper import Control, Stepper
+from sparsebody.simulation.trajectory import Event, StoppedSimulationError, Trajectory
+
+
+def simulate(
+    system: System,
+    state: State | None = None,
+    *,
+    duration: float,
+    step: float = 1e-3,
+    method: str = "rk4",
+    stabilization: str = "projection",
+    time_constant: float | None = None,
+    dynamics: ForwardDynamics | None = None,
+    ordering: str = "auto",
+    factorization: str = "auto",
+    control: Control | None = None,
+    output: str | Path | None = None,
+    record_step: float | None = None,
+    record_reactions: bool = False,
+    resume: bool = False,
+    overwrite: bool = False,
+    source: str | None = None,
+    progress: bool | Report = False,
+) -> Trajectory:
+    """Simulate the motion of a mechanism.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    state : State, optional
+        Where it begins; default: the nearest consistent state to the model's initial one.
+    duration, step : float
+        How long, and in which steps [s]; the last step is shorter if need be.
+    method : str
+        A name in INTEGRATORS.
+    stabilization : str
+        A name in STABILIZATIONS: "projection" closes the joints after every step, "baumgarte"
+        pulls them together with `time_constant` [s] (default ten steps), "none" lets them drift.
+    dynamics : ForwardDynamics, optional
+        A prepared one; else it is made with `ordering` and `factorization`.
+    control : callable, optional
+        control(time, state) returns wrenches (n_bodies, 6) about the centers of mass in body
+        axes, moment first [N m, N], which act besides the forces of the model.
+    output : path, optional
+        An HDF5 file, written while the run goes on; else the trajectory stays in memory.
+    record_step : float, optional
+        Time between records [s], a multiple of `step`; default: every step.
+    record_reactions : bool
+        Record the joint wrenches as well, which costs an evaluation per record.
+    resume : bool
+        Go on with an `output` whose run was interrupted, exactly as if it had not been; a longer
+        duration than before is allowed. Without such a file, the run begins anew.
+    overwrite : bool
+        Allow to replace an existing `output`.
+    source : str, optional
+        The mechanism file, kept in `output`.
+    progress : bool or callable
+        A progress bar on standard error, or report(time, end).
+
+    Returns
+    -------
+    Trajectory
+        After Ctrl-C or SIGTERM up to there, and marked as interrupted.
+
+    Raises
+    ------
+    SimulationError
+        For an argument that does not fit, before anything is computed or overwritten.
+    StoppedSimulationError
+        If the motion cannot be continued; it carries the trajectory up to there.
+    AssemblyError
+        If no state is given and the initial one cannot be made consistent.
+
+    Examples
+    --------
+    >>> import sparsebody as sb
+    >>> ball = sb.Mechanism("ball")
+    >>> _ = ball.add_body("ball", mass=1.0, inertia=[0.1, 0.1, 0.1])
+    >>> fall = simulate(ball.compile(), duration=1.0, step=0.1)
+    >>> round(float(fall.position[-1, 0, 2]), 6)
+    -4.905
+    """
+    check_positive(duration, "duration")
+    options = simulation_options(
+        step=step,
+        method=method,
+        stabilization=stabilization,
+        time_constant=time_constant,
+        ordering=ordering if dynamics is None else dynamics.ordering,
+        factorization=factorization if dynamics is None else dynamics.factorization,
+        record_step=record_step,
+        record_reactions=record_reactions,
+    )
+    if dynamics is not None:
+        _check_dynamics(system, dynamics, stabilization)
+    if control is not None and not callable(control):
+        raise SimulationError(f"control is {control!r}; give a function of time and state")
+    path = None if output is None else _output_path(Path(output), resume, overwrite)
+    conservative = control is None and is_conservative(system)
+    head = header(system, options, conservative, source)
+    if path is not None and resume and path.exists():
+        with open_trajectory(path) as file:
+            check_same_run(path, file, head)
+    state = consistent_state(system) if state is None else state
+    check_state(system, state)
+    dynamics = _dynamics(system, state, options) if dynamics is None else dynamics
+    start = _start(system, state, head, path, resume)
+    return _Run(system, options, start, dynamics, control).run(duration, progress)
+
+
+def _check_dynamics(system: System, dynamics: ForwardDynamics, stabilization: str) -> None:
+    if dynamics.system is not system:
+        raise SimulationError(
+            f"dynamics was prepared for another system, {dynamics.system.name!r}; "
+            f"prepare it for {system.name!r}"
+        )
+    needs = STABILIZATIONS[stabilization].uses_time_constant
+    if needs != (dynamics.baumgarte is not None):
+        raise SimulationError(
+            f"stabilization is {stabilization!r}, but the given dynamics has a Baumgarte time "
+            f"constant of {dynamics.baumgarte}; let both agree"
+        )
+
+
+def _output_path(path: Path, resume: bool, overwrite: bool) -> Path:
+    """Return the path, sure that it may be written."""
+    if not path.parent.is_dir():
+        raise SimulationError(f"output {str(path)!r}: there is no directory {str(path.parent)!r}")
+    if path.is_dir():
+        raise SimulationError(f"output {str(path)!r} is a directory; give a file name")
+    if path.exists() and not (resume or overwrite):
+        raise SimulationError(
+            f"output {str(path)!r} exists; give another name, resume it or overwrite it"
+        )
+    return path
+
+
+def _dynamics(system: System, state: State, options: SimulationOptions) -> ForwardDynamics:
+    uses_time_constant = STABILIZATIONS[options.stabilization].uses_time_constant
+    return ForwardDynamics(
+        system,
+        state,
+        ordering=options.ordering,
+        factorization=options.factorization,
+        baumgarte=options.time_constant if uses_time_constant else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Start:
+    """Where a run begins: at its first state, or at a checkpoint."""
+
+    first: State
+    checkpoint: Checkpoint | None
+    recorder: Recorder
+
+
+def _start(system: System, state: State, head: Header, path: Path | None, resume: bool) -> _Start:
+    if path is None:
+        return _Start(state, None, MemoryRecorder(head))
+    if resume and path.exists():
+        with open_trajectory(path) as file:
+            checkpoint = read_checkpoint(file, system)
+            if checkpoint is not None:
+                _check_first_record(path, state, first_record(file))
+        if checkpoint is not None:
+            rewind(path, head, checkpoint)
+            return _Start(state, checkpoint, FileRecorder.resumed(path, head))
+    return _Start(state, None, FileRecorder(path, head, row_size(system)))
+
+
+def _check_first_record(path: Path, state: State, stored: dict[str, FloatArray]) -> None:
+    for name, value in stored.items():
+        if not np.allclose(getattr(state, name), value, rtol=0.0, atol=1e-12):
+            raise SimulationError(
+                f"cannot resume {str(path)!r}: it began with another {name}; give the same "
+                "state, or another output"
+            )
+
+
+class _Run:
+    """One run of the time loop."""
+
+    def __init__(
+        self,
+        system: System,
+        options: SimulationOptions,
+        start: _Start,
+        dynamics: ForwardDynamics,
+        control: Control | None,
+    ) -> None:
+        self._system, self._options, self._recorder = system, options, start.recorder
+        self._first_time = start.first.time
+        self._state, self._step, self._n_events = start.first, 0, 0
+        self._acceleration: FloatArray | None = None  # of the state; first stage of the next step
+        self._is_whole = True  # the state is a whole number of steps from the first
+        self._recorded_at = -float("inf")
+        self._clock = time.perf_counter()
+        self._stepper = Stepper(
+            dynamics,
+            INTEGRATORS[options.method],
+            STABILIZATIONS[options.stabilization],
+            control,
+            self._note,
+        )
+        self._joint_wrench = self._stepper.joint_wrench if options.record_reactions else None
+        if start.checkpoint is not None:
+            self._go_back_to(start.checkpoint)
+
+    def run(self, duration: float, progress: bool | Report) -> Trajectory:
+        """Run for `duration` from the first state and return the trajectory."""
+        end = self._first_time + duration
+        with (
+            np.errstate(all="ignore"),  # a blow-up is reported by name, not by warnings
+            progress_report(progress) as report,
+            stop_request() as stop,
+        ):
+            try:
+                for _ in self._steps(duration):
+                    report(self._state.time, end)
+                    if stop:
+                        break
+                is_over = not stop or self._state.time >= end - 0.5 * self._options.step
+            except KeyboardInterrupt:
+                stop.signal, is_over = "SIGINT", False
+            except SparsebodyError as error:
+                message = f"stopped at t = {self._state.time:.6g} s: {error}"
+                raise StoppedSimulationError(message, self._close(True)) from error
+            except BaseException:  # of a control, say
+                self._close(True)
+                raise
+        if not is_over:
+            self._note(Event(self._state.time, "interruption", f"by {stop.signal}"))
+        return self._close(not is_over)
+
+    def _steps(self, duration: float) -> Iterator[None]:
+        """Advance step by step, recording."""
+        options = self._options
+        if self._acceleration is None:
+            self._record()
+            self._acceleration = self._stepper.acceleration(self._state)
+        for step in range(self._step + 1, n_whole_steps(duration, options.step) + 1):
+            self._advance(self._first_time + step * options.step)
+            self._step = step
+            if step % options.record_every == 0:
+                self._record()
+            if self._recorder.is_flush_due():
+                self._recorder.flush(self._checkpoint(self._acceleration))
+            yield
+        if rest_of_step(duration, options.step) > 0.0:
+            self._recorder.flush(self._checkpoint(self._acceleration))
+            self._is_whole = False
+            self._advance(self._first_time + duration)
+            yield
+
+    def _advance(self, time: float) -> None:
+        assert self._acceleration is not None
+        self._state, self._acceleration = self._stepper.advance(
+            self._state, self._acceleration, time
+        )
+
+    def _record(self) -> None:
+        self._recorder.append(sample(self._system, self._state, self._joint_wrench))
+        self._recorded_at = self._state.time
+
+    def _note(self, event: Event) -> None:
+        self._n_events += 1
+        self._recorder.note(event)
+
+    @property
+    def _wall_time(self) -> float:
+        return time.perf_counter() - self._clock
+
+    def _checkpoint(self, acceleration: FloatArray) -> Checkpoint:
+        return Checkpoint(
+            self._step,
+            self._state,
+            acceleration,
+            self._n_events,
+            self._wall_time,
+            self._stepper.rank,
+        )
+
+    def _go_back_to(self, checkpoint: Checkpoint) -> None:
+        self._state, self._acceleration = checkpoint.state, checkpoint.acceleration
+        self._step, self._n_events = checkpoint.step, checkpoint.n_events
+        self._clock -= checkpoint.wall_time
+        self._stepper.resume(checkpoint.rank)
+        if self._step % self._options.record_every == 0:
+            self._recorded_at = self._state.time
+
+    def _close(self, interrupted: bool) -> Trajectory:
+        """Record where the run ended, and close."""
+        if self._acceleration is not None and self._is_whole:
+            self._recorder.flush(self._checkpoint(self._acceleration))
+        if self._recorded_at != self._state.time:
+            self._record()
+        return self._recorder.close(
+            steps=self._step + (not self._is_whole),
+            wall_time=self._wall_time,
+            interrupted=interrupted,
+        )

@@ -1,0 +1,110 @@
+"""Keeping the joints closed while time goes on; the table STABILIZATIONS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.dynamics.forward import Evaluation
+from sparsebody.errors import SingularSystemError
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.poses import displaced
+from sparsebody.model.system import State, System
+
+Evaluate = Callable[[State], Evaluation]
+
+_SAME_POSE = 1e-5  # twists below this [rad, m] leave the factors good enough to go on with
+_CLOSED = 1e-12  # a smaller position error is rounding
+_OPEN = 1e-6  # a larger one after all corrections means that the joints cannot close
+_CORRECTIONS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Stabilized:
+    """A state after a step, and the evaluation that serves as the first stage of the next one."""
+
+    state: State
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True)
+class Stabilization:
+    """One row of STABILIZATIONS."""
+
+    stabilize: Callable[[Evaluate, State], Stabilized]  # done after every step
+    uses_time_constant: bool = False  # Baumgarte's terms in every evaluation
+
+
+def unchanged(evaluate: Evaluate, state: State) -> Stabilized:
+    """Return the state as it is."""
+    return Stabilized(state, evaluate(state))
+
+
+def projected(evaluate: Evaluate, state: State) -> Stabilized:
+    """Return the nearest state that closes the joints and obeys the drives.
+
+    Pose first, then velocity, both least in the metric of the inertias. A correction is as small
+    as the integrator's local error, so the factors of the first pose serve all corrections, and
+    its acceleration the next step; only after a larger correction they are made again.
+
+    Raises
+    ------
+    SingularSystemError
+        If the joints cannot be closed: the rows in use are too few or dependent at this pose.
+    """
+    state, evaluation = _pose_projected(evaluate, evaluate(state))
+    _, velocity_error = constraint_errors(evaluation.dynamics.system, state)
+    # A change of velocity solves the same equations as a twist does.
+    change = evaluation.position_correction(velocity_error)
+    return Stabilized(state.with_(velocity=state.velocity + change), evaluation)
+
+
+def _pose_projected(evaluate: Evaluate, evaluation: Evaluation) -> tuple[State, Evaluation]:
+    """Correct the pose by modified Newton steps; return it with an evaluation near it."""
+    system, state = evaluation.dynamics.system, evaluation.state
+    error, moved_by = evaluation.position_error, 0.0
+    for _ in range(_CORRECTIONS):
+        if largest(error) <= _CLOSED:
+            break
+        twist = evaluation.position_correction(error)
+        trial = displaced(state, twist)
+        trial_error, _ = constraint_errors(system, trial)
+        if not largest(trial_error) < largest(error):
+            break
+        state, error, moved_by = trial, trial_error, moved_by + largest(twist)
+        if moved_by > _SAME_POSE:
+            evaluation, moved_by = evaluate(state), 0.0
+    if not largest(error) <= _OPEN:
+        joint = system.joint_names[system.row_joint[int(np.argmax(np.abs(error)))]]
+        raise SingularSystemError(
+            f"joint {joint!r} cannot be closed at t = {state.time:.6g} s: it stays "
+            f"{largest(error):.1e} open; take smaller steps, or see whether a drive blocks"
+        )
+    return state, evaluation
+
+
+def constraint_errors(system: System, state: State) -> tuple[FloatArray, FloatArray]:
+    """Return the position and the velocity errors (n_rows,) of all constraint rows."""
+    motion = joint_motion(system, state)
+    coordinates = coordinate_motion(system, state, motion)
+    velocity = constraint_rows(system, state, motion, coordinates).velocity
+    error = position_errors(system, state, motion, coordinates)
+    return error, velocity - prescribed_velocities(system, state.time)
+
+
+def largest(array: FloatArray) -> float:
+    """Return the largest magnitude, zero for an empty array."""
+    return float(np.abs(array).max(initial=0.0))
+
+
+STABILIZATIONS: dict[str, Stabilization] = {
+    "projection": Stabilization(projected),
+    "baumgarte": Stabilization(unchanged, uses_time_constant=True),
+    "none": Stabilization(unchanged),
+}

@@ -1,0 +1,141 @@
+"""Trajectory: what a simulation leaves, in memory or in an HDF5 file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.errors import SimulationError
+from sparsebody.model.system import State
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something out of the ordinary that happened on the way."""
+
+    time: float  # [s]
+    kind: str  # "split step", "re-analysis" or "interruption"
+    message: str
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """States at n times, with energies and constraint errors.
+
+    Body coordinates as in State: axes of the body frame, origin at the center of mass.
+    """
+
+    time: FloatArray  # (n,) [s]
+    position: FloatArray  # (n, n_bodies, 3) centers of mass in the world [m]
+    orientation: FloatArray  # (n, n_bodies, 4) unit quaternions (w, x, y, z), body to world
+    velocity: FloatArray  # (n, n_bodies, 6) body coordinates, angular first [rad/s, m/s]
+    coordinate: FloatArray  # (n, n_coordinates) tracked joint coordinates, whole turns included
+    kinetic_energy: FloatArray  # (n,) [J]
+    potential_energy: FloatArray  # (n,) of gravity and springs [J]
+    momentum: FloatArray  # (n, 6) about the world's origin, angular first [kg m^2/s, kg m/s]
+    position_error: FloatArray  # (n,) largest constraint error [rad, m]
+    velocity_error: FloatArray  # (n,) [rad/s, m/s]
+    joint_wrench: FloatArray | None  # (n, n_joints, 6) on the successor in S coordinates, if asked
+    events: tuple[Event, ...]
+    name: str  # of the mechanism
+    body_names: tuple[str, ...]
+    joint_names: tuple[str, ...]
+    options: Mapping[str, Any]
+    conservative: bool  # no drive, effort, damper, external force or control: energy is constant
+    interrupted: bool  # stopped before the duration was over
+    steps: int
+    wall_time: float  # [s] spent in the time loop
+    source: str | None = None  # the mechanism file that it was made from
+    path: Path | None = None  # where it is stored
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def state(self, index: int) -> State:
+        """Return the recorded state `index` (negative: from the end)."""
+        if not -len(self.time) <= index < len(self.time):
+            raise SimulationError(f"there is no record {index}; the trajectory has {len(self)}")
+        return State(
+            self.position[index],
+            self.orientation[index],
+            self.velocity[index],
+            self.coordinate[index],
+            float(self.time[index]),
+        )
+
+    def body(self, name: str) -> int:
+        """Return the index of a body."""
+        return _index(self.body_names, name, "body")
+
+    def joint(self, name: str) -> int:
+        """Return the index of a joint."""
+        return _index(self.joint_names, name, "joint")
+
+    @property
+    def energy(self) -> FloatArray:
+        """(n,) kinetic plus potential energy [J]."""
+        return self.kinetic_energy + self.potential_energy
+
+    @property
+    def energy_error(self) -> float | None:
+        """Largest change of the energy, relative to the energy that moves; None if driven.
+
+        The energy that moves is the larger of the largest kinetic energy and the largest change
+        of the potential energy, so that the choice of the zero level has no influence.
+        """
+        if not self.conservative:
+            return None
+        change = np.abs(self.energy - self.energy[0]).max()
+        exchanged = np.abs(self.potential_energy - self.potential_energy[0]).max()
+        scale = max(float(exchanged), float(np.abs(self.kinetic_energy).max()))
+        return float(change) / scale if scale > 0.0 else 0.0
+
+    def summary(self) -> dict[str, Any]:
+        """Return the numbers that tell how the run went, by name."""
+        return {
+            "mechanism": self.name,
+            "start": float(self.time[0]),
+            "end": float(self.time[-1]),
+            "steps": self.steps,
+            "records": len(self),
+            "wall_time": self.wall_time,
+            "interrupted": self.interrupted,
+            "energy_start": float(self.energy[0]),
+            "energy_end": float(self.energy[-1]),
+            "energy_error": self.energy_error,
+            "position_error": float(self.position_error.max()),
+            "velocity_error": float(self.velocity_error.max()),
+            "events": len(self.events),
+        }
+
+    @staticmethod
+    def load(path: str | Path) -> Trajectory:
+        """Read a trajectory file, also one whose run was killed or is still under way.
+
+        Raises
+        ------
+        SimulationError
+            If the file does not exist, or is no trajectory.
+        """
+        from sparsebody.simulation.files import load_trajectory
+
+        return load_trajectory(Path(path))
+
+
+class StoppedSimulationError(SimulationError):
+    """The motion could not be continued; `trajectory` holds what was computed before."""
+
+    def __init__(self, message: str, trajectory: Trajectory) -> None:
+        super().__init__(message)
+        self.trajectory = trajectory
+
+
+def _index(names: tuple[str, ...], name: str, what: str) -> int:
+    if name not in names:
+        raise SimulationError(f"the trajectory has no {what} {name!r}")
+    return names.index(name)
