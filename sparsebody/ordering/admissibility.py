@@ -1,8 +1,9 @@
 """Which orders need no pivoting, and how to make an order one of them.
 
 An order is admissible when every joint comes after both its bodies or, in a tree part, after its
-outer body. The mechanism made of the bodies eliminated so far, all others held fixed, then has
-independent constraints whenever the whole one has.
+outer body, which must have at least as many freedoms as the joint has rows. The mechanism made of
+the bodies eliminated so far, all others held fixed, then has independent constraints whenever the
+whole one has.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def is_admissible(pattern: BlockPattern, order: IntArray) -> bool:
     """
     check_order(pattern, order)
     place = positions(order)
-    outer, _ = _strip(*pattern.adjacency, pattern.ends, place)
+    outer, _ = _strip(*pattern.adjacency, pattern.block_sizes, pattern.ends, place)
     later = np.where(pattern.ends >= 0, place[pattern.ends], -1).max(axis=1)
     return bool(np.all((outer >= 0) | (place[pattern.n_primal :] > later)))
 
@@ -62,7 +63,7 @@ def tree_parts(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
         body, in its middle.
     """
     bodies_first = np.arange(pattern.n_blocks, dtype=np.intp)
-    outer, stripped = _strip(*pattern.adjacency, pattern.ends, bodies_first)
+    outer, stripped = _strip(*pattern.adjacency, pattern.block_sizes, pattern.ends, bodies_first)
     return outer, stripped
 
 
@@ -73,9 +74,9 @@ def core_joints(pattern: BlockPattern) -> BoolArray:
 
 @njit(cache=True)
 def _strip(
-    indptr: IntArray, indices: IntArray, ends: IntArray, place: IntArray
+    indptr: IntArray, indices: IntArray, size: IntArray, ends: IntArray, place: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Take off a body with one joint left, if it comes before that joint, until none is left."""
+    """Take off bodies with one joint left, if they come before it and have as many freedoms."""
     n_dual = ends.shape[0]
     n_primal = len(indptr) - 1 - n_dual
     outer = np.full(n_dual, -1, dtype=np.intp)
@@ -96,7 +97,7 @@ def _strip(
         while outer[indices[entry] - n_primal] >= 0:
             entry += 1
         joint = indices[entry] - n_primal
-        if place[joint + n_primal] < place[body]:
+        if place[joint + n_primal] < place[body] or size[joint + n_primal] > size[body]:
             continue
         outer[joint] = body
         joints_left[body] = 0

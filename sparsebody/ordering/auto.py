@@ -68,7 +68,7 @@ def candidate_orderings(pattern: BlockPattern) -> list[str]:
     Those of CHOLMOD see the Schur complement, which is as large as bodies with many joints make it.
     """
     joints_of = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
-    size = max(pattern.n_blocks, float(np.sum(joints_of**2)) / 4)  # 4: four joints on a body
+    size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # 4: four joints on a body
     names = available_orderings()
     return [name for name in names if size <= ORDERINGS[name].largest_automatic]
 

@@ -1,0 +1,41 @@
+import networkx as nx
+import pytest
+from patterns import graph_pattern, ladder
+
+from sparsebody.errors import UnknownNameError
+from sparsebody.ordering import ORDERINGS
+from sparsebody.ordering.auto import candidate_orderings, choose
+
+
+@pytest.mark.parametrize(
+    "pattern", [ladder(30), graph_pattern(nx.grid_2d_graph(12, 12)), graph_pattern(nx.Graph())]
+)
+def test_no_admissible_ordering_tried_predicts_clearly_less_work(pattern):
+    choice = choose(pattern)
+    least = min(metrics.flops for metrics in choice.predictions.values())
+    assert 0.95 * choice.predictions[choice.name].flops <= least
+    assert all(ORDERINGS[name].admissible for name in choice.predictions)
+    assert "random" not in choice.predictions
+
+
+def test_a_tree_is_taken_leaves_first():
+    assert choose(graph_pattern(nx.random_labeled_tree(50, seed=0))).name == "leaves-first"
+
+
+def test_large_mechanisms_and_large_hubs_skip_what_would_take_long():
+    assert candidate_orderings(ladder(60_000)) == ["leaves-first", "minimum-degree"]
+    hub = candidate_orderings(graph_pattern(nx.star_graph(3_000)))
+    assert hub == ["leaves-first", "minimum-degree"]
+
+
+def test_the_table_of_predictions_marks_the_choice():
+    choice = choose(ladder(10), names=["random", "minimum-degree"])
+    lines = str(choice).splitlines()
+    assert len(lines) == 3
+    assert lines[2].startswith("minimum-degree")
+    assert lines[2].endswith("<- chosen")
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(UnknownNameError, match="no ordering 'best'"):
+        choose(ladder(2), names=["best"])

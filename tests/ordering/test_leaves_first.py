@@ -1,0 +1,45 @@
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patterns import graph_pattern, pattern_of
+
+from sparsebody.ordering.leaves_first import leaves_first
+from sparsebody.sparse.etree import column_structures
+from sparsebody.sparse.metrics import ordering_metrics
+
+
+@given(n_bodies=st.integers(2, 200), seed=st.integers(0, 99), is_grounded=st.booleans())
+def test_nothing_fills_in_on_a_tree_but_one_block_for_each_body(n_bodies, seed, is_grounded):
+    tree = graph_pattern(nx.random_labeled_tree(n_bodies, seed=seed))
+    if is_grounded:
+        tree = pattern_of([*tree.ends, (-1, 0)], n_bodies)
+    order = leaves_first(tree)
+    start, rows = column_structures(tree, order)
+    assert np.all(np.diff(start) <= 1)  # a body couples to its joint, the joint to the inner body
+    assert len(rows) == np.count_nonzero(tree.ends >= 0)  # as many as before: no fill at all
+    assert ordering_metrics(tree, order).largest_front <= 11
+
+
+def test_each_joint_of_a_grounded_chain_follows_its_outer_body_inwards():
+    chain = pattern_of([(-1, 0), (0, 1), (1, 2)], 3)
+    np.testing.assert_array_equal(leaves_first(chain), [2, 5, 1, 4, 0, 3])
+
+
+@pytest.mark.parametrize("n_leaves", [10, 10_000])
+def test_a_hub_with_many_arms_costs_as_much_as_its_arms(n_leaves):
+    star = graph_pattern(nx.star_graph(n_leaves))
+    flops = ordering_metrics(star, leaves_first(star)).flops
+    arm = sum(m * (m + 2) for m in [*range(5, 11), *range(6, 11)])
+    hub = sum(m * (m + 2) for m in range(6))
+    assert flops == pytest.approx(n_leaves * arm + hub)
+
+
+def test_loops_follow_the_tree_parts_that_hang_on_them():
+    graph = nx.cycle_graph(6)
+    nx.add_path(graph, [0, 6, 7])
+    pattern = graph_pattern(graph)
+    tail = {6, 7} | {8 + j for j, pair in enumerate(pattern.ends) if pair.max() >= 6}
+    place = np.argsort(leaves_first(pattern))
+    assert all(place[block] < place[0] for block in tail)

@@ -1,0 +1,65 @@
+"""Patterns of bodies and joints for tests: from graphs, random ones, shuffled ones."""
+
+import networkx as nx
+import numpy as np
+from hypothesis import strategies as st
+
+from sparsebody.sparse.pattern import BlockPattern
+
+
+def pattern_of(ends, n_bodies, body_size=6, joint_size=5):
+    """Return the pattern of bodies of one size and joints (n, 2) of one size; -1 is the world."""
+    ends = np.array(ends, dtype=np.intp).reshape(-1, 2)
+    sizes = np.r_[np.full(n_bodies, body_size), np.full(len(ends), joint_size)]
+    return BlockPattern(sizes.astype(np.intp), ends)
+
+
+def graph_pattern(graph, joint_size=5):
+    """Return the pattern whose bodies are the nodes of a NetworkX graph, and joints its edges."""
+    graph = nx.convert_node_labels_to_integers(graph)
+    return pattern_of(list(graph.edges()), len(graph), joint_size=joint_size)
+
+
+def ladder(n_rungs):
+    """Return the ladder of fig. 8.4, 5 n - 2 blocks: bodies 2 k and 2 k + 1 make a rung."""
+    left = 2 * np.arange(n_rungs)
+    rungs, rails = np.c_[left, left + 1], np.c_[left[:-1], left[:-1] + 2]
+    return pattern_of(np.r_[rungs, rails, rails + 1], 2 * n_rungs, joint_size=3)
+
+
+def shuffled(pattern, seed):
+    """Return the same mechanism with bodies and joints renumbered, and ends exchanged."""
+    generator = np.random.default_rng(seed)
+    body, joint = generator.permutation(pattern.n_primal), generator.permutation(pattern.n_dual)
+    ends = np.where(pattern.ends >= 0, np.append(body, 0)[pattern.ends], -1)[joint, ::-1]
+    sizes = np.empty_like(pattern.block_sizes)
+    sizes[body] = pattern.block_sizes[: pattern.n_primal]
+    sizes[pattern.n_primal :] = pattern.block_sizes[pattern.n_primal :][joint]
+    return BlockPattern(sizes, np.ascontiguousarray(ends))
+
+
+@st.composite
+def patterns(draw, max_bodies=9, max_joints=14):
+    """Draw sizes and ends: with world joints, parallel joints, isolated bodies, several parts."""
+    n_bodies = draw(st.integers(0, max_bodies))
+    end = st.integers(0, max(n_bodies - 1, 0))
+    joint = st.one_of(st.tuples(end, end), st.tuples(end, st.just(-1)), st.tuples(st.just(-1), end))
+    joints = draw(st.lists(joint, max_size=max_joints if n_bodies else 0))
+    n_blocks = n_bodies + len(joints)
+    sizes = draw(st.lists(st.integers(1, 6), min_size=n_blocks, max_size=n_blocks))
+    return BlockPattern(
+        np.array(sizes, dtype=np.intp), np.array(joints, dtype=np.intp).reshape(-1, 2)
+    )
+
+
+def eliminated(pattern, order):
+    """Return for each position the set of later positions that couple to it: brute force."""
+    position = np.argsort(order)
+    coupled = [{int(position[k]) for k in pattern.neighbours(block)} for block in order]
+    columns = []
+    for pivot in range(len(order)):
+        below = {k for k in coupled[pivot] if k > pivot}
+        for k in below:
+            coupled[k] |= below - {k}
+        columns.append(below)
+    return columns
