@@ -52,9 +52,7 @@ def bricard(width: float = 0.1, gravity: Vector = DOWN_Y) -> Mechanism:
         rod = f"rod-{i}"
         # axis i lies across rod i
         add_bar(mechanism, rod, CORNERS[i], CORNERS[i + 1], width=width, side=AXES[i])
-        mechanism.add_joint(
-            f"hinge-{i}", Revolute(), before, rod, point=CORNERS[i], axis=AXES[i]
-        )
+        mechanism.add_joint(f"hinge-{i}", Revolute(), before, rod, point=CORNERS[i], axis=AXES[i])
         before = rod
     mechanism.add_joint("hinge-5", Revolute(), WORLD, before, point=CORNERS[5], axis=AXES[5])
     return mechanism

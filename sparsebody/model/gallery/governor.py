@@ -80,9 +80,7 @@ def governor(
         pivot = np.array([side * REACH, 0.0, HEIGHT])
         along = np.array([side * math.cos(angle), 0.0, -math.sin(angle)])
         _add_rod_with_ball(mechanism, name, pivot, along, spin)
-        mechanism.add_joint(
-            f"pivot-{name}", Revolute(), "shaft", name, point=pivot, axis=(0, 1, 0)
-        )
+        mechanism.add_joint(f"pivot-{name}", Revolute(), "shaft", name, point=pivot, axis=(0, 1, 0))
         mechanism.add_point_force(
             f"spring-{name}",
             "slider",
@@ -99,7 +97,7 @@ def governor(
 def _add_rod_with_ball(
     mechanism: Mechanism, name: str, pivot: FloatArray, along: FloatArray, spin: FloatArray
 ) -> None:
-    """The frame of the rod is at its pivot, x along it."""
+    """Add a rod with its ball as one body; its frame is at the pivot, x along it."""
     mass = BAR_MASS + BALL_MASS
     center = (BAR_MASS * LENGTH / 2 + BALL_MASS * LENGTH) / mass
     spread = BAR_MASS * (center - LENGTH / 2) ** 2 + BALL_MASS * (LENGTH - center) ** 2

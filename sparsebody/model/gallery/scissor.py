@@ -74,9 +74,7 @@ def scissor(
         add_hinge(mechanism, f"middle-{k}", f"left-{k}", f"right-{k}", (0, 0, 0), (0, 0, 0))
         if k:
             below = k - 1
-            add_hinge(
-                mechanism, f"outer-{below}-right", f"left-{below}", f"right-{k}", high, low
-            )
+            add_hinge(mechanism, f"outer-{below}-right", f"left-{below}", f"right-{k}", high, low)
             add_hinge(mechanism, f"outer-{below}-left", f"right-{below}", f"left-{k}", high, low)
     _add_ground(mechanism, low, SmoothStep(angle, lifted, rise_time) if drive else None)
     return mechanism

@@ -85,9 +85,7 @@ def tree(
         turn = quaternion_exponential([skew, 0.0, 0.0])
         frame = Frame() if parent == 0 else Frame((length[parent], 0.0, 0.0), turn)
         q, qd = (0.1 * i * math.cos(i), 0.3 * math.sin(2 * i)) if moving else (0.0, 0.0)
-        place = placed(
-            places[parent], Revolute(), frame, Frame(), np.array([q]), np.array([qd])
-        )
+        place = placed(places[parent], Revolute(), frame, Frame(), np.array([q]), np.array([qd]))
         places.append(place)
         length.append(taper ** (i - 1))
         _add_link(mechanism, i, length[i], place)
@@ -126,9 +124,7 @@ def _add_joint(
 # ---- random trees ---------------------------------------------------------------------------
 
 
-def _random_tree(
-    bodies: int, moving: bool, rng: np.random.Generator, gravity: Vector
-) -> Mechanism:
+def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: Vector) -> Mechanism:
     mechanism = Mechanism("random-tree", gravity)
     places = [Placement()]
     for i, parent in enumerate(_random_parents(bodies, rng), start=1):
@@ -148,9 +144,16 @@ def _random_parents(bodies: int, rng: np.random.Generator) -> IntArray:
 
 
 def _random_joint_type(rng: np.random.Generator) -> JointType:
-    kinds = (Revolute, Prismatic, Cylindrical, Planar, Spherical, Universal, Helical)
-    kind = kinds[rng.integers(len(kinds))]
-    return Helical(pitch=float(rng.uniform(0.05, 0.2))) if kind is Helical else kind()
+    kinds = (
+        Revolute(),
+        Prismatic(),
+        Cylindrical(),
+        Planar(),
+        Spherical(),
+        Universal(),
+        Helical(pitch=float(rng.uniform(0.05, 0.2))),
+    )
+    return kinds[rng.integers(len(kinds))]
 
 
 def _random_position(kind: JointType, rng: np.random.Generator) -> FloatArray:
