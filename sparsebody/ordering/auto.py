@@ -71,6 +71,3 @@ def candidate_orderings(pattern: BlockPattern) -> list[str]:
     size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # 4: four joints on a body
     names = available_orderings()
     return [name for name in names if size <= ORDERINGS[name].largest_automatic]
-
-
-_candidates = candidate_orderings
