@@ -1,0 +1,1 @@
+"""Forward dynamics, initial assembly, mobility and energy."""

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 
 from sparsebody.arrays import IntArray
 from sparsebody.factorization import Symbolic, analyze
-try:
-    from sparsebody.factorization.auto import choose_factorization, predict_seconds
-except ImportError:  # until it lands
-    def choose_factorization(p, o, m): return "banded", {"banded": float(m.scalar_bandwidth) ** 2 * p.n_rows}
-    def predict_seconds(n, p, o, m): return float(m.scalar_bandwidth) ** 2 * p.n_rows
+from sparsebody.factorization.auto import choose_factorization, predict_seconds
 from sparsebody.ordering import order
-from sparsebody.ordering.auto import _candidates as candidate_orderings
+from sparsebody.ordering.auto import candidate_orderings
 from sparsebody.sparse.metrics import OrderingMetrics, ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
@@ -54,20 +50,17 @@ def choose_solver(pattern: BlockPattern, ordering: str, factorization: str) -> S
     names = candidate_orderings(pattern) if ordering == "auto" else [ordering]
     orders = {name: order(pattern, name) for name in names}
     metrics = {name: ordering_metrics(pattern, found) for name, found in orders.items()}
-    seconds: dict[str, dict[str, float]] = {}
-    for name, found in orders.items():
-        if factorization == "auto":
-            seconds[name] = dict(choose_factorization(pattern, found, metrics[name])[1])
-        else:
-            seconds[name] = {
-                factorization: predict_seconds(factorization, pattern, found, metrics[name])
-            }
-    time, best, backend = min(
+    seconds = {
+        name: choose_factorization(pattern, found)[1]
+        if factorization == "auto"
+        else {factorization: predict_seconds(factorization, pattern, found)}
+        for name, found in orders.items()
+    }
+    _, best, backend = min(
         (time, names.index(name), backend)
         for name, times in seconds.items()
         for backend, time in times.items()
     )
-    del time
     chosen = names[best]
     symbolic = analyze(backend, pattern, orders[chosen])
     return SolverChoice(chosen, backend, orders[chosen], symbolic, metrics, seconds)

@@ -83,7 +83,10 @@ def _least_norm(
         np.where(
             ends[:, side] >= 0,
             np.einsum(
-                "ra,rab,rb->r", matrix.rows[:, side], inverse[ends[:, side], 0], matrix.rows[:, side]
+                "ra,rab,rb->r",
+                matrix.rows[:, side],
+                inverse[ends[:, side], 0],
+                matrix.rows[:, side],
             ),
             0.0,
         )

@@ -1,0 +1,1 @@
+"""Relative motion at the joints, position and velocity errors, moving bodies."""

@@ -1,0 +1,1 @@
+"""What the user builds, and the flat arrays it is compiled to."""

@@ -241,7 +241,7 @@ class Mechanism:
         """
         frames = Frame(first_point), Frame(second_point)
         if length is None:
-            ends = [self._to_world(body, frame) for body, frame in zip((first, second), frames)]
+            ends = self._to_world(first, frames[0]), self._to_world(second, frames[1])
             length = float(np.linalg.norm(ends[1] - ends[0]))
         return self.add_joint(
             name,

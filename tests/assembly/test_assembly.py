@@ -12,8 +12,8 @@ from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.kinematics.poses import displaced
-from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.joints import Universal
+from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Sinusoid
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc

@@ -29,5 +29,20 @@ JOINT_TYPES: dict[str, type[JointType]] = {
     "constant-distance": ConstantDistance,
 }
 
-__all__ = ["JOINT_TYPES", "JointKernels", "JointType"]
-__all__ += [joint_type.__name__ for joint_type in JOINT_TYPES.values()]
+__all__ = [
+    "JOINT_TYPES",
+    "ConstantDistance",
+    "Cylindrical",
+    "Fixed",
+    "Free",
+    "Helical",
+    "JointKernels",
+    "JointType",
+    "Planar",
+    "PointOnLine",
+    "PointOnPlane",
+    "Prismatic",
+    "Revolute",
+    "Spherical",
+    "Universal",
+]
