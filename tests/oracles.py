@@ -1,0 +1,146 @@
+"""Slow, dense and clear: what the sparse system must give, found in other ways."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebody.assembly.textbook import assemble
+from sparsebody.model.system import State, System
+from sparsebody.spatial import rotation_from_quaternion
+
+_RANK_TOLERANCE = 1e-9  # of singular values, relative to the largest
+
+
+def gauss_accelerations(
+    system: System, state: State, body_force: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Accelerations (n_bodies, 6) and the smallest multipliers, by Gauss's principle.
+
+    Minimize (a - a_free)' I (a - a_free) subject to A a = asked, in world coordinates, by the
+    pseudo-inverse of A in the metric of I: rows may depend on each other.
+    """
+    book = assemble(system, state)
+    n = 6 * system.n_bodies
+    matrix, right = book.matrix.toarray(), np.array(book.right_hand_side)
+    if body_force is not None:
+        to_body = book.world_to_body
+        right[:n] += np.einsum("nij,ni->nj", to_body, body_force).ravel()
+    inertia, A = matrix[:n, :n], matrix[n:, :n]
+    free = np.linalg.solve(inertia, right[:n])
+    L = np.linalg.cholesky(inertia)
+    whitened = np.linalg.solve(L, A.T).T  # A L^-T
+    gap = right[n:] - A @ free
+    correction = np.linalg.lstsq(whitened, gap, rcond=_RANK_TOLERANCE)[0]
+    force = L @ correction  # I (a - a_free) = A' lambda
+    multiplier = np.linalg.lstsq(A.T, force, rcond=_RANK_TOLERANCE)[0]
+    a = (free + np.linalg.solve(L.T, correction)).reshape(-1, 6)
+    return np.einsum("nij,nj->ni", book.world_to_body, a), multiplier
+
+
+def rank(system: System, state: State) -> int:
+    """Rank of the constraint rows, by singular values."""
+    n = 6 * system.n_bodies
+    A = assemble(system, state).matrix.toarray()[n:, :n]
+    return int(np.linalg.matrix_rank(A, tol=_RANK_TOLERANCE * np.linalg.norm(A, 2)))
+
+
+def determined_rows(system: System, state: State) -> np.ndarray:
+    """Which multipliers (n_rows,) are unique: those that no null vector of A' touches."""
+    n = 6 * system.n_bodies
+    U, size, _ = np.linalg.svd(assemble(system, state).matrix.toarray()[n:, :n])
+    null = U[:, np.count_nonzero(size > _RANK_TOLERANCE * size[0]) :]
+    return np.asarray(np.abs(null).max(axis=1, initial=0.0) < 1e-8)
+
+
+class WorldView:
+    """Poses, velocities and joint frames in world axes, one body and one joint at a time."""
+
+    def __init__(self, system: System, state: State) -> None:
+        self.system = system
+        self.rotation = [rotation_from_quaternion(q) for q in state.orientation]
+        self.center = list(state.position)
+        self.spin = [R @ v[:3] for R, v in zip(self.rotation, state.velocity, strict=True)]
+        self.speed = [R @ v[3:] for R, v in zip(self.rotation, state.velocity, strict=True)]
+
+    def joint_frame(self, j: int, side: str) -> tuple[np.ndarray, np.ndarray]:
+        """Axes (columns) and origin of P or S."""
+        system = self.system
+        body, R, x = (
+            (system.predecessor[j], system.predecessor_rotation[j], system.predecessor_point[j])
+            if side == "P"
+            else (system.successor[j], system.successor_rotation[j], system.successor_point[j])
+        )
+        if body < 0:
+            return R, x
+        return self.rotation[body] @ R, self.center[body] + self.rotation[body] @ x
+
+    def point_velocity(self, body: int, place: np.ndarray) -> np.ndarray:
+        """Velocity of the point of a body that is at `place`."""
+        if body < 0:
+            return np.zeros(3)
+        return self.speed[body] + np.cross(self.spin[body], place - self.center[body])
+
+    def relative_pose(self, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """(E, r) of S seen from P."""
+        (R_P, x_P), (R_S, x_S) = self.joint_frame(j, "P"), self.joint_frame(j, "S")
+        return R_S.T @ R_P, R_P.T @ (x_S - x_P)
+
+    def joint_velocity(self, j: int) -> np.ndarray:
+        """v_J in S coordinates."""
+        R, place = self.joint_frame(j, "S")
+        p, s = self.system.predecessor[j], self.system.successor[j]
+        spin = (self.spin[s] if s >= 0 else 0.0) - (self.spin[p] if p >= 0 else 0.0)
+        speed = self.point_velocity(s, place) - self.point_velocity(p, place)
+        return np.concatenate([R.T @ spin, R.T @ speed])
+
+
+def active_wrenches(system: System, state: State) -> np.ndarray:
+    """T_a tau (n_joints, 6) in S, of springs, dampers and efforts on joint coordinates."""
+    view, forces, tracked = WorldView(system, state), system.joint_forces, system.coordinates
+    wrench = np.zeros((system.n_joints, 6))
+    for k, item in enumerate(forces.item):
+        j, i = tracked.joint[item], tracked.index[item]
+        joint_type = system.joint_types[j]
+        q = joint_type.coordinates(*view.relative_pose(j))
+        T_a = joint_type.active_force_subspace(q)[:, i]
+        tau = forces.effort[k](state.time)[0]
+        tau -= forces.damping[k] * (T_a @ view.joint_velocity(j))
+        if forces.stiffness[k]:
+            tau -= forces.stiffness[k] * (q[i] - forces.rest[k])
+        wrench[j] += T_a * tau
+    return wrench
+
+
+def newton_euler_imbalance(
+    system: System,
+    state: State,
+    acceleration: np.ndarray,
+    joint_wrench: np.ndarray,
+    body_force: np.ndarray | None = None,
+) -> float:
+    """Largest violation of Newton's and Euler's laws of any body, relative to the largest term.
+
+    m x'' = sum of forces, d(R I R' w)/dt = sum of moments about the com, in world axes. Joint
+    wrenches, active ones included, act at the origin of S: on the successor, and backwards on
+    the predecessor.
+    """
+    view = WorldView(system, state)
+    terms: list[list[np.ndarray]] = [[] for _ in range(system.n_bodies)]
+    for i, (R, v, a) in enumerate(zip(view.rotation, state.velocity, acceleration, strict=True)):
+        I_c, w = system.inertia[i], v[:3]
+        change_of_spin = R @ (I_c @ a[:3] + np.cross(w, I_c @ w))
+        change_of_speed = R @ (a[3:] + np.cross(w, v[3:]))
+        terms[i].append(-np.concatenate([change_of_spin, system.mass[i] * change_of_speed]))
+        terms[i].append(np.concatenate([np.zeros(3), system.mass[i] * system.gravity]))
+        if body_force is not None:
+            terms[i].append(np.concatenate([R @ body_force[i, :3], R @ body_force[i, 3:]]))
+    total = joint_wrench + active_wrenches(system, state)
+    for j in range(system.n_joints):
+        R, place = view.joint_frame(j, "S")
+        moment, force = R @ total[j, :3], R @ total[j, 3:]
+        for body, sign in ((system.successor[j], 1.0), (system.predecessor[j], -1.0)):
+            if body >= 0:
+                about_com = moment + np.cross(place - view.center[body], force)
+                terms[body].append(sign * np.concatenate([about_com, force]))
+    largest = max(np.abs(term).max() for of_body in terms for term in of_body)
+    return max(float(np.abs(sum(of_body)).max()) for of_body in terms) / largest
