@@ -77,20 +77,14 @@ def _least_norm(
     """Return the twists that solve A twist = target, damped, least in the metric of I."""
     matrix = structure.matrix(constraint)
     n = structure.pattern.n_primal_rows
-    inverse = structure.inverse[:, None]  # diag(A I^-1 A'), the natural scale of each row
     ends = structure.pattern.ends[matrix.row_block]
-    scale = sum(
+    scale = sum(  # diag(A I^-1 A'), the natural size of each row
         np.where(
             ends[:, side] >= 0,
-            np.einsum(
-                "ra,rab,rb->r",
-                matrix.rows[:, side],
-                inverse[ends[:, side], 0],
-                matrix.rows[:, side],
-            ),
+            np.einsum("ra,rab,rb->r", row, structure.inverse[ends[:, side]], row),
             0.0,
         )
-        for side in range(2)
+        for side, row in enumerate(matrix.rows.transpose(1, 0, 2))
     )
     dual = np.concatenate([np.zeros(n), -damping * np.asarray(scale)])
     quasi_definite = (saddle_csc(matrix) + diags_array(dual)).tocsc()

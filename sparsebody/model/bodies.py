@@ -73,7 +73,8 @@ class RigidBody:
     @property
     def unit_quaternion(self) -> FloatArray:
         """(4,) the orientation, unit to rounding; what was given is kept for files."""
-        return np.asarray(self.orientation / np.linalg.norm(self.orientation))
+        quaternion = np.asarray(self.orientation, dtype=float)
+        return np.asarray(quaternion / np.linalg.norm(quaternion))
 
     def to_world(self, point: ArrayLike) -> FloatArray:
         """World position [m] of a point given in the body frame, at the initial pose."""

@@ -196,7 +196,7 @@ def _external_forces(
 ) -> ExternalForces:
     body = np.array([index[force.body] for force in forces], dtype=np.intp)
     point = [center[index[force.body]] if force.point is None else force.point for force in forces]
-    wrench = [np.concatenate([force.moment, force.force]) for force in forces]  # type: ignore[arg-type]
+    wrench = [np.concatenate([force.moment, force.force]) for force in forces]
     return ExternalForces(
         body=body,
         wrench=_stack(wrench, 6),

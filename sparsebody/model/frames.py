@@ -36,7 +36,8 @@ class Frame:
     @property
     def rotation(self) -> FloatArray:
         """(3, 3) from frame to body coordinates."""
-        return rotation_from_quaternion(self.orientation / np.linalg.norm(self.orientation))
+        quaternion = np.asarray(self.orientation, dtype=float)
+        return rotation_from_quaternion(quaternion / np.linalg.norm(quaternion))
 
     @classmethod
     def from_axes(

@@ -190,7 +190,11 @@ class System:
 def check_state(system: System, state: State) -> None:
     """Raise ShapeError or ModelError unless `state` is a state of `system`."""
     n = system.n_bodies
-    shapes = {"position": (n, 3), "orientation": (n, 4), "velocity": (n, 6)}
+    shapes: dict[str, tuple[int, ...]] = {
+        "position": (n, 3),
+        "orientation": (n, 4),
+        "velocity": (n, 6),
+    }
     shapes["coordinate"] = (len(system.coordinates.joint),)
     for field, shape in shapes.items():
         array = getattr(state, field)

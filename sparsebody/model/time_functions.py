@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -13,7 +12,7 @@ from sparsebody.errors import ModelError
 class TimeFunction(Protocol):
     """A twice differentiable function of time."""
 
-    def __call__(self, time: float) -> tuple[float, float, float]:
+    def __call__(self, time: float, /) -> tuple[float, float, float]:
         """Value, first and second derivative at `time` [s]."""
 
 
@@ -88,9 +87,7 @@ TIME_FUNCTIONS: dict[str, type[Polynomial] | type[Sinusoid] | type[SmoothStep]] 
 }
 
 
-def time_function(
-    value: float | TimeFunction | Callable[[float], tuple[float, float, float]], who: str
-) -> TimeFunction:
+def time_function(value: float | TimeFunction, who: str) -> TimeFunction:
     """Return `value` as a function of time; a number is a constant."""
     if callable(value):
         try:

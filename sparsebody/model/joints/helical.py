@@ -62,7 +62,7 @@ def _coordinate(
 
 @dataclass(frozen=True)
 class Helical(JointType):
-    """A screw on the common z axis; q is the angle [rad] and pitch * q the travel. RBDA table 4.1."""
+    """A screw on the common z axis; q is the angle [rad], pitch q the travel. RBDA table 4.1."""
 
     pitch: float  # [m/rad]
 
