@@ -1,0 +1,178 @@
+"""What there is to know of a mechanism before it moves: counts, redundancy, and how it is solved."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.initial import consistent_state
+from sparsebody.dynamics.mobility import count_mobility
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.loop_closure import position_errors
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.system import State, System
+
+
+@dataclass(frozen=True)
+class OrderingLine:
+    """The predicted cost of one elimination order."""
+
+    name: str
+    flops: float
+    nnz_l: int  # scalar entries of L
+    bandwidth: int  # in scalar rows
+    etree_height: int  # in blocks
+    largest_front: int  # in scalar rows
+    factorization: str  # the fastest one for it
+    predicted_seconds: float  # of one factorization and solution
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Counts and choices at the consistent initial pose; `to_dict` is what --json prints."""
+
+    name: str
+    bodies: int
+    joints: int
+    joint_types: dict[str, int]
+    prescribed: int  # joint coordinates that are given functions of time
+    loops: int  # independent cycles of the graph, the world being one node
+    mobility: int
+    constraint_rows: int  # those of prescribed coordinates included
+    rank: int
+    redundant_rows: int
+    redundant_joints: dict[str, int]  # left-out rows by joint
+    certain: bool  # the rank decision shows a clear gap
+    redundancy_gap: float | None  # smallest kept over largest dropped pivot, None without any
+    redundancy_method: str
+    initial_error: float  # largest joint error of the pose as given [rad, m]
+    initial_error_joint: str | None
+    residual: float  # relative, of the accelerations at the start
+    dropped_residual: float  # relative, of the rows left out
+    ordering: str
+    factorization: str
+    predicted_seconds: float
+    why: str
+    orderings: tuple[OrderingLine, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers, strings, lists and dicts; None for what is not finite."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+
+
+def inspect_mechanism(
+    mechanism: Mechanism | System,
+    *,
+    ordering: str = "auto",
+    factorization: str = "auto",
+) -> Inspection:
+    """Return the counts of a mechanism, its redundancy, and how it would be solved.
+
+    Parameters
+    ----------
+    mechanism : Mechanism or System
+        Looked at in the consistent pose nearest to its initial one.
+    ordering, factorization : str
+        Names from ORDERINGS and FACTORIZATIONS, or "auto".
+
+    Raises
+    ------
+    ModelError
+        If the mechanism has no body.
+    AssemblyError
+        If its joints do not close.
+    UnknownNameError, MissingDependencyError
+        For an ordering or a factorization that is not there.
+    """
+    system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
+    state = consistent_state(system)
+    dynamics = ForwardDynamics(system, state, ordering=ordering, factorization=factorization)
+    counts = count_mobility(system, dynamics)
+    solution = dynamics(state)
+    explained: dict[str, Any] = dynamics.explain()
+    error, worst = _initial_error(system)
+    return Inspection(
+        name=system.name,
+        bodies=counts.bodies,
+        joints=counts.joints,
+        joint_types=dict(Counter(joint_type.name for joint_type in system.joint_types)),
+        prescribed=len(system.coordinates.prescribed),
+        loops=counts.loops,
+        mobility=counts.mobility,
+        constraint_rows=counts.constraint_rows,
+        rank=dynamics.rank,
+        redundant_rows=counts.redundant_rows,
+        redundant_joints=_redundant_joints(system, dynamics),
+        certain=bool(explained["redundancy_certain"]),
+        redundancy_gap=explained["redundancy_gap"],
+        redundancy_method=str(explained["redundancy_method"]),
+        initial_error=error,
+        initial_error_joint=worst,
+        residual=float(solution.residual),
+        dropped_residual=float(solution.dropped_residual),
+        ordering=dynamics.ordering,
+        factorization=dynamics.factorization,
+        predicted_seconds=float(explained["predicted_seconds"]),
+        why=str(explained["why"]),
+        orderings=_ordering_lines(dynamics),
+    )
+
+
+def _initial_error(system: System) -> tuple[float, str | None]:
+    """Return the largest joint error of the pose as the user gave it, and where it is."""
+    error = np.abs(_errors_at(system, system.initial_state))
+    if len(error) == 0:
+        return 0.0, None
+    worst = int(np.argmax(error))
+    return float(error[worst]), system.joint_names[system.row_joint[worst]]
+
+
+def _errors_at(system: System, state: State) -> FloatArray:
+    motion = joint_motion(system, state)
+    return position_errors(system, state, motion, coordinate_motion(system, state, motion))
+
+
+def _redundant_joints(system: System, dynamics: ForwardDynamics) -> dict[str, int]:
+    joints, counts = np.unique(system.row_joint[dynamics.redundant_rows], return_counts=True)
+    return {system.joint_names[j]: int(n) for j, n in zip(joints, counts, strict=True)}
+
+
+def _ordering_lines(dynamics: ForwardDynamics) -> tuple[OrderingLine, ...]:
+    """Return what was predicted of every ordering that was tried, the best first."""
+    lines = []
+    for name, metrics in dynamics.choice.metrics.items():
+        seconds = dynamics.choice.seconds[name]
+        fastest = min(seconds, key=lambda backend: seconds[backend])
+        lines.append(
+            OrderingLine(
+                name=name,
+                flops=metrics.flops,
+                nnz_l=metrics.nnz_l,
+                bandwidth=metrics.scalar_bandwidth,
+                etree_height=metrics.etree_height,
+                largest_front=metrics.largest_front,
+                factorization=fastest,
+                predicted_seconds=seconds[fastest],
+            )
+        )
+    return tuple(sorted(lines, key=lambda line: line.predicted_seconds))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    if isinstance(value, OrderingLine):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value

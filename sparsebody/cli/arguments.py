@@ -1,0 +1,119 @@
+"""Arguments that several commands share, and what they stand for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from sparsebody.model.mechanism import Mechanism
+
+C = TypeVar("C", bound=Callable[..., Any])
+FILE_SUFFIXES = (".json", ".xml", ".mjcf", ".urdf")
+
+
+class PositiveSeconds(click.ParamType):
+    """A positive, finite number of seconds."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Return the number, or fail with a message that names it."""
+        try:
+            seconds = float(value)
+        except ValueError:
+            seconds = math.nan
+        if not (math.isfinite(seconds) and seconds > 0.0):
+            self.fail(f"{value!r} is not a positive number of seconds", param, ctx)
+        return seconds
+
+
+class Assignment(click.ParamType):
+    """A parameter of a gallery mechanism, key=value."""
+
+    name = "key=value"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
+        """Return key and value as strings; the gallery converts the value."""
+        if isinstance(value, tuple):
+            return value
+        key, equals, text = value.partition("=")
+        if not (equals and key.strip() and text.strip()):
+            self.fail(f"{value!r} is not of the form key=value, such as pairs=100", param, ctx)
+        return key.strip(), text.strip()
+
+
+def parameter_option(command: C) -> C:
+    """Add -p key=value."""
+    return click.option(
+        "-p",
+        "--parameter",
+        "parameters",
+        multiple=True,
+        type=Assignment(),
+        help="Parameter of a gallery mechanism; may be repeated.",
+    )(command)
+
+
+def solver_options(command: C) -> C:
+    """Add --ordering and --factorization."""
+    known = "default: auto, the least predicted time. An unknown name lists them."
+    for name, what in (("factorization", "Factorization"), ("ordering", "Elimination order")):
+        option = click.option(
+            f"--{name}", default="auto", metavar="NAME", help=f"{what}; {known}"
+        )
+        command = option(command)
+    return command
+
+
+def json_option(command: C) -> C:
+    """Add --json."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else there."
+    )(command)
+
+
+def unique_parameters(parameters: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Return the parameters by name; each may be given once."""
+    found: dict[str, str] = {}
+    for key, value in parameters:
+        if key in found:
+            raise click.BadParameter(f"{key!r} is given twice", param_hint="'-p'")
+        found[key] = value
+    return found
+
+
+def is_file_name(mechanism: str) -> bool:
+    """Return whether MECHANISM means a file rather than a name of the gallery."""
+    path = Path(mechanism)
+    return path.suffix.lower() in FILE_SUFFIXES or len(path.parts) > 1
+
+
+def load(mechanism: str, parameters: tuple[tuple[str, str], ...]) -> Mechanism:
+    """Return the mechanism that a file or a name of the gallery stands for."""
+    given = unique_parameters(parameters)
+    if is_file_name(mechanism):
+        if given:
+            raise click.UsageError(f"-p is for gallery mechanisms, but {mechanism} is a file")
+        from sparsebody.model.files import load_mechanism
+
+        return load_mechanism(mechanism)
+    from sparsebody.model.gallery import build
+
+    return build(mechanism, **given)
+
+
+def existing_parent(path: Path) -> Path:
+    """Make the directory that `path` will be in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def refuse_to_overwrite(path: Path, overwrite: bool) -> None:
+    """Raise UsageError if something would be lost."""
+    if path.exists() and not overwrite:
+        raise click.UsageError(f"{path} exists; give another --output, or --overwrite")

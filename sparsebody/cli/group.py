@@ -1,0 +1,99 @@
+"""The group of all commands, and how errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from sparsebody.cli.gallery import gallery
+from sparsebody.cli.inspect import inspect
+from sparsebody.cli.plot import plot
+from sparsebody.cli.simulate import simulate
+from sparsebody.errors import ModelError, ShapeError, SparsebodyError, UnknownNameError
+
+FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+
+
+class Group(click.Group):
+    """A click group that ends every error with one line on stderr and an exit code.
+
+    1: a computation failed or a file could not be written; 2: the command line or the mechanism
+    does not make sense; 130: interrupted; 141: nobody reads the output.
+    """
+
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, prog_name: str = "sparsebody", **extra: Any
+    ) -> NoReturn:
+        """Run one command and exit."""
+        extra["standalone_mode"] = False
+        arguments = sys.argv[1:] if args is None else list(args)
+        try:
+            code = super().main(arguments, prog_name, **extra)
+            sys.stdout.flush()
+        except (click.Abort, KeyboardInterrupt):
+            _say("interrupted")
+            sys.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno == errno.EPIPE:
+                _close_quietly()
+                sys.exit(BROKEN_PIPE)
+            self._fail(arguments, error)
+        except (click.ClickException, SparsebodyError) as error:
+            self._fail(arguments, error)
+        sys.exit(code if isinstance(code, int) else 0)
+
+    def _fail(self, arguments: list[str], error: Exception) -> NoReturn:
+        if "--debug" in arguments and not isinstance(error, click.ClickException):
+            raise error
+        _say(f"error: {_message(error)}")
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(f"Try '{error.ctx.command_path} --help'.", err=True)
+        sys.exit(_exit_code(error))
+
+
+def _say(message: str) -> None:
+    click.echo(f"sparsebody: {message}", err=True)
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, click.ClickException):
+        return error.format_message()
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)
+
+
+def _exit_code(error: Exception) -> int:
+    if isinstance(error, click.ClickException):
+        return error.exit_code
+    return BAD_INPUT if isinstance(error, ModelError | ShapeError | UnknownNameError) else FAILED
+
+
+def _close_quietly() -> None:
+    """Point stdout nowhere, so that the interpreter's last flush does not complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="sparsebody", message="%(package)s %(version)s")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
+def main() -> None:
+    """Dynamics of rigid bodies by sparse factorization of the whole body-joint graph.
+
+    MECHANISM is a file (.json; MJCF and URDF through mujoco) or a name from `sparsebody gallery`,
+    with its parameters as -p key=value.
+
+    \b
+      sparsebody inspect scissor -p pairs=100
+      sparsebody simulate four-bar --duration 5 --output out/four-bar.h5
+      sparsebody plot out/four-bar.h5 --output out/
+    """
+
+
+for command in (simulate, inspect, plot, gallery):
+    main.add_command(command)

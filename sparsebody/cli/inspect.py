@@ -1,0 +1,88 @@
+"""sparsebody inspect: counts, mobility, redundancy, and how the system would be solved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from sparsebody.cli.arguments import json_option, load, parameter_option, solver_options
+from sparsebody.cli.output import listed, print_facts, print_json, print_table, seconds
+
+if TYPE_CHECKING:
+    from sparsebody.analysis.inspection import Inspection
+
+
+@click.command()
+@click.argument("mechanism")
+@parameter_option
+@solver_options
+@json_option
+def inspect(
+    mechanism: str,
+    parameters: tuple[tuple[str, str], ...],
+    ordering: str,
+    factorization: str,
+    as_json: bool,
+) -> None:
+    """Count bodies, joints, loops and mobility; show redundancy, ordering and factorization."""
+    from sparsebody.analysis.inspection import inspect_mechanism
+
+    found = inspect_mechanism(
+        load(mechanism, parameters), ordering=ordering, factorization=factorization
+    )
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        _print(found)
+
+
+def _print(found: Inspection) -> None:
+    types = ", ".join(f"{count} {name}" for name, count in found.joint_types.items())
+    worst = f" at {found.initial_error_joint!r}" if found.initial_error > 1e-12 else ""
+    print_facts(
+        {
+            "mechanism": found.name,
+            "bodies": f"{found.bodies}",
+            "joints": f"{found.joints}  ({types})" if types else "0",
+            "loops": f"{found.loops}",
+            "mobility": f"{found.mobility}{_driven(found)}",
+            "constraint rows": f"{found.constraint_rows}, of rank {found.rank}",
+            "redundant rows": _redundancy(found),
+            "error as given": f"{found.initial_error:.2g}{worst}",
+            "residual": f"{found.residual:.1e}, {found.dropped_residual:.1e} of the rows left out",
+            "ordering": found.ordering,
+            "factorization": f"{found.factorization}, {seconds(found.predicted_seconds)} predicted",
+        }
+    )
+    if len(found.orderings) > 0:
+        print_table(
+            ("ordering", "flops", "nnz(L)", "band", "height", "front", "with", "time"),
+            [
+                (
+                    line.name,
+                    f"{line.flops:.3g}",
+                    f"{line.nnz_l}",
+                    f"{line.bandwidth}",
+                    f"{line.etree_height}",
+                    f"{line.largest_front}",
+                    line.factorization,
+                    seconds(line.predicted_seconds),
+                )
+                for line in found.orderings
+            ],
+        )
+
+
+def _driven(found: Inspection) -> str:
+    if not found.prescribed:
+        return ""
+    return f"  (with {found.prescribed} prescribed coordinate{'s' * (found.prescribed > 1)})"
+
+
+def _redundancy(found: Inspection) -> str:
+    if not found.redundant_rows:
+        return "0"
+    joints = [f"{name} ({count})" for name, count in found.redundant_joints.items()]
+    certainty = "certain" if found.certain else "NOT certain: no clear gap between pivots"
+    return f"{found.redundant_rows}, {certainty}; left out at {listed(joints)}"

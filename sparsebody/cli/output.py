@@ -1,0 +1,64 @@
+"""What commands print: JSON for scripts, tables for people."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document; what is not finite becomes null."""
+    click.echo(json.dumps(_finite(document), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def print_facts(facts: Mapping[str, str]) -> None:
+    """Print names and values in two columns."""
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        click.echo(f"{name:<{width}}  {value}")
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], folded: str = "") -> None:
+    """Print a table; of its columns only the one called `folded` may break its lines."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for k, name in enumerate(header):
+        is_number = all(row[k][:1].isdigit() for row in rows)
+        table.add_column(name, justify="right" if is_number else "left", no_wrap=name != folded)
+    for row in rows:
+        table.add_row(*row)
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console.width = 120
+    console.print(table)
+
+
+def seconds(value: float) -> str:
+    """Return a time with a unit that suits it."""
+    if not math.isfinite(value):
+        return "-"
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-6:.3g} us"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Return the first names, and how many there are besides."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

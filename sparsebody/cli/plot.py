@@ -1,0 +1,113 @@
+"""sparsebody plot: pictures of a trajectory, or of a mechanism and its matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from sparsebody.cli.arguments import (
+    existing_parent,
+    json_option,
+    load,
+    parameter_option,
+    refuse_to_overwrite,
+    solver_options,
+)
+from sparsebody.cli.output import print_json
+
+_TRAJECTORY_SUFFIXES = (".h5", ".hdf5")
+_PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+
+
+@click.command()
+@click.argument("source", metavar="TRAJECTORY|MECHANISM")
+@parameter_option
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("."),
+    help="Picture (.png, .svg, .pdf) or directory, made where missing.  [default: here]",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="NAME",
+    help="Of a trajectory: motion, trajectory, energy, drift, spy; default: motion, energy, spy. "
+    "Of a mechanism: mechanism, spy; default: both. all: every one. May be repeated.",
+)
+@click.option("--body", "bodies", multiple=True, metavar="NAME", help="Body to trace; may repeat.")
+@click.option(
+    "--instants",
+    type=click.IntRange(1, 24),
+    default=6,
+    show_default=True,
+    help="Instants that a picture of the motion shows.",
+)
+@click.option(
+    "--format",
+    "suffix",
+    type=click.Choice([suffix[1:] for suffix in _PICTURE_SUFFIXES]),
+    default="png",
+    show_default=True,
+    help="Of the pictures in a directory.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace existing pictures.")
+@solver_options
+@json_option
+def plot(
+    source: str,
+    parameters: tuple[tuple[str, str], ...],
+    output: Path,
+    kinds: tuple[str, ...],
+    bodies: tuple[str, ...],
+    instants: int,
+    suffix: str,
+    overwrite: bool,
+    ordering: str,
+    factorization: str,
+    as_json: bool,
+) -> None:
+    """Draw a trajectory (.h5) or a mechanism; one picture for each kind."""
+    from sparsebody.plots import Options, mechanism_subject, trajectory_subject
+    from sparsebody.plots.saving import save_figure
+
+    options = Options(bodies, instants, ordering, factorization)
+    if Path(source).suffix.lower() in _TRAJECTORY_SUFFIXES:
+        if parameters:
+            raise click.UsageError(f"-p is for gallery mechanisms, but {source} is a trajectory")
+        if not Path(source).is_file():
+            raise click.UsageError(f"{source}: no such file")
+        subject = trajectory_subject(Path(source), options)
+    else:
+        subject = mechanism_subject(load(source, parameters), options)
+    chosen = subject.kinds(kinds)
+    files = _files(output, Path(source).stem, chosen, suffix)
+    for file in files:
+        refuse_to_overwrite(file, overwrite)
+    figures = [subject.figure(kind) for kind in chosen]
+    for figure, file in zip(figures, files, strict=True):
+        save_figure(figure, existing_parent(file))
+    if as_json:
+        named = zip(chosen, files, strict=True)
+        print_json({"files": [{"kind": kind, "path": str(file)} for kind, file in named]})
+    else:
+        for file in files:
+            click.echo(str(file))
+
+
+def _files(output: Path, stem: str, kinds: Sequence[str], suffix: str) -> list[Path]:
+    """Return where each picture goes."""
+    if output.suffix.lower() in _PICTURE_SUFFIXES and not output.is_dir():
+        if len(kinds) != 1:
+            raise click.UsageError(
+                f"--output {output} is one picture, but there are {len(kinds)} kinds "
+                f"({', '.join(kinds)}); choose one with --kind, or give a directory"
+            )
+        return [output]
+    if output.suffix and not output.is_dir():
+        known = ", ".join(_PICTURE_SUFFIXES)
+        raise click.UsageError(f"{output}: no picture format {output.suffix!r}; give {known}")
+    return [output / f"{stem}-{kind}.{suffix}" for kind in kinds]

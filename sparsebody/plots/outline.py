@@ -1,0 +1,159 @@
+"""What is drawn of a mechanism: lines, solids and joints, each point fixed in a body."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.kinematics.motion import body_rotations
+from sparsebody.model.forces import PointForce
+from sparsebody.model.joints import ConstantDistance
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.shapes import Box, Cylinder, Polyline, Shape, Sphere
+from sparsebody.model.system import State, System
+
+_CIRCLE = np.linspace(0.0, 2.0 * np.pi, 25)
+_BOX_EDGES = [(a, b) for a in range(8) for b in range(a + 1, 8) if (a ^ b) in (1, 2, 4)]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Points fixed in bodies: from the center of mass in body axes, in the world for body -1."""
+
+    body: IntArray  # (n,)
+    local: FloatArray  # (n, 3) [m]
+
+    def at(self, state: State) -> FloatArray:
+        """Return where the points are in the world (n, 3) [m]."""
+        fixed = self.body < 0
+        rotated = np.einsum("nij,nj->ni", body_rotations(state)[self.body], self.local)
+        return np.where(fixed[:, None], self.local, state.position[self.body] + rotated)
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """The picture of a mechanism, to be placed at any state."""
+
+    lines: Points  # (2 n_lines) ends of straight lines
+    is_edge: BoolArray  # (n_lines,) an edge of a solid, drawn only in three dimensions
+    solids: tuple[Points, ...]  # corners of solids, drawn as their hull in the plane
+    joints: Points  # (n_joints,) origins on the successors
+    grounded: BoolArray  # (n_joints,) connects to the world
+    links: Points  # (2 n_links) ends of rods and springs between bodies
+    centers: Points  # (n_bodies,)
+
+
+def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
+    """Return the outline: the shapes that bodies carry, or lines between their joints."""
+    lines: list[tuple[int, FloatArray, bool]] = []
+    solids: list[Points] = []
+    on_body = _joint_points(system)
+    for i, body in enumerate(mechanism.bodies.values()):
+        if body.shape is None:
+            lines += [(i, ends, False) for ends in _star(on_body[i])]
+            continue
+        solid = not isinstance(body.shape, Polyline)
+        ends = _edges(body.shape) - system.center_of_mass[i]
+        lines += [(i, pair, solid) for pair in ends]
+        if solid:
+            corners = ends.reshape(-1, 3)
+            solids.append(Points(np.full(len(corners), i, dtype=np.intp), corners))
+    body_of = np.repeat(np.array([i for i, _, _ in lines], dtype=np.intp), 2)
+    return Outline(
+        lines=Points(body_of, _stack([ends for _, ends, _ in lines])),
+        is_edge=np.array([edge for _, _, edge in lines], dtype=bool),
+        solids=tuple(solids),
+        joints=_joints(system),
+        grounded=(system.predecessor < 0) | (system.successor < 0),
+        links=_links(mechanism, system),
+        centers=Points(np.arange(system.n_bodies, dtype=np.intp), np.zeros((system.n_bodies, 3))),
+    )
+
+
+def _stack(parts: list[FloatArray]) -> FloatArray:
+    return np.concatenate(parts) if parts else np.zeros((0, 3))
+
+
+def _joint_points(system: System) -> list[list[FloatArray]]:
+    """Where each body has its joints, from its center of mass."""
+    on_body: list[list[FloatArray]] = [[] for _ in range(system.n_bodies)]
+    for ends, points in (
+        (system.predecessor, system.predecessor_point),
+        (system.successor, system.successor_point),
+    ):
+        for i, point in zip(ends, points, strict=True):
+            if i >= 0:
+                on_body[i].append(point)
+    return on_body
+
+
+def _star(points: list[FloatArray]) -> Iterator[FloatArray]:
+    """Yield lines of a body without a shape: joint to joint, or from the center to each."""
+    if len(points) == 2:
+        yield np.stack(points)
+        return
+    for point in points:
+        yield np.stack([np.zeros(3), point])
+
+
+def _edges(shape: Shape) -> FloatArray:
+    """Return the edges (n, 2, 3) of a shape in the user's body frame."""
+    if isinstance(shape, Polyline):
+        points = np.asarray(shape.points, dtype=float)
+        return np.stack(list(pairwise(points)))
+    if isinstance(shape, Box):
+        corners = 0.5 * np.array(list(product((-1, 1), repeat=3))) * np.asarray(shape.sides)
+        local = np.array([[corners[a], corners[b]] for a, b in _BOX_EDGES])
+    elif isinstance(shape, Cylinder):
+        local = _cylinder_edges(shape)
+    else:
+        local = _sphere_edges(shape)
+    return np.asarray(local @ shape.frame.rotation.T + shape.frame.origin)
+
+
+def _ring(radius: float, axis: int, height: float = 0.0) -> FloatArray:
+    """Return the edges of a circle about a coordinate axis."""
+    points = np.zeros((len(_CIRCLE), 3))
+    points[:, (axis + 1) % 3] = radius * np.cos(_CIRCLE)
+    points[:, (axis + 2) % 3] = radius * np.sin(_CIRCLE)
+    points[:, axis] = height
+    return np.stack(list(pairwise(points)))
+
+
+def _cylinder_edges(shape: Cylinder) -> FloatArray:
+    half = 0.5 * shape.length
+    below, above = _ring(shape.radius, 2, -half), _ring(shape.radius, 2, half)
+    sides = np.stack([below[::6, 0], above[::6, 0]], axis=1)
+    return np.concatenate([below, above, sides])
+
+
+def _sphere_edges(shape: Sphere) -> FloatArray:
+    return np.concatenate([_ring(shape.radius, axis) for axis in range(3)])
+
+
+def _joints(system: System) -> Points:
+    """Return the origins on the successors, or on the predecessor where that is the world."""
+    on_world = system.successor < 0
+    local = np.where(on_world[:, None], system.predecessor_point, system.successor_point)
+    return Points(np.where(on_world, system.predecessor, system.successor), local)
+
+
+def _links(mechanism: Mechanism, system: System) -> Points:
+    """Return the two ends of every massless rod and every point force."""
+    bodies: list[int] = []
+    points: list[FloatArray] = []
+    for j, joint_type in enumerate(system.joint_types):
+        if isinstance(joint_type, ConstantDistance):
+            bodies += [int(system.predecessor[j]), int(system.successor[j])]
+            points += [system.predecessor_point[j], system.successor_point[j]]
+    for force in mechanism.forces.values():
+        if isinstance(force, PointForce):
+            for body, point in ((force.first, force.first_point), (force.second, force.second_point)):
+                i = -1 if body == WORLD else system.body(body)
+                bodies.append(i)
+                points.append(np.asarray(point) - (system.center_of_mass[i] if i >= 0 else 0.0))
+    return Points(np.array(bodies, dtype=np.intp), np.array(points).reshape(-1, 3))

@@ -1,0 +1,149 @@
+"""Where the matrix of (8.64) has entries, before and after ordering, and what its factor adds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.plots.style import BLUE, INK, ORANGE, styled
+from sparsebody.sparse.etree import column_structures, ordered_adjacency
+from sparsebody.sparse.metrics import OrderingMetrics, ordering_metrics
+from sparsebody.sparse.pattern import BlockPattern
+
+_MOST_CELLS = 480  # per side of a picture: a cell stays larger than a pixel of print
+_MOST_FILL = 20_000_000  # entries of L up to which fill-in is drawn
+_CLOSE_UP = 78  # scalar rows of the close-up
+_FILL, _CONSTRAINT, _INERTIA = 1, 2, 3
+_COLORS = ("white", "#cfd8e0", BLUE, ORANGE)
+_LABELS = {_INERTIA: "bodies: inertia", _CONSTRAINT: "joints: T'P'", _FILL: "fill-in of L"}
+
+
+@dataclass(frozen=True, eq=False)
+class Spots:
+    """Dense blocks of an ordered matrix: first and last scalar row and column, and their kind."""
+
+    row: IntArray  # (n, 2)
+    column: IntArray  # (n, 2)
+    kind: IntArray  # (n,)
+
+
+@styled
+def plot_spy(pattern: BlockPattern, order: IntArray, name: str, title: str = "") -> Figure:
+    """Return spy plots of the matrix in natural order, in `order`, and a close-up of the latter.
+
+    Parameters
+    ----------
+    pattern : BlockPattern
+        Bodies and joints.
+    order : (n_blocks,) int array
+        Elimination order.
+    name : str
+        What the ordering is called.
+    title : str
+        Above the picture.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    natural = np.arange(pattern.n_blocks, dtype=np.intp)
+    n_panels = 3 if pattern.n_rows > 2 * _CLOSE_UP else 2
+    figure = Figure(figsize=(2.6 * n_panels + 0.2, 3.55))
+    panels = figure.subplots(1, n_panels)
+    has_fill = False
+    for axes, label, sequence in zip(panels, ("as numbered", name), (natural, order), strict=False):
+        metrics = ordering_metrics(pattern, sequence)
+        spots = _spots(pattern, sequence, metrics)
+        has_fill |= bool(np.any(spots.kind == _FILL))
+        _draw_cells(axes, spots, 0, pattern.n_rows)
+        axes.set_title(f"{label}\n{_costs(metrics)}", fontsize=8)
+    if n_panels == 3:
+        _draw_close_up(panels[2], spots, pattern.n_rows)
+    kinds = [kind for kind in _LABELS if kind != _FILL or has_fill]
+    handles = [Patch(facecolor=_COLORS[kind], label=_LABELS[kind]) for kind in kinds]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    figure.suptitle(f"{title}  ({pattern.n_rows:,} rows)".strip())
+    return figure
+
+
+def _costs(metrics: OrderingMetrics) -> str:
+    return f"nnz(L) = {metrics.nnz_l:,}, bandwidth {metrics.scalar_bandwidth:,}"
+
+
+def _spots(pattern: BlockPattern, order: IntArray, metrics: OrderingMetrics) -> Spots:
+    """Return the blocks of the matrix and, where it is not too large, those of L."""
+    sizes = pattern.block_sizes[order]
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    span = np.stack([start[:-1], start[1:] - 1], axis=1)
+    indptr, indices = ordered_adjacency(pattern, order)
+    row = np.repeat(np.arange(len(order)), np.diff(indptr))
+    bodies = np.flatnonzero(order < pattern.n_primal)
+    blocks = [(bodies, bodies, _INERTIA), (row, indices, _CONSTRAINT)]
+    if metrics.nnz_l <= _MOST_FILL:
+        first, below = column_structures(pattern, order)
+        column = np.repeat(np.arange(len(order)), np.diff(first))
+        pivots = np.arange(len(order))
+        blocks.insert(0, (np.append(below, pivots), np.append(column, pivots), _FILL))
+    return Spots(
+        row=span[np.concatenate([rows for rows, _, _ in blocks])],
+        column=span[np.concatenate([columns for _, columns, _ in blocks])],
+        kind=np.concatenate([np.full(len(rows), kind) for rows, _, kind in blocks]),
+    )
+
+
+def _cells(spots: Spots, first: int, last: int) -> FloatArray:
+    """Return the kinds (cells, cells) in rows and columns first .. last - 1; later kinds win."""
+    n = min(last - first, _MOST_CELLS)
+    cells = np.zeros((n, n))
+    inside = np.all((spots.row[:, ::-1] >= first) & (spots.row < last), axis=1)
+    inside &= np.all((spots.column[:, ::-1] >= first) & (spots.column < last), axis=1)
+    shift = [
+        np.clip((span[inside] - first) * n // (last - first), 0, n - 1)
+        for span in (spots.row, spots.column)
+    ]
+    row, column = shift
+    for kind in (_FILL, _CONSTRAINT, _INERTIA):
+        of_kind = spots.kind[inside] == kind
+        _mark(cells, row[of_kind], column[of_kind], kind)
+    return cells
+
+
+def _mark(cells: FloatArray, row: IntArray, column: IntArray, kind: int) -> None:
+    """Set the rectangles `row` x `column`, ends included."""
+    height = np.diff(row, axis=1).ravel()
+    width = np.diff(column, axis=1).ravel()
+    for down in range(int(height.max(initial=-1)) + 1):
+        for right in range(int(width.max(initial=-1)) + 1):
+            reaches = (height >= down) & (width >= right)
+            cells[row[reaches, 0] + down, column[reaches, 0] + right] = kind
+
+
+def _draw_cells(axes: Axes, spots: Spots, first: int, last: int) -> None:
+    extent = (first - 0.5, last - 0.5, last - 0.5, first - 0.5)
+    axes.imshow(
+        _cells(spots, first, last),
+        cmap=ListedColormap(_COLORS),
+        vmin=0,
+        vmax=3,
+        extent=extent,
+        interpolation="nearest",
+    )
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+        spine.set_color(INK)
+    axes.locator_params(nbins=4, integer=True)
+    axes.tick_params(length=2.5)
+
+
+def _draw_close_up(axes: Axes, spots: Spots, n_rows: int) -> None:
+    """Draw a window in the middle of the order, where it is typical."""
+    first = (n_rows - _CLOSE_UP) // 2
+    _draw_cells(axes, spots, first, first + _CLOSE_UP)
+    axes.set_title(f"the same: rows {first:,} to {first + _CLOSE_UP:,}\n", fontsize=8)
