@@ -1,6 +1,7 @@
 """Factorizations of saddle-point matrices: one file per backend, and the table of them."""
 
-from importlib.util import find_spec
+from functools import cache
+from importlib import import_module
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError, UnknownNameError
@@ -22,24 +23,36 @@ __all__ = [
 FACTORIZATIONS: dict[str, Backend] = {
     "superlu": Backend(superlu.analyze, needs=None, summary="LU of the whole matrix"),
     "cholmod": Backend(
-        cholmod.analyze, needs="sksparse", summary="Cholesky of the Schur complement"
+        cholmod.analyze, needs="sksparse.cholmod", summary="Cholesky of the Schur complement"
     ),
     "cholmod-ldl": Backend(
-        cholmod_ldl.analyze, needs="sksparse", summary="LDL' of the quasi-definite matrix, refined"
+        cholmod_ldl.analyze,
+        needs="sksparse.cholmod",
+        summary="LDL' of the quasi-definite matrix, refined",
     ),
     "banded": Backend(banded.analyze, needs=None, summary="LU of a band by LAPACK"),
     "dense": Backend(dense.analyze, needs=None, summary="LU of the dense matrix by LAPACK"),
 }
 
 INSTALL = {
-    "sksparse": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'",
+    "sksparse.cholmod": "apt install libsuitesparse-dev && pip install 'scikit-sparse==0.4.16'",
 }
 
 
+@cache
+def _can_import(module: str) -> bool:
+    """Try it: a package can be installed while a library that it needs is gone."""
+    try:
+        import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
 def is_available(name: str) -> bool:
-    """Tell whether the package that a backend of the table needs is installed."""
+    """Tell whether whatever a backend of the table needs is there."""
     needs = FACTORIZATIONS[name].needs
-    return needs is None or find_spec(needs) is not None
+    return needs is None or _can_import(needs)
 
 
 def available_factorizations() -> list[str]:
@@ -63,5 +76,7 @@ def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
     backend = FACTORIZATIONS[name]
     if backend.needs is not None and not is_available(name):
         command = INSTALL[backend.needs]
-        raise MissingDependencyError(f"{name} needs {backend.needs}, which is missing: {command}")
+        raise MissingDependencyError(
+            f"{name} needs {backend.needs}, which cannot be imported: {command}"
+        )
     return backend.analyze(pattern, order)
