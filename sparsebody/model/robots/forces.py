@@ -83,21 +83,36 @@ def _add_dampers(
     coordinates: Mapping[int, Coordinate],
     findings: Findings,
 ) -> None:
-    model = source.model
-    for joint in range(model.njnt) if source.is_on("DAMPER") else ():
-        name, damping = source.joint_names[joint], float(model.dof_damping[model.jnt_dofadr[joint]])
-        kind = source.kind("mjtJoint", model.jnt_type[joint])
-        if damping == 0.0:
-            continue
+    damping = _dampings(source, coordinates, findings) if source.is_on("DAMPER") else np.zeros(0)
+    for joint in np.flatnonzero(damping).tolist():
+        name, strength = source.joint_names[joint], float(damping[joint])
+        kind = source.kind("mjtJoint", source.model.jnt_type[joint])
         if joint in coordinates:
-            force = AffineForce(damping=damping)
+            force = AffineForce(damping=strength)
             _add(mechanism, source, f"damper of {name}", joint, coordinates[joint], force)
         elif kind in ("ball", "free") and name in mechanism.joints:  # equal in all directions
             for index in range(mechanism.joint(name).type.n_velocities):
                 label = unique_name(f"damper {index} of {name}", mechanism.forces)
-                mechanism.add_joint_force(label, name, coordinate=index, damping=damping)
+                mechanism.add_joint_force(label, name, coordinate=index, damping=strength)
         else:
-            findings.note("dampers left out", f"{damping:g} on joint {name!r} ({kind})")
+            findings.note("dampers left out", f"{strength:g} on joint {name!r} ({kind})")
+
+
+def _dampings(
+    source: RobotSource, coordinates: Mapping[int, Coordinate], findings: Findings
+) -> FloatArray:
+    """Return (njnt,) the linear damping of every joint, with the part that actuators add."""
+    model = source.model
+    damping: FloatArray = np.array(model.dof_damping[model.jnt_dofadr])
+    for actuator in np.flatnonzero(model.actuator_damping).tolist():
+        joint = int(model.actuator_trnid[actuator, 0])
+        if _is_on_joint(source, actuator) and joint in coordinates:
+            gear = model.actuator_gear[actuator, 0]
+            damping[joint] += gear**2 * model.actuator_damping[actuator]
+        else:
+            name = source.label("actuator", actuator)
+            findings.note("dampers left out", f"that of actuator {name!r}")
+    return damping
 
 
 def _add_actuators(
@@ -123,11 +138,16 @@ def _add_actuators(
             _add(mechanism, source, name, joint, coordinates[joint], force)
 
 
+def _is_on_joint(source: RobotSource, actuator: int) -> bool:
+    transmission = source.kind("mjtTrn", source.model.actuator_trntype[actuator])
+    return transmission in ("joint", "jointinparent")
+
+
 def _is_affine(source: RobotSource, actuator: int) -> bool:
     """Whether the force is an affine function of position and velocity of one joint."""
     model = source.model
     return (
-        source.kind("mjtTrn", model.actuator_trntype[actuator]) in ("joint", "jointinparent")
+        _is_on_joint(source, actuator)
         and source.kind("mjtDyn", model.actuator_dyntype[actuator]) == "none"
         and source.kind("mjtGain", model.actuator_gaintype[actuator]) in ("fixed", "affine")
         and source.kind("mjtBias", model.actuator_biastype[actuator]) in ("none", "affine")
@@ -146,7 +166,7 @@ def _control(source: RobotSource, actuator: int) -> float:
 
 
 def _actuator_force(source: RobotSource, actuator: int, control: float) -> AffineForce:
-    """Return gear (c0 + c1 l + c2 dl/dt - d dl/dt) for the length l = gear q."""
+    """Return gear (c0 + c1 l + c2 dl/dt) for the length l = gear q."""
     model = source.model
     gear = float(model.actuator_gear[actuator, 0])
     terms = np.zeros(3)
@@ -156,8 +176,6 @@ def _actuator_force(source: RobotSource, actuator: int, control: float) -> Affin
     ):
         count = {"none": 0, "fixed": 1, "affine": 3}[source.kind(enum, kind[actuator])]
         terms[:count] += factor * parameters[actuator, :count]
-    if source.is_on("DAMPER"):
-        terms[2] -= model.actuator_damping[actuator]
     if model.actuator_forcelimited[actuator] and not terms[1:].any():
         terms[0] = np.clip(terms[0], *model.actuator_forcerange[actuator])
     constant, along, rate = (float(term) for term in terms)
