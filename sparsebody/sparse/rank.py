@@ -29,8 +29,8 @@ SMALL = 48  # rows up to which compiled Gram-Schmidt is faster than a call of LA
 SWEEP_ROWS = 600  # rows from which the sparse sweep is tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
 # Scissors, sheets, lattices and rows of four-bars of any size have a gap of 1e6 and more in the
-# pivots of a sweep by levels; it grows as 1 / delta down to 1e-13. Other bands, such as those of
-# reverse Cuthill-McKee that start in the middle, can close it.
+# pivots of a sweep by levels in the better direction; it grows as 1 / delta down to 1e-13. A band
+# that starts in the middle, as reverse Cuthill-McKee's may, closes it.
 SWEEP_DELTA = 1e-12
 SWEEP_GAP = 1e4
 LARGEST_BAND = 1e9  # bytes
@@ -228,15 +228,26 @@ def _decide_by_qr(rows: csr_array, tolerance: float) -> RankDecision:
 
 
 def _decide_by_sweep(rows: csr_array) -> RankDecision | None:
-    """Pivots of the Schur complement + delta along a band; None where the band is too wide.
+    """Sweep by levels in both directions and take the clearer decision; None if too wide.
+
+    The direction matters: a long scissor is decided clearly from the ground to the free end, and
+    not at all the other way, where errors grow with the leverage.
+    """
+    schur = (rows @ rows.T).tocsr()
+    schur.sort_indices()
+    order = _level_order(schur)
+    decisions = [_swept(rows, schur, order), _swept(rows, schur, order[::-1].copy())]
+    found = [decision for decision in decisions if decision is not None]
+    return max(found, key=lambda decision: (decision.certain, decision.gap), default=None)
+
+
+def _swept(rows: csr_array, schur: csr_array, order: IntArray) -> RankDecision | None:
+    """Pivots of the Schur complement + delta in one order; None where the band is too wide.
 
     A dependent row has a pivot of about delta. The gap is found among the pivots, and the outcome
     is checked: the rows kept must have a regular Schur complement, and a random motion that they
-    allow must be allowed by the dropped ones. (On sheets of hinged plates the count is right, but
-    the rows that a sweep keeps are nearly dependent, which the check finds.)
+    allow must be allowed by the dropped ones.
     """
-    schur = (rows @ rows.T).tocsr()
-    order = _level_order(schur)
     band = _lower_band(schur, order)
     if band is None:
         return None
