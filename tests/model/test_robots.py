@@ -236,7 +236,15 @@ def test_a_joint_held_by_an_equality_is_prescribed():
         ("ball_chain.xml", {"one": "spherical", "two": "spherical", "joint_2": "spherical"}),
         ("cart_pole.xml", {"rail": "prismatic", "pivot": "revolute"}),
         ("cross.xml", {"yaw+pitch": "universal", "turn+shift": "cylindrical"}),
-        ("planar.xml", {"x+y+turn": "planar", "swivel_turn+swivel_x+swivel_z": "planar"}),
+        (
+            "planar.xml",
+            {
+                "x+y+turn": "planar",
+                "swivel_turn+swivel_x+swivel_z": "planar",
+                "table_x+table_y": "planar",
+                "trolley+swing": "planar",
+            },
+        ),
         (
             "many_axes.xml",
             {"roll+pitch+yaw": "spherical", "tx+ty+tz+rx+ry+rz": "free", "sx+sy+sz+sr": "free"},
@@ -379,7 +387,8 @@ def test_a_body_without_a_usable_inertia_is_named(tmp_path):
         '<joint name="a" axis="1 0 0"/><joint name="b" axis="1 1 0"/>',  # not perpendicular
         '<joint name="a" axis="1 0 0"/><joint name="b" axis="0 1 0" pos="0 0 0.01"/>',  # apart
         '<joint name="a" axis="1 0 0"/><joint name="b" type="slide" axis="1 0.1 0"/>',
-        '<joint name="a" type="slide" axis="1 0 0"/><joint name="b" type="slide" axis="0 1 0"/>',
+        '<joint name="a" axis="1 0 0"/><joint name="b" type="slide" axis="0 1 0"/>',  # turns it
+        '<joint name="a" type="slide" axis="1 0 0"/><joint name="b" type="slide" axis="1 1 0"/>',
         '<joint name="a" axis="1 0 0"/><joint axis="0 1 0"/><joint name="b" axis="1 1 1"/>',
         '<joint name="a" type="slide" axis="1 0 0"/><joint name="b" axis="0 0 1"/>'
         '<joint type="slide" axis="0 1 0"/>',  # two slides that a hinge turns apart
@@ -523,7 +532,8 @@ WARNINGS = {
     "other actuators": (
         link('<joint name="j"/>') + '<body name="ball"><joint type="ball" name="b"/>'
         '<geom size="0.1" contype="0" conaffinity="0"/></body>',
-        '<actuator><muscle name="m" joint="j" lengthrange="0 1"/><motor name="n" joint="b" gear="1 2 3"/>'
+        '<actuator><muscle name="m" joint="j" lengthrange="0 1"/>'
+        '<motor name="n" joint="b" gear="1 2 3"/>'
         '<intvelocity name="i" joint="j" actrange="-1 1"/></actuator>',
         "actuators left out .*: 'm', 'n', 'i'",
     ),

@@ -49,6 +49,8 @@ class Layout:
     x_axis: FloatArray | None = None
     coordinates: Mapping[int, tuple[int, float]] = field(default_factory=dict)
     """Joint of the file -> the coordinate that it is, and its sign."""
+    held: tuple[int, ...] = ()
+    """Coordinates that no joint of the file moves: prescribed as zero."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def add_joints(
         if len(joints) > 1 and not layout.coordinates:
             kind = layout.type.name
             findings.note(f"joints made one {kind} joint, their coordinates are lost", repr(name))
-        prescribed = {
+        prescribed = dict.fromkeys(layout.held, 0.0) | {
             index: sign * constants[j]
             for j, (index, sign) in layout.coordinates.items()
             if j in constants
@@ -156,12 +158,26 @@ def _free(joints: list[FileJoint]) -> Layout:
 
 
 def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
+    """Cylindrical where the axes are parallel; planar with one slide held where they are not."""
     hinge, slide = _of("hinge", joints)[0], _of("slide", joints)[0]
     along = float(hinge.body_axis @ slide.body_axis)
-    if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) > TOLERANCE:
+    if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) <= TOLERANCE:
+        coordinates = {hinge.index: (0, 1.0), slide.index: (1, float(np.sign(along)))}
+        return Layout(Cylindrical(), hinge.anchor, hinge.axis, None, coordinates)
+    if joints[0] is hinge or not _perpendicular(joints):  # a hinge that turns the slide
         return None
-    coordinates = {hinge.index: (0, 1.0), slide.index: (1, float(np.sign(along)))}
-    return Layout(Cylindrical(), hinge.anchor, hinge.axis, None, coordinates)
+    coordinates = {slide.index: (0, 1.0), hinge.index: (2, 1.0)}
+    return Layout(Planar(), hinge.anchor, hinge.axis, slide.axis, coordinates, held=(1,))
+
+
+def _two_slides(joints: list[FileJoint]) -> Layout | None:
+    """Planar with its angle held."""
+    first, second = joints
+    if not _perpendicular(joints):
+        return None
+    coordinates = {first.index: (0, 1.0), second.index: (1, 1.0)}
+    normal = np.cross(first.axis, second.axis)
+    return Layout(Planar(), first.anchor, normal, first.axis, coordinates, held=(2,))
 
 
 def _two_hinges(joints: list[FileJoint]) -> Layout | None:
@@ -205,6 +221,7 @@ COMBINATIONS: dict[str, Callable[[list[FileJoint]], Layout | None]] = {
     "free": _free,
     "hinge slide": _turn_and_slide,
     "hinge hinge": _two_hinges,
+    "slide slide": _two_slides,
     "hinge slide slide": _hinge_and_two_slides,
     "hinge hinge hinge": _three_hinges,
     "ball slide slide slide": _slides_and_turns,
