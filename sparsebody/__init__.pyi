@@ -1,0 +1,85 @@
+"""The public names; the modules they stand in are loaded at first use."""
+
+from .dynamics.forward import Accelerations, ForwardDynamics, forward_dynamics
+from .dynamics.initial import consistent_state
+from .dynamics.mobility import Mobility, count_mobility
+from .errors import SparsebodyError
+from .kinematics.poses import (
+    displaced,
+    linear_accelerations,
+    point_position,
+    point_velocity,
+)
+from .model.bodies import RigidBody
+from .model.files import load_mechanism, read_mechanism, write_mechanism
+from .model.frames import Frame
+from .model.joints import (
+    JOINT_TYPES,
+    ConstantDistance,
+    Cylindrical,
+    Fixed,
+    Free,
+    Helical,
+    JointType,
+    Planar,
+    PointOnLine,
+    PointOnPlane,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from .model.mechanism import WORLD, Joint, Mechanism
+from .model.shapes import Box, Cylinder, Polyline, Sphere
+from .model.system import State, System
+from .model.time_functions import Polynomial, Sinusoid, SmoothStep
+from .simulation import Trajectory, simulate
+
+__version__: str
+
+__all__ = [
+    "JOINT_TYPES",
+    "WORLD",
+    "Accelerations",
+    "Box",
+    "ConstantDistance",
+    "Cylinder",
+    "Cylindrical",
+    "Fixed",
+    "ForwardDynamics",
+    "Frame",
+    "Free",
+    "Helical",
+    "Joint",
+    "JointType",
+    "Mechanism",
+    "Mobility",
+    "Planar",
+    "PointOnLine",
+    "PointOnPlane",
+    "Polyline",
+    "Polynomial",
+    "Prismatic",
+    "Revolute",
+    "RigidBody",
+    "Sinusoid",
+    "SmoothStep",
+    "SparsebodyError",
+    "Sphere",
+    "Spherical",
+    "State",
+    "System",
+    "Trajectory",
+    "Universal",
+    "consistent_state",
+    "count_mobility",
+    "displaced",
+    "forward_dynamics",
+    "linear_accelerations",
+    "load_mechanism",
+    "point_position",
+    "point_velocity",
+    "read_mechanism",
+    "simulate",
+    "write_mechanism",
+]
