@@ -31,7 +31,7 @@ format: $(STAMP)  ## mend what ruff can mend
 
 demo: $(STAMP)  ## simulate a scissor lift of 200 pairs; results in out/
 	mkdir -p out
-	$(BIN)/sparsebody simulate scissor -p pairs=200 --duration 2 --step 0.005 --output out/scissor.h5
+	$(BIN)/sparsebody simulate scissor -p pairs=200 -p drive=true --duration 2 --step 0.005 --output out/scissor.h5
 	$(BIN)/sparsebody plot out/scissor.h5 --output out/
 
 bench: $(STAMP)  ## run the benchmarks

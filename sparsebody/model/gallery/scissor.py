@@ -27,7 +27,7 @@ TOWARDS_VIEWER: Vector = (0.0, -1.0, 0.0)  # of all hinges, so that bars seen fr
 def scissor(
     pairs: int = 10,
     angle: float = 0.4,
-    drive: bool = True,
+    drive: bool = False,
     lifted: float = 1.0,
     rise_time: float = 5.0,
     length: float = 1.0,
