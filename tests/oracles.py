@@ -48,7 +48,7 @@ def determined_rows(system: System, state: State) -> np.ndarray:
     """Which multipliers (n_rows,) are unique: those that no null vector of A' touches."""
     n = 6 * system.n_bodies
     U, size, _ = np.linalg.svd(assemble(system, state).matrix.toarray()[n:, :n])
-    null = U[:, np.count_nonzero(size > _RANK_TOLERANCE * size[0]) :]
+    null = U[:, np.count_nonzero(size > _RANK_TOLERANCE * size.max(initial=0.0)) :]
     return np.asarray(np.abs(null).max(axis=1, initial=0.0) < 1e-8)
 
 
@@ -105,10 +105,35 @@ def active_wrenches(system: System, state: State) -> np.ndarray:
         T_a = joint_type.active_force_subspace(q)[:, i]
         tau = forces.effort[k](state.time)[0]
         tau -= forces.damping[k] * (T_a @ view.joint_velocity(j))
-        if forces.stiffness[k]:
-            tau -= forces.stiffness[k] * (q[i] - forces.rest[k])
+        if forces.stiffness[k]:  # a quaternion, if any, comes before the scalars
+            value = q[i + joint_type.n_positions - joint_type.n_velocities]
+            tau -= forces.stiffness[k] * (value - forces.rest[k])
         wrench[j] += T_a * tau
     return wrench
+
+
+def point_pulls(
+    system: System, state: State
+) -> list[tuple[tuple[int, np.ndarray], tuple[int, np.ndarray], np.ndarray]]:
+    """(body, place), (body, place) and the force on the first, of forces between points."""
+    view, forces = WorldView(system, state), system.point_forces
+    pulls = []
+    for k in range(len(forces.first)):
+        ends = []
+        for body, point in (
+            (forces.first[k], forces.first_point[k]),
+            (forces.second[k], forces.second_point[k]),
+        ):
+            moved = point if body < 0 else view.center[body] + view.rotation[body] @ point
+            ends.append((int(body), moved))
+        line = ends[1][1] - ends[0][1]
+        length = float(np.linalg.norm(line))
+        speeds = [view.point_velocity(*end) for end in ends]
+        pull = forces.stiffness[k] * (length - forces.rest_length[k])
+        pull += forces.damping[k] * ((speeds[1] - speeds[0]) @ line / length)
+        pull -= forces.effort[k](state.time)[0]
+        pulls.append((ends[0], ends[1], pull * line / length))
+    return pulls
 
 
 def newton_euler_imbalance(
@@ -134,6 +159,18 @@ def newton_euler_imbalance(
         terms[i].append(np.concatenate([np.zeros(3), system.mass[i] * system.gravity]))
         if body_force is not None:
             terms[i].append(np.concatenate([R @ body_force[i, :3], R @ body_force[i, 3:]]))
+    loads = system.external_forces
+    for i, wrench, point, in_world in zip(
+        loads.body, loads.wrench, loads.point, loads.in_world, strict=True
+    ):
+        R = view.rotation[i]
+        moment, force = np.split(wrench if in_world else np.ravel(wrench.reshape(2, 3) @ R.T), 2)
+        terms[i].append(np.concatenate([moment + np.cross(R @ point, force), force]))
+    for first, second, force in point_pulls(system, state):
+        for (body, place), push in ((first, force), (second, -force)):
+            if body >= 0:
+                moment = np.cross(place - view.center[body], push)
+                terms[body].append(np.concatenate([moment, push]))
     total = joint_wrench + active_wrenches(system, state)
     for j in range(system.n_joints):
         R, place = view.joint_frame(j, "S")
@@ -144,3 +181,62 @@ def newton_euler_imbalance(
                 terms[body].append(sign * np.concatenate([about_com, force]))
     largest = max(np.abs(term).max() for of_body in terms for term in of_body)
     return max(float(np.abs(sum(of_body)).max()) for of_body in terms) / largest
+
+
+def planar_accelerations(
+    system: System, state: State, normal: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Accelerations of the centers (n_bodies, 3) and about the normal, with 3 freedoms a body.
+
+    For hinges along the normal, spheres on planes of the world, and prescribed hinge angles.
+    """
+    view, n = WorldView(system, state), system.n_bodies
+    e_1 = np.linalg.svd(normal[None])[2][1]
+    plane = np.array([e_1, np.cross(normal, e_1)])  # world to plane
+    left = np.array([[0.0, -1.0], [1.0, 0.0]])
+    rows: list[np.ndarray] = []
+    asked: list[float] = []
+
+    def add_row(j: int, place: np.ndarray, direction: np.ndarray) -> None:
+        """The points of both bodies at `place` accelerate alike along a direction (2,)."""
+        row, rest = np.zeros(3 * n), 0.0
+        for body, sign in ((system.successor[j], 1.0), (system.predecessor[j], -1.0)):
+            if body >= 0:
+                arm = plane @ (place - view.center[body])
+                rate = normal @ view.spin[body]
+                row[3 * body : 3 * body + 2] = sign * direction
+                row[3 * body + 2] = sign * (direction @ left @ arm)
+                rest += sign * rate**2 * (direction @ arm)
+        rows.append(row)
+        asked.append(rest)
+
+    for j, joint_type in enumerate(system.joint_types):
+        R, place = view.joint_frame(j, "S")
+        if joint_type.name == "point-on-plane":
+            assert system.predecessor[j] < 0
+            add_row(j, place, plane @ view.joint_frame(j, "P")[0][:, 2])
+            continue
+        assert joint_type.name == "revolute"
+        assert abs(R[:, 2] @ normal) > 1.0 - 1e-9
+        for direction in np.eye(2):
+            add_row(j, place, direction)
+    for item in system.coordinates.prescribed:
+        j = system.coordinates.joint[item]
+        axis = view.joint_frame(j, "S")[0][:, 2] @ normal
+        function = system.coordinates.motion[item]
+        assert function is not None
+        rows.append(np.zeros(3 * n))
+        asked.append(function(state.time)[2])
+        for body, sign in ((system.successor[j], axis), (system.predecessor[j], -axis)):
+            if body >= 0:
+                rows[-1][3 * body + 2] = sign
+    inertia = [
+        [m, m, normal @ R @ I_c @ R.T @ normal]
+        for m, I_c, R in zip(system.mass, system.inertia, view.rotation, strict=True)
+    ]
+    force = [[*(m * plane @ system.gravity), 0.0] for m in system.mass]
+    A = np.array(rows)
+    matrix = np.block([[np.diag(np.ravel(inertia)), A.T], [A, np.zeros((len(A), len(A)))]])
+    x = np.linalg.lstsq(matrix, np.concatenate([np.ravel(force), asked]), rcond=1e-12)[0]
+    found = x[: 3 * n].reshape(n, 3)
+    return found[:, :2] @ plane, found[:, 2]

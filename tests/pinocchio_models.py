@@ -78,7 +78,7 @@ def rod_position(joint: Joint) -> np.ndarray:
 
 
 def rod_subspace(joint: Joint) -> np.ndarray:
-    """S of two hinges at P, the second along the turned y axis, and a ball at the end of the rod."""
+    """S of two hinges at P, the second along the turned y axis, and a ball at the other end."""
     _, E, r = joint
     arms = np.column_stack([[1.0, 0.0, 0.0], rotation_about([1, 0, 0], rod_angles(r)[0])[:, 1]])
     S = np.zeros((6, 5))
