@@ -29,11 +29,12 @@ class Checkpoint:
     """The run after a whole number of steps."""
 
     step: int
-    state: State
+    state: State  # from which to go on: the step's, or one before a nearly singular pose
     acceleration: FloatArray  # (n_bodies, 6) first stage of the next step
     n_events: int
     wall_time: float  # [s]
     rank: RankWatch
+    typical_correction: float  # by the stabilization [rad/s, m/s]
 
     def pack(self) -> FloatArray:
         """Return the checkpoint as one row that ends with its checksum."""
@@ -46,7 +47,7 @@ class Checkpoint:
             float(self.rank.wait),
             float(self.rank.countdown),
             float(analyzed is not None),
-            0.0,  # room for one more
+            self.typical_correction,
         ]
         parts = [
             np.array(scalars),
@@ -67,7 +68,7 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
     """Return the checkpoint of a row; None if it was written only in part, or never."""
     if row[-1] != _checksum(row[:-1]) or not row.any():
         return None
-    step, n_events, wall_time, full_rank, wait, countdown, analyzed, _ = row[:_N_SCALARS]
+    step, n_events, wall_time, full_rank, wait, countdown, analyzed, typical = row[:_N_SCALARS]
     ends = np.cumsum([_N_SCALARS, _state_size(system), 6 * system.n_bodies, _state_size(system)])
     state, acceleration, analysis = (row[a:b] for a, b in pairwise(ends))
     rank = RankWatch(
@@ -83,6 +84,7 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
         int(n_events),
         float(wall_time),
         rank,
+        float(typical),
     )
 
 

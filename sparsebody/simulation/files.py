@@ -85,14 +85,15 @@ def load_trajectory(path: Path) -> Trajectory:
     """Read a trajectory file; `Trajectory.load` is its public name."""
     with open_trajectory(path) as file:
         n = _n_records(file)
-        channels = {name: file[name][:n] if name in file else None for name in _channel_names(file)}
+        channels: dict[str, Any] = {"joint_wrench": None}
+        channels |= {name: file[name][:n] for name in _channel_names(file)}
         attributes = file.attrs
         steps, wall_time = int(attributes["steps"]), float(attributes["wall_time"])
         if steps < 0:  # killed: the checkpoint knows more
             last = max(file[CHECKPOINTS][:, :3].tolist())
             steps, wall_time = int(last[0]), float(last[2])
         return Trajectory(
-            **{"joint_wrench": None, **channels},
+            **channels,
             events=_events(file),
             name=str(attributes["name"]),
             body_names=tuple(file["body_names"].asstr()[:]),

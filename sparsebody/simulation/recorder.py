@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import h5py
 import numpy as np
@@ -71,13 +71,13 @@ class MemoryRecorder:
 
     def close(self, *, steps: int, wall_time: float, interrupted: bool) -> Trajectory:
         """Return the trajectory."""
-        header = self._header
-        arrays = {
-            name: np.array([sample[name] for sample in self._samples]).reshape(-1, *shape)
-            for name, shape in header.channels.items()
-        }
+        header, n = self._header, len(self._samples)
+        channels: dict[str, Any] = {"joint_wrench": None}
+        for name, shape in header.channels.items():
+            rows = [sample[name] for sample in self._samples]
+            channels[name] = np.array(rows, dtype=float).reshape(n, *shape)
         return Trajectory(
-            **{"joint_wrench": None, **arrays},
+            **channels,
             events=tuple(self._events),
             name=header.name,
             body_names=header.body_names,

@@ -232,12 +232,13 @@ class _Run:
         self._system, self._options, self._recorder = system, options, start.recorder
         self._first_time = start.first.time
         self._state, self._step, self._n_events = start.first, 0, 0
-        self._acceleration: FloatArray | None = None  # of the state; first stage of the next step
+        self._is_under_way = False
         self._is_whole = True  # the state is a whole number of steps from the first
         self._recorded_at = -float("inf")
         self._clock = time.perf_counter()
         self._stepper = Stepper(
             dynamics,
+            options.step,
             INTEGRATORS[options.method],
             STABILIZATIONS[options.stabilization],
             control,
@@ -276,28 +277,23 @@ class _Run:
     def _steps(self, duration: float) -> Iterator[None]:
         """Advance step by step, recording."""
         options = self._options
-        if self._acceleration is None:
+        if not self._is_under_way:
             self._record()
-            self._acceleration = self._stepper.acceleration(self._state)
+            self._stepper.start(self._state)
+            self._is_under_way = True
         for step in range(self._step + 1, n_whole_steps(duration, options.step) + 1):
-            self._advance(self._first_time + step * options.step)
+            self._state = self._stepper.advance(self._first_time + step * options.step)
             self._step = step
             if step % options.record_every == 0:
                 self._record()
             if self._recorder.is_flush_due():
-                self._recorder.flush(self._checkpoint(self._acceleration))
+                self._recorder.flush(self._checkpoint())
             yield
         if rest_of_step(duration, options.step) > 0.0:
-            self._recorder.flush(self._checkpoint(self._acceleration))
+            self._recorder.flush(self._checkpoint())
             self._is_whole = False
-            self._advance(self._first_time + duration)
+            self._state = self._stepper.advance(self._first_time + duration)
             yield
-
-    def _advance(self, time: float) -> None:
-        assert self._acceleration is not None
-        self._state, self._acceleration = self._stepper.advance(
-            self._state, self._acceleration, time
-        )
 
     def _record(self) -> None:
         self._recorder.append(sample(self._system, self._state, self._joint_wrench))
@@ -311,28 +307,30 @@ class _Run:
     def _wall_time(self) -> float:
         return time.perf_counter() - self._clock
 
-    def _checkpoint(self, acceleration: FloatArray) -> Checkpoint:
+    def _checkpoint(self) -> Checkpoint:
+        stepper = self._stepper
         return Checkpoint(
             self._step,
-            self._state,
-            acceleration,
+            stepper.state,
+            stepper.acceleration,
             self._n_events,
             self._wall_time,
-            self._stepper.rank,
+            stepper.rank,
+            stepper.typical_correction,
         )
 
     def _go_back_to(self, checkpoint: Checkpoint) -> None:
-        self._state, self._acceleration = checkpoint.state, checkpoint.acceleration
+        self._stepper.resume(checkpoint)
+        self._state, self._is_under_way = checkpoint.state, True
         self._step, self._n_events = checkpoint.step, checkpoint.n_events
         self._clock -= checkpoint.wall_time
-        self._stepper.resume(checkpoint.rank)
         if self._step % self._options.record_every == 0:
             self._recorded_at = self._state.time
 
     def _close(self, interrupted: bool) -> Trajectory:
         """Record where the run ended, and close."""
-        if self._acceleration is not None and self._is_whole:
-            self._recorder.flush(self._checkpoint(self._acceleration))
+        if self._is_under_way and self._is_whole:
+            self._recorder.flush(self._checkpoint())
         if self._recorded_at != self._state.time:
             self._record()
         return self._recorder.close(

@@ -31,6 +31,7 @@ class Stabilized:
 
     state: State
     evaluation: Evaluation
+    correction: float  # largest change of a velocity [rad/s, m/s]: a measure of the local error
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Stabilization:
 
 def unchanged(evaluate: Evaluate, state: State) -> Stabilized:
     """Return the state as it is."""
-    return Stabilized(state, evaluate(state))
+    return Stabilized(state, evaluate(state), 0.0)
 
 
 def projected(evaluate: Evaluate, state: State) -> Stabilized:
@@ -62,7 +63,8 @@ def projected(evaluate: Evaluate, state: State) -> Stabilized:
     _, velocity_error = constraint_errors(evaluation.dynamics.system, state)
     # A change of velocity solves the same equations as a twist does.
     change = evaluation.position_correction(velocity_error)
-    return Stabilized(state.with_(velocity=state.velocity + change), evaluation)
+    corrected = state.with_(velocity=state.velocity + change)
+    return Stabilized(corrected, evaluation, largest(change))
 
 
 def _pose_projected(evaluate: Evaluate, evaluation: Evaluation) -> tuple[State, Evaluation]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,56 +13,78 @@ from sparsebody.errors import SimulationError, SingularSystemError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.system import State
-from sparsebody.simulation.checkpoint import RankWatch
+from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.integrators import Integrator
-from sparsebody.simulation.stabilization import Stabilization
+from sparsebody.simulation.integrators.base import moved, pose_rates
+from sparsebody.simulation.stabilization import Stabilization, largest
 from sparsebody.simulation.trajectory import Event
 
 Control = Callable[[float, State], FloatArray]
 """control(time, state): wrenches (n_bodies, 6) about the centers of mass in body axes."""
 
-_SPLITS = (0.382, 0.618)  # where a step is cut so that no stage falls on a singular pose
+_CUTS = ((1.0,), (0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
+"""Parts of a step that are tried in turn: uneven, so that no stage falls where one fell before."""
+
+_OUTLIER = 30.0  # times the typical correction: a step that needs more is tried in parts
+_NEGLIGIBLE = 1e-9  # of the largest velocity: smaller corrections are never outliers
+_LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
 _LONGEST_WAIT = 1024  # steps between two attempts to find the full rank again
 
 
-class Stepper:
-    """Takes steps with a ForwardDynamics, and analyzes it again where its rows lose rank.
+@dataclass(frozen=True, eq=False)
+class _Reached:
+    """A state, its acceleration, and the largest correction on the way."""
 
-    Most singular poses are only passed: a step that meets one is cut into two uneven parts, whose
-    stages lie elsewhere. Where that fails, the dependent rows are looked for at the pose itself,
-    and again later until the rank is as large as before.
+    state: State
+    acceleration: FloatArray
+    correction: float
+
+
+class Stepper:
+    """Takes steps with a ForwardDynamics, also past poses where its rows lose rank.
+
+    Near a singular pose the accelerations lose accuracy as the inverse square of the distance, and
+    the stabilization has more to correct: that is the sign to watch. Such a step is tried in
+    uneven parts, whose stages lie elsewhere. If it is the end of the step that lies badly, the
+    state there is given out, but the motion goes on from the state before, over it. Only where
+    the rows are dependent whatever is tried, they are chosen anew at the pose itself, and
+    again later until the rank is as large as before.
     """
 
     def __init__(
         self,
         dynamics: ForwardDynamics,
+        step: float,
         integrator: Integrator,
         stabilization: Stabilization,
         control: Control | None,
         note: Callable[[Event], None],
     ) -> None:
         self._dynamics = dynamics
+        self._nominal = step
         self._integrate = integrator.step
         self._stabilize = stabilization.stabilize
         self._control = control
         self._note = note
         self.rank = RankWatch(full_rank=dynamics.rank)
+        self.typical_correction = 0.0
 
-    def resume(self, rank: RankWatch) -> None:
-        """Go on with the rows that a checkpoint names."""
-        if rank.analysis_state is not None:
-            self._dynamics = _analyzed_at(self._dynamics, rank.analysis_state)
-        self.rank = rank
+    def start(self, state: State) -> None:
+        """Start from a consistent state."""
+        self.state, self.acceleration = state, self.evaluate(state).acceleration()
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
+        self.rank, self.typical_correction = checkpoint.rank, checkpoint.typical_correction
+        if self.rank.analysis_state is not None:
+            self._dynamics = _analyzed_at(self._dynamics, self.rank.analysis_state)
 
     def evaluate(self, state: State) -> Evaluation:
         """Return the evaluation of the dynamics, control included."""
         if self._control is None:
             return self._dynamics.evaluate(state)
         return self._dynamics.evaluate(state, body_force=self._control(state.time, state))
-
-    def acceleration(self, state: State) -> FloatArray:
-        """Return the accelerations (n_bodies, 6)."""
-        return self.evaluate(state).acceleration()
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6), NaN at a singular pose."""
@@ -71,10 +93,8 @@ class Stepper:
         except SingularSystemError:
             return np.full((self._dynamics.system.n_joints, 6), np.nan)
 
-    def advance(
-        self, state: State, acceleration: FloatArray, time: float
-    ) -> tuple[State, FloatArray]:
-        """Return state and acceleration at `time`.
+    def advance(self, time: float) -> State:
+        """Return the state at `time`.
 
         Raises
         ------
@@ -83,40 +103,78 @@ class Stepper:
         SimulationError
             If numbers cease to be finite.
         """
-        if self._dynamics.rank < self.rank.full_rank and self._finds_full_rank(state):
-            acceleration = self.acceleration(state)
-        try:
-            return self._step(self.evaluate, state, acceleration, time)
-        except SingularSystemError as error:
-            trouble = str(error)
-        for part in _SPLITS:
+        if self._dynamics.rank < self.rank.full_rank:
+            self._seek_full_rank()
+        lag = (time - self.state.time) / self._nominal
+        best, trouble = None, ""
+        for parts in _CUTS[1 if lag > 1.5 else 0 :]:
             try:
-                between = state.time + part * (time - state.time)
-                halfway = self._step(self.evaluate, state, acceleration, between)
-                end = self._step(self.evaluate, *halfway, time)
-            except SingularSystemError:
+                reached = self._in_parts(parts, time)
+            except SingularSystemError as error:
+                trouble = str(error)
                 continue
-            self._note(Event(state.time, "split step", trouble))
-            return end
-        return self._step(self._evaluate_anyhow, state, acceleration, time)
+            if self._is_usual(reached, len(parts) == 1):
+                return self._adopt(reached, len(parts), trouble)
+            if best is None or reached.correction < best.correction:
+                best = reached
+            trouble = f"correction of {reached.correction:.1e} near a singular pose"
+        if lag < _LONGEST_LAG:
+            self._note(Event(time, "passed pose", trouble))
+            return best.state if best is not None else self._extrapolated(time)
+        if best is None:
+            return self._adopt(self._step(self._evaluate_anyhow, self._here(), time), 1, trouble)
+        return self._adopt(best, len(_CUTS[-1]), trouble)
+
+    def _here(self) -> _Reached:
+        return _Reached(self.state, self.acceleration, 0.0)
+
+    def _in_parts(self, parts: tuple[float, ...], time: float) -> _Reached:
+        """Reach `time` in steps that are the given parts of the way."""
+        start, done = self.state.time, 0.0
+        reached = self._here()
+        for part in parts[:-1]:
+            done += part
+            reached = self._step(self.evaluate, reached, start + done * (time - start))
+        return self._step(self.evaluate, reached, time)
+
+    def _is_usual(self, reached: _Reached, is_plain: bool) -> bool:
+        """Tell whether a correction is of the usual size, and learn from it what is usual."""
+        typical, correction = self.typical_correction, reached.correction
+        speed = largest(reached.state.velocity)
+        bound = max(_OUTLIER * typical, _NEGLIGIBLE * speed)
+        if is_plain and correction > 0.0:
+            ratio = min(max(correction / typical, 0.01), 100.0) if typical > 0.0 else 1.0
+            self.typical_correction = typical * ratio**0.1 if typical > 0.0 else correction
+        return correction <= bound or typical == 0.0
+
+    def _extrapolated(self, time: float) -> State:
+        """Return the state at a singular pose, without evaluating anything there."""
+        h = time - self.state.time
+        middle = moved(self.state, *pose_rates(self.state), self.acceleration, 0.5 * h)
+        end = moved(self.state, *pose_rates(middle), self.acceleration, h)
+        return self._with_coordinates(replace(end, time=time))
+
+    def _adopt(self, reached: _Reached, n_parts: int, trouble: str) -> State:
+        self.state, self.acceleration = reached.state, reached.acceleration
+        if n_parts > 1:
+            self._note(Event(reached.state.time, "step in parts", f"{n_parts} parts: {trouble}"))
+        return reached.state
 
     def _step(
-        self,
-        evaluate: Callable[[State], Evaluation],
-        state: State,
-        acceleration: FloatArray,
-        time: float,
-    ) -> tuple[State, FloatArray]:
+        self, evaluate: Callable[[State], Evaluation], start: _Reached, time: float
+    ) -> _Reached:
         def acceleration_of(stage: State) -> FloatArray:
             return evaluate(stage).acceleration()
 
-        moved = self._integrate(acceleration_of, state, acceleration, time - state.time)
-        moved = replace(moved, time=time)
-        self._check_finite(moved)
-        stabilized = self._stabilize(evaluate, moved)
+        h = time - start.state.time
+        end = self._integrate(acceleration_of, start.state, start.acceleration, h)
+        end = replace(end, time=time)
+        self._check_finite(end)
+        stabilized = self._stabilize(evaluate, end)
         end = self._with_coordinates(stabilized.state)
         self._check_finite(end)
-        return end, stabilized.evaluation.acceleration()
+        correction = max(start.correction, stabilized.correction)
+        return _Reached(end, stabilized.evaluation.acceleration(), correction)
 
     def _with_coordinates(self, state: State) -> State:
         """Count the turns of the tracked coordinates on."""
@@ -152,18 +210,17 @@ class Stepper:
         message = f"{rank} independent constraint rows from here on: {reason}"
         self._note(Event(state.time, "re-analysis", message))
 
-    def _finds_full_rank(self, state: State) -> bool:
-        """Look for more independent rows, ever more rarely; tell whether there are."""
+    def _seek_full_rank(self) -> None:
+        """Look for more independent rows, ever more rarely."""
         if self.rank.countdown > 0:
             self.rank = replace(self.rank, countdown=self.rank.countdown - 1)
-            return False
-        found = _analyzed_at(self._dynamics, state)
-        if found.rank <= self._dynamics.rank:
+            return
+        if _analyzed_at(self._dynamics, self.state).rank > self._dynamics.rank:
+            self._analyze(self.state, "the singular pose is passed")
+            self.acceleration = self.evaluate(self.state).acceleration()
+        else:
             wait = min(2 * self.rank.wait, _LONGEST_WAIT)
             self.rank = replace(self.rank, wait=wait, countdown=wait)
-            return False
-        self._analyze(state, "the singular pose is passed")
-        return True
 
 
 def _analyzed_at(dynamics: ForwardDynamics, state: State) -> ForwardDynamics:
