@@ -147,8 +147,8 @@ def assert_obeys_gauss(system: System) -> None:
 OVERCONSTRAINED: dict[str, Callable[[], Mechanism]] = {
     "four-bar": lambda: build("four-bar", speed=3.0),
     "n-four-bar": lambda: build("n-four-bar", loops=5),
-    "scissor": lambda: build("scissor", pairs=5),
-    "free scissor": lambda: build("scissor", pairs=4, drive=False),
+    "scissor": lambda: build("scissor", pairs=5, drive=True),
+    "free scissor": lambda: build("scissor", pairs=4),
     "bricard": lambda: build("bricard"),
     "hinged ring": lambda: build("ring", bodies=7, joint="revolute", gravity=(1.0, -2.0, 3.0)),
     "rotating-squares": lambda: build("rotating-squares", rows=3, columns=3),
@@ -315,7 +315,7 @@ def shuffled(mechanism: Mechanism, rng: np.random.Generator) -> Mechanism:
 
 
 SHUFFLED: dict[str, Callable[[], Mechanism]] = {
-    "scissor": lambda: build("scissor", pairs=8),
+    "scissor": lambda: build("scissor", pairs=8, drive=True),
     "bricard": lambda: build("bricard"),
     "ladder": lambda: build("ladder", rungs=12, disorder=0.1, gravity=(1.0, -2.0, 3.0)),
     "lattice": lambda: build("lattice", rows=4, columns=5, gravity=(1.0, -2.0, 3.0)),
