@@ -15,16 +15,19 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.base import REMEDY, check_pattern, check_rhs
 from sparsebody.factorization.cholmod import CholmodFactor, analyzed_factor
-from sparsebody.factorization.refinement import relative_size
 from sparsebody.factorization.scatter import SaddleLayout, fill_saddle, saddle_columns, scales
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
 
 DELTA = 1e-8  # of the unit diagonal that scaling gives to the Schur complement
 MOST_STEPS = 10  # of stationary refinement
-GOOD = 1e-13  # residual at which nothing more is gained
-ACCEPTED = 1e-10  # residual above which the Krylov method takes over, and then gives up
+# An error along a singular value sigma < sqrt(delta) of A shows in the residual only as sigma^2,
+# so that backward errors, |r| / (|b| + |x|), must come close to rounding.
+GOOD = 5e-16  # backward error at which nothing more is gained
+STALLED = 2e-14  # backward error above which the Krylov method takes over
+ACCEPTED = 1e-10  # |r| / |b| above which there is no solution
 KRYLOV_DIMENSION = 40
+KRYLOV_ROUNDS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,42 +59,52 @@ class CholmodLDLNumeric:
         return x
 
     def _solve_scaled(self, rhs: FloatArray) -> FloatArray:
-        """Refine until it stops improving; if that stalls, use GMRES."""
-        x, residual = self._refine(rhs, self.precondition(rhs))
-        if residual > ACCEPTED:
-            x, residual = self._refine(rhs, self._krylov(rhs, x))
-        if not residual <= ACCEPTED:
-            raise SingularSystemError(f"no solution (residual {residual:.0e}): {REMEDY}")
+        """Refine until it stops improving; where that stalls, let GMRES find the correction."""
+        x, rest = self._refine(rhs, self.precondition(rhs))
+        for _ in range(KRYLOV_ROUNDS):
+            if _backward_error(rest, rhs, x) <= STALLED:
+                break
+            trial, better = self._refine(rhs, x + self._krylov(rest))
+            if not _largest(better) < 0.5 * _largest(rest):
+                break
+            x, rest = trial, better
+        if not _largest(rest) <= ACCEPTED * _largest(rhs):
+            size = _largest(rest) / _largest(rhs)
+            raise SingularSystemError(f"no solution (residual {size:.0e}): {REMEDY}")
         return x
 
-    def _refine(self, rhs: FloatArray, x: FloatArray) -> tuple[FloatArray, float]:
-        """Correct x while every step halves the residual; return it with the residual."""
+    def _refine(self, rhs: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Correct x while every step halves the residual; return both."""
         rest = rhs - self.product(x)
-        best = relative_size(rest, rhs)
         for _ in range(MOST_STEPS):
-            if best <= GOOD:
+            if _backward_error(rest, rhs, x) <= GOOD:
                 break
             trial = x + self.precondition(rest)
-            rest = rhs - self.product(trial)
-            size = relative_size(rest, rhs)
-            if size < best:
-                x = trial
-            if not size < 0.5 * best:
-                best = min(size, best)
+            better = rhs - self.product(trial)
+            if not _largest(better) < 0.5 * _largest(rest):
                 break
-            best = size
-        return x, best
+            x, rest = trial, better
+        return x, rest
 
-    def _krylov(self, rhs: FloatArray, x: FloatArray) -> FloatArray:
+    def _krylov(self, rhs: FloatArray) -> FloatArray:
         """Few singular values of A lie below sqrt(delta), so few steps are enough."""
         shape = (len(rhs), len(rhs))
         operator = LinearOperator(shape, matvec=self.product, dtype=float)
         inverse = LinearOperator(shape, matvec=self.precondition, dtype=float)
         size = min(KRYLOV_DIMENSION, len(rhs))
-        better, _ = gmres(
-            operator, rhs, x0=x, M=inverse, rtol=1e-14, atol=0.0, restart=size, maxiter=2
-        )
-        return np.asarray(better)
+        x, _ = gmres(operator, rhs, M=inverse, rtol=1e-14, atol=0.0, restart=size, maxiter=1)
+        return np.asarray(x)
+
+
+def _largest(x: FloatArray) -> float:
+    """Return max |x|."""
+    return float(np.abs(x).max(initial=0.0))
+
+
+def _backward_error(residual: FloatArray, rhs: FloatArray, x: FloatArray) -> float:
+    """Return |r| / (|b| + |x|), the relative change of the scaled matrix that explains r."""
+    size = _largest(rhs) + _largest(x)
+    return _largest(residual) / size if size > 0.0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,96 @@
+"""The predicted cost chooses what is known to be best."""
+
+import numpy as np
+import pytest
+
+from sparsebody.errors import ShapeError, UnknownNameError
+from sparsebody.factorization import FACTORIZATIONS, available_factorizations
+from sparsebody.factorization.auto import COSTS, WORK, choose_factorization, predict_seconds
+from sparsebody.sparse.pattern import BlockPattern
+
+
+def hinged(ends, rows=5):
+    ends = np.asarray(ends, dtype=np.intp)
+    n = int(ends.max()) + 1
+    return BlockPattern(np.repeat([6, rows], [n, len(ends)]).astype(np.intp), ends)
+
+
+def chain(n):
+    return hinged([(i - 1, i) for i in range(n)])
+
+
+def sheet(k):
+    return hinged(
+        [(-1, 0)]
+        + [(i * k + j, i * k + j + 1) for i in range(k) for j in range(k - 1)]
+        + [(i * k + j, (i + 1) * k + j) for i in range(k - 1) for j in range(k)],
+        rows=2,
+    )
+
+
+def along(pattern):
+    """Each joint right after its later body."""
+    place = np.concatenate([np.arange(pattern.n_primal), pattern.ends.max(axis=1) + 0.5])
+    return np.argsort(place, kind="stable")
+
+
+def test_every_backend_has_a_cost():
+    assert set(COSTS) == set(WORK) == set(FACTORIZATIONS)
+
+
+def test_predictions_are_made_for_all_available_backends():
+    pattern = chain(10)
+    name, predicted = choose_factorization(pattern, along(pattern))
+    assert set(predicted) == set(available_factorizations())
+    assert predicted[name] == min(predicted.values())
+
+
+def test_dense_is_chosen_for_a_few_rows():
+    pattern = hinged([(-1, 0)])
+    assert choose_factorization(pattern, along(pattern))[0] in ("dense", "banded")
+    assert predict_seconds("dense", pattern, along(pattern)) < 2e-5
+
+
+def test_a_narrow_chain_is_never_dense():
+    pattern = chain(100)
+    assert choose_factorization(pattern, along(pattern))[0] != "dense"
+
+
+def test_a_chain_in_a_bad_order_is_not_banded():
+    pattern = chain(300)
+    assert choose_factorization(pattern, np.arange(600))[0] in ("superlu", "cholmod", "cholmod-ldl")
+
+
+@pytest.mark.cholmod
+def test_a_large_sheet_goes_to_the_cholesky_factorization():
+    pattern = sheet(40)
+    assert choose_factorization(pattern, along(pattern))[0] == "cholmod"
+
+
+def test_what_would_fill_the_memory_is_never_chosen():
+    pattern = chain(20_000)
+    order = np.random.default_rng(0).permutation(pattern.n_blocks)
+    for name in ("banded", "dense"):
+        assert predict_seconds(name, pattern, order) == np.inf
+
+
+def test_a_body_with_very_many_joints_is_not_left_to_the_schur_complement():
+    pattern = hinged([(-1, 0)] + [(0, i) for i in range(1, 15_000)])
+    order = np.concatenate([along(pattern)[2:], along(pattern)[:2]])
+    assert predict_seconds("cholmod", pattern, order) == np.inf
+
+
+def test_work_grows_with_the_mechanism():
+    for name in COSTS:
+        times = [predict_seconds(name, chain(n), along(chain(n))) for n in (5, 20, 80)]
+        assert times == sorted(times)
+
+
+def test_an_unknown_name_has_no_prediction():
+    with pytest.raises(UnknownNameError, match="no cost model for 'qr'"):
+        predict_seconds("qr", chain(2), np.arange(4))
+
+
+def test_an_incomplete_order_has_no_prediction():
+    with pytest.raises(ShapeError, match="each of 4 blocks"):
+        predict_seconds("superlu", chain(2), np.arange(3))

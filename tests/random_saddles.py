@@ -1,0 +1,165 @@
+"""Random saddle-point matrices, their dense solution, and elimination orders, for the tests."""
+
+import itertools
+
+import numpy as np
+
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
+
+
+def random_pattern(rng, n_primal, n_loops):
+    """A random tree from the world, plus loops; dual blocks of 1 to 8 rows, some parallel."""
+    sizes = rng.choice([3, 6], n_primal)
+    free = sizes.astype(int)
+    ends, dual = [], []
+
+    def joint(first, second, most):
+        rows = int(rng.integers(1, most + 1))
+        free[second] -= rows
+        ends.append((first, second) if rng.random() < 0.5 else (second, first))
+        dual.append(rows)
+
+    for i in range(n_primal):
+        joint(int(rng.integers(-1, i)) if i else -1, i, max(1, sizes[i] - 2))
+    for _ in range(n_loops):
+        second = int(np.argmax(free))
+        if free[second] < 2:
+            break
+        first = (second + int(rng.integers(1, n_primal))) % n_primal
+        joint(ends[0][0] if rng.random() < 0.2 else first, second, 1)
+    block_sizes = np.concatenate([sizes, dual]).astype(np.intp)
+    return BlockPattern(block_sizes, np.array(ends, dtype=np.intp))
+
+
+def random_matrix(rng, pattern, decades=0.0):
+    """Masses over 2 `decades` decades; a dual block that is too large for its body is cut."""
+    n, width = pattern.n_primal, 6
+    diagonal, inverse = np.zeros((2, n, width, width))
+    for i in range(n):
+        k = pattern.block_sizes[i]
+        half = rng.normal(size=(k, k))
+        mass = 10 ** rng.uniform(-decades, decades)
+        diagonal[i, :k, :k] = mass * (half @ half.T / k + np.eye(k))
+        inverse[i, :k, :k] = np.linalg.inv(diagonal[i, :k, :k])
+    rows = rng.normal(size=(pattern.n_rows - pattern.n_primal_rows, 2, width))
+    dual = np.repeat(np.arange(pattern.n_dual), pattern.block_sizes[n:])
+    ends = pattern.ends[dual]
+    used = np.where(ends < 0, 0, pattern.block_sizes[ends])
+    rows *= np.arange(width) < used[:, :, None]
+    return SaddleMatrix(pattern, diagonal, inverse, rows)
+
+
+def is_well_conditioned(matrix, limit=1e5):
+    """Judge the matrix after scaling it to a unit diagonal and unit rows."""
+    dense, scale = scaled_dense(matrix)
+    return np.linalg.cond(dense * np.outer(scale, scale)) < limit
+
+
+def scaled_dense(matrix):
+    """The dense matrix and a scale that makes masses irrelevant."""
+    dense = saddle_csc(matrix).toarray()
+    n = matrix.pattern.n_primal_rows
+    primal = np.diag(dense)[:n] ** -0.5
+    dual = 1 / np.linalg.norm(dense[n:, :n] * primal, axis=1)
+    return dense, np.concatenate([primal, dual])
+
+
+def dense_solution(matrix, rhs):
+    """The oracle: numpy on the scaled dense matrix, with one step of refinement."""
+    dense, scale = scaled_dense(matrix)
+    scaled = dense * np.outer(scale, scale)
+    x = scale[:, None] * np.linalg.solve(scaled, scale[:, None] * rhs)
+    rest = rhs - dense @ x
+    return x + scale[:, None] * np.linalg.solve(scaled, scale[:, None] * rest)
+
+
+def scaled_error(matrix, x, exact):
+    """max |x - exact| in the scaled unknowns, relative."""
+    _, scale = scaled_dense(matrix)
+    difference, size = (x - exact) / scale[:, None], exact / scale[:, None]
+    return np.abs(difference).max() / np.abs(size).max()
+
+
+ORDERS = {
+    "natural": lambda rng, pattern: np.arange(pattern.n_blocks),
+    "random": lambda rng, pattern: rng.permutation(pattern.n_blocks),
+    "duals first": lambda rng, pattern: np.arange(pattern.n_blocks)[::-1].copy(),
+    "bodies first, joints at random": lambda rng, pattern: np.concatenate(
+        [rng.permutation(pattern.n_primal), pattern.n_primal + rng.permutation(pattern.n_dual)]
+    ),
+    "joint after both its bodies": lambda rng, pattern: np.argsort(
+        np.concatenate([np.arange(pattern.n_primal), pattern.ends.max(axis=1) + 0.5]), kind="stable"
+    ),
+}
+
+
+def draw(seed, n_primal=7, n_loops=3, decades=0.0):
+    """The first well-conditioned matrix from this seed on."""
+    rng = np.random.default_rng(seed)
+    while True:
+        matrix = random_matrix(rng, random_pattern(rng, n_primal, n_loops), decades)
+        if is_well_conditioned(matrix):
+            return matrix
+
+
+def rigid_matrix(rng, ends, joints, inertias=None, poses=None):
+    """Bodies and joints in space: each joint gives wrenches (rows, 6) at the world's origin."""
+    n = int(np.max(ends)) + 1
+    sizes = np.array([6] * n + [len(wrenches) for wrenches in joints], dtype=np.intp)
+    pattern = BlockPattern(sizes, np.asarray(ends, dtype=np.intp).reshape(-1, 2))
+    inertias = inertias or [np.diag([1.0, 1.5, 2.0, 3.0, 3.0, 3.0])] * n
+    poses = poses or [random_motion_transform(rng) for _ in range(n)]
+    rows = np.zeros((sum(map(len, joints)), 2, 6))
+    start = 0
+    for (first, second), wrenches in zip(pattern.ends, joints, strict=True):
+        part = rows[start : start + len(wrenches)]
+        if first >= 0:
+            part[:, 0] = -np.asarray(wrenches) @ poses[first]
+        if second >= 0:
+            part[:, 1] = np.asarray(wrenches) @ poses[second]
+        start += len(wrenches)
+    return SaddleMatrix(pattern, np.array(inertias), np.linalg.inv(inertias), rows)
+
+
+def random_motion_transform(rng, size=1.0):
+    """X (6, 6) from body coordinates to the world's, for a random pose."""
+    rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    rotation *= np.sign(np.linalg.det(rotation))
+    return motion_transform(rotation, size * rng.normal(size=3))
+
+
+def motion_transform(rotation, position):
+    """X (6, 6) from body coordinates to the world's. Featherstone (2008), eq. (2.26)."""
+    transform = np.zeros((6, 6))
+    transform[:3, :3] = transform[3:, 3:] = rotation
+    transform[3:, :3] = cross_matrix(position) @ rotation
+    return transform
+
+
+def cross_matrix(p):
+    """P with P @ v == cross(p, v)."""
+    return np.array([[0, -p[2], p[1]], [p[2], 0, -p[0]], [-p[1], p[0], 0]])
+
+
+def hinge(position, axis=(0.0, 0.0, 1.0)):
+    """The five wrenches of a hinge at a world point, as (5, 6) rows on motions at the origin."""
+    axis = np.asarray(axis, dtype=float)
+    turns = np.linalg.svd(axis[None, :])[2][1:]
+    # the velocity of the hinge's point is v + w x p = v - P w
+    moves = np.hstack([-cross_matrix(position), np.eye(3)])
+    return np.vstack([np.hstack([turns, np.zeros((2, 3))]), moves])
+
+
+def loop_of_hinges(rng, n_bars, size=1.0, masses=None, axes=None):
+    """A closed planar chain of bars, the last one hinged to the ground like the first."""
+    ends = [(i - 1, i) for i in range(n_bars)] + [(n_bars - 1, -1)]
+    angles = np.sort(rng.uniform(0, 2 * np.pi, n_bars + 1))
+    points = size * np.column_stack([np.cos(angles), np.sin(angles), np.zeros(n_bars + 1)])
+    axes = [(0.0, 0.0, 1.0)] * (n_bars + 1) if axes is None else axes
+    joints = [hinge(point, axis) for point, axis in zip(points, axes, strict=True)]
+    masses = np.ones(n_bars) if masses is None else masses
+    arm = size**2 / 10
+    inertias = [m * np.diag([arm, 1.5 * arm, 2 * arm, 1, 1, 1]) for m in masses]
+    poses = [motion_transform(np.eye(3), (a + b) / 2) for a, b in itertools.pairwise(points)]
+    return rigid_matrix(rng, ends, joints, inertias, poses)

@@ -1,0 +1,232 @@
+"""Rank decisions, held against the singular values of the dense rows."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from random_saddles import draw, hinge, loop_of_hinges, random_motion_transform, rigid_matrix
+
+import sparsebody.sparse.rank as rank_module
+from sparsebody.sparse.rank import independent_rows, rank, whitened_rows
+from sparsebody.sparse.saddle import constraint_matrix
+
+
+def whitened_dense(matrix):
+    return constraint_matrix(dataclasses.replace(matrix, rows=whitened_rows(matrix))).toarray()
+
+
+def svd_rank(rows, tolerance=1e-9):
+    return int(np.linalg.matrix_rank(rows, tol=tolerance)) if rows.size else 0
+
+
+def assert_right(matrix, dependent=None):
+    """The count is that of the singular values, and the kept rows are independent."""
+    decision = independent_rows(matrix)
+    dense = whitened_dense(matrix)
+    assert decision.rank == svd_rank(dense) == svd_rank(dense[decision.keep])
+    assert decision.certain
+    if dependent is not None:
+        assert decision.n_dependent == dependent
+    return decision
+
+
+def wrenches(rng, n):
+    return rng.normal(size=(n, 6))
+
+
+def test_rows_of_random_regular_matrices_are_all_kept():
+    for seed in range(5):
+        assert_right(draw(seed), dependent=0)
+
+
+def test_a_duplicated_joint_is_dropped_once():
+    rng = np.random.default_rng(0)
+    joint = wrenches(rng, 4)
+    matrix = rigid_matrix(rng, [(-1, 0), (0, 1), (0, 1)], [wrenches(rng, 5), joint, 2 * joint])
+    decision = assert_right(matrix, dependent=4)
+    assert np.all(decision.keep[:5])
+
+
+def test_planted_combinations_of_rows_are_dropped():
+    rng = np.random.default_rng(1)
+    first, second = wrenches(rng, 2), wrenches(rng, 2)
+    mixed = np.vstack([rng.normal(size=(1, 2)) @ first + rng.normal(size=(1, 2)) @ second])
+    matrix = rigid_matrix(rng, [(0, 1), (0, 1), (1, 0)], [first, second, mixed])
+    assert_right(matrix, dependent=1)
+
+
+def test_a_row_repeated_within_a_bridge_is_dropped():
+    rng = np.random.default_rng(2)
+    joint = wrenches(rng, 3)
+    joint = np.vstack([joint, joint[0] - joint[2]])
+    assert_right(rigid_matrix(rng, [(-1, 0), (0, 1)], [wrenches(rng, 5), joint]), dependent=1)
+
+
+def test_a_vanishing_row_is_dropped():
+    rng = np.random.default_rng(2)
+    joint = np.vstack([np.zeros(6), wrenches(rng, 2)])
+    decision = assert_right(rigid_matrix(rng, [(-1, 0)], [joint]), dependent=1)
+    np.testing.assert_array_equal(decision.keep, [False, True, True])
+
+
+@pytest.mark.parametrize("n_bars", [3, 4, 6, 12])
+def test_a_planar_loop_of_hinges_has_three_dependent_rows(n_bars):
+    assert_right(loop_of_hinges(np.random.default_rng(n_bars), n_bars), dependent=3)
+
+
+def test_a_loop_of_seven_skew_hinges_has_no_dependent_row():
+    rng = np.random.default_rng(3)
+    axes = rng.normal(size=(7, 3))
+    assert_right(loop_of_hinges(rng, 6, axes=axes / np.linalg.norm(axes, axis=1)[:, None]), 0)
+
+
+@pytest.mark.parametrize("ratio", [1e-6, 1e6])
+def test_mass_ratios_do_not_change_the_decision(ratio):
+    masses = [1.0, ratio, 1.0, ratio, 1.0]
+    matrix = loop_of_hinges(np.random.default_rng(4), 5, masses=masses)
+    assert independent_rows(matrix).n_dependent == 3
+    assert independent_rows(matrix).certain
+
+
+@pytest.mark.parametrize("size", [1e-3, 100.0])
+def test_the_unit_of_length_does_not_change_the_decision(size):
+    assert_right(loop_of_hinges(np.random.default_rng(5), 5, size=size), dependent=3)
+
+
+def mixed_mechanism(rng, n_parts):
+    """Planar four-bars and tree parts, each hung on a body of the one before."""
+    ends, joints = [(-1, 0)], [hinge(np.zeros(3))]
+    n, dependent = 1, 0
+    for _ in range(n_parts):
+        root = int(rng.integers(0, n))
+        if rng.random() < 0.5:
+            axis = rng.normal(size=3)
+            axis /= np.linalg.norm(axis)
+            base = np.linalg.qr(np.column_stack([axis, rng.normal(size=(3, 2))]))[0][:, 1:]
+            points = (base @ rng.normal(size=(2, 4))).T + rng.normal(size=3)
+            chain = [root, n, n + 1, n + 2, root]
+            ends += list(itertools.pairwise(chain))
+            joints += [hinge(point, axis) for point in points]
+            n, dependent = n + 3, dependent + 3
+        else:
+            ends.append((root, n))
+            joints.append(wrenches(rng, int(rng.integers(1, 7))))
+            n += 1
+    return ends, joints, dependent
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_components_are_decided_by_themselves_in_mixed_mechanisms(seed):
+    """The claim of the module: its dependence splits over components, and bridges have none."""
+    rng = np.random.default_rng(seed)
+    ends, joints, dependent = mixed_mechanism(rng, 8)
+    decision = assert_right(rigid_matrix(rng, ends, joints), dependent)
+    start = np.cumsum([0, *map(len, joints)])
+    for e, end in enumerate(ends):
+        others = [pair for k, pair in enumerate(ends) if k != e]
+        if sum(end[1] in pair for pair in others) == 0:  # a leaf of the tree
+            assert np.all(decision.keep[start[e] : start[e + 1]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_rank_does_not_depend_on_numbering(seed):
+    rng = np.random.default_rng(seed)
+    ends, joints, dependent = mixed_mechanism(rng, 12)
+    n = int(np.max(ends)) + 1
+    poses = [random_motion_transform(rng) for _ in range(n)]
+    place, order = rng.permutation(n), rng.permutation(len(ends))
+    moved = [None] * n
+    for i in range(n):
+        moved[place[i]] = poses[i]
+    renumbered = [tuple(place[i] if i >= 0 else -1 for i in ends[e]) for e in order]
+    matrix = rigid_matrix(rng, renumbered, [joints[e] for e in order], poses=moved)
+    assert independent_rows(matrix).n_dependent == dependent
+    assert rank(matrix) == sum(map(len, joints)) - dependent
+
+
+def scissor(n_pairs, rng):
+    """Bars crossed in pairs, hinged at the crossings and where pairs meet; not grounded."""
+    ends, joints = [(-1, 0), (0, 1)], [hinge(np.zeros(3)), hinge([0.0, 0.5, 0.0])]
+    for k in range(1, n_pairs):
+        left, right = 2 * k, 2 * k + 1
+        ends += [(left - 1, left), (right - 3, right), (left, right)]
+        joints += [
+            hinge([-0.5, 1.0 * k, 0.0]),
+            hinge([0.5, 1.0 * k, 0.0]),
+            hinge([0.0, k + 0.5, 0.0]),
+        ]
+    poses = [random_motion_transform(rng, 0.0) + 0.0 * np.eye(6) for _ in range(2 * n_pairs)]
+    for i, pose in enumerate(poses):
+        pose[3:, :3] = np.cross(np.array([0.0, i // 2 + 0.5, 0.0]), pose[:3, :3], axisb=0).T
+    return rigid_matrix(rng, ends, joints, poses=poses)
+
+
+def test_a_scissor_has_three_dependent_rows_per_loop():
+    assert_right(scissor(12, np.random.default_rng(0)), dependent=33)
+
+
+def test_small_and_large_components_are_decided_alike(monkeypatch):
+    matrix = scissor(3, np.random.default_rng(0))
+    small = independent_rows(matrix)
+    monkeypatch.setattr(rank_module, "SMALL", 4)
+    large = independent_rows(matrix)
+    assert (small.rank, small.certain) == (large.rank, large.certain)
+    dense = whitened_dense(matrix)
+    assert svd_rank(dense[small.keep]) == svd_rank(dense[large.keep]) == small.rank
+
+
+@pytest.mark.parametrize("n_pairs", [60, 600])
+def test_a_long_scissor_is_decided_by_a_sweep(n_pairs):
+    decision = independent_rows(scissor(n_pairs, np.random.default_rng(0)))
+    assert decision.n_dependent == 3 * (n_pairs - 1)
+    assert decision.certain
+    assert "swept" in decision.method
+
+
+def test_rows_kept_by_a_sweep_are_independent():
+    matrix = scissor(60, np.random.default_rng(0))
+    decision = independent_rows(matrix)
+    assert "swept" in decision.method
+    assert svd_rank(whitened_dense(matrix)[decision.keep]) == decision.rank
+
+
+def test_a_sweep_that_is_not_certain_is_followed_by_the_dense_decision(monkeypatch):
+    matrix = scissor(45, np.random.default_rng(0))
+    monkeypatch.setattr(rank_module, "SWEEP_GAP", 1e30)
+    decision = independent_rows(matrix)
+    assert decision.method == "pivoted QR by components"
+    assert decision.certain
+    monkeypatch.setattr(rank_module, "DENSE_ROWS", 10)
+    assert not independent_rows(matrix).certain
+
+
+def test_a_band_too_wide_for_the_memory_is_left_to_the_dense_decision(monkeypatch):
+    matrix = scissor(45, np.random.default_rng(0))
+    monkeypatch.setattr(rank_module, "LARGEST_BAND", 10.0)
+    assert independent_rows(matrix).method == "pivoted QR by components"
+
+
+def test_nearly_dependent_rows_without_a_gap_are_flagged():
+    rng = np.random.default_rng(6)
+    base = wrenches(rng, 4)
+    matrix = rigid_matrix(rng, [(-1, 0)], [base])
+    rows = np.concatenate([matrix.rows, matrix.rows[:2]])
+    rows[4, 1] += 3e-8 * rng.normal(size=6)
+    rows[5, 1] += 3e-9 * rng.normal(size=6)
+    sizes = np.array([6, 6])
+    pattern = dataclasses.replace(matrix.pattern, block_sizes=sizes)
+    matrix = dataclasses.replace(matrix, pattern=pattern, rows=rows)
+    decision = independent_rows(matrix)
+    assert not decision.certain
+    assert decision.gap < 1e3
+
+
+def test_no_rows_are_all_independent():
+    matrix = rigid_matrix(np.random.default_rng(0), [(-1, 0)], [np.zeros((1, 6))])
+    pattern = dataclasses.replace(
+        matrix.pattern, block_sizes=np.array([6]), ends=np.empty((0, 2), dtype=np.intp)
+    )
+    empty = dataclasses.replace(matrix, pattern=pattern, rows=np.empty((0, 2, 6)))
+    decision = independent_rows(empty)
+    assert (decision.rank, decision.n_dependent, decision.certain) == (0, 0, True)

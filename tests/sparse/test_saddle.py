@@ -1,0 +1,52 @@
+"""Products with a saddle-point matrix, held against dense algebra."""
+
+import numpy as np
+import pytest
+from random_saddles import draw
+
+from sparsebody.errors import ShapeError
+from sparsebody.sparse.saddle import constraint_matrix, saddle_csc, saddle_product
+
+
+def explicit(matrix):
+    """[D A'; A 0] written down block by block."""
+    pattern = matrix.pattern
+    dense = np.zeros((pattern.n_rows, pattern.n_rows))
+    for i in range(pattern.n_primal):
+        start, stop = pattern.offsets[i], pattern.offsets[i + 1]
+        dense[start:stop, start:stop] = matrix.diagonal[i, : stop - start, : stop - start]
+    for r, j in enumerate(matrix.row_block):
+        for side, i in enumerate(pattern.ends[j]):
+            if i >= 0:
+                start, stop = pattern.offsets[i], pattern.offsets[i + 1]
+                part = matrix.rows[r, side, : stop - start]
+                dense[pattern.n_primal_rows + r, start:stop] += part
+                dense[start:stop, pattern.n_primal_rows + r] += part
+    return dense
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_sparse_matrix_is_the_one_written_down_block_by_block(seed):
+    matrix = draw(seed)
+    np.testing.assert_array_equal(saddle_csc(matrix).toarray(), explicit(matrix))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_product_is_that_of_the_sparse_matrix(seed):
+    matrix = draw(seed)
+    x = np.random.default_rng(seed).normal(size=(matrix.pattern.n_rows, 3))
+    expected = explicit(matrix) @ x
+    np.testing.assert_allclose(saddle_product(matrix, x), expected, rtol=1e-12, atol=1e-12)
+    single = saddle_product(matrix, x[:, 0])
+    np.testing.assert_allclose(single, expected[:, 0], rtol=1e-12, atol=1e-12)
+
+
+def test_the_constraint_matrix_is_the_lower_left_part():
+    matrix = draw(1)
+    n = matrix.pattern.n_primal_rows
+    np.testing.assert_array_equal(constraint_matrix(matrix).toarray(), explicit(matrix)[n:, :n])
+
+
+def test_a_vector_of_the_wrong_length_is_refused():
+    with pytest.raises(ShapeError, match="x has 3 rows"):
+        saddle_product(draw(1), np.ones(3))
