@@ -68,7 +68,7 @@ GALLERY: dict[str, GalleryEntry] = {
         ladder.ladder, "two rails of bars, joined at every rung; can be disordered", ("rungs",)
     ),
     "scissor": GalleryEntry(
-        scissor.scissor, "scissor lift of crossed bars, driven at its base", ("pairs",)
+        scissor.scissor, "scissor lift of crossed bars; can be driven at its base", ("pairs",)
     ),
     "n-four-bar": GalleryEntry(
         n_four_bar.n_four_bar,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Literal, get_args, get_origin
 
+import numpy as np
+
 from sparsebody.errors import ModelError
 
 WORDS = {"true": True, "yes": True, "on": True, "1": True}
@@ -67,7 +69,7 @@ def _word(value: Any, name: str) -> str:
 
 
 def _numbers(value: Any, size: int, name: str) -> tuple[float, ...]:
-    parts = value.split(",") if isinstance(value, str) else list(value)
+    parts = value.split(",") if isinstance(value, str) else list(np.atleast_1d(value))
     if len(parts) != size:
         raise ModelError(f"{name} is {value!r}; give {size} numbers, such as 0,0,-9.81")
     return tuple(_number(part, name) for part in parts)

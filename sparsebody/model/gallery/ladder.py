@@ -34,7 +34,8 @@ def ladder(
     rungs : int
         Number of pairs of bars.
     joint : str
-        "spherical", or "revolute" with all axes along z (overconstrained).
+        "spherical" (mobility 3 rungs), or "revolute" with all axes along z (mobility 0, and 3
+        redundant rows for each loop).
     disorder : float
         Joints and mass centers move at random by up to this much along each axis [m]; with
         revolutes only in the plane.

@@ -8,6 +8,7 @@ from typing import Literal
 import networkx as nx
 import numpy as np
 
+from sparsebody.errors import ModelError
 from sparsebody.model.gallery.parts import DOWN_Z, Vector, check_at_least, named_joint
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.shapes import Box
@@ -47,7 +48,8 @@ def lattice(
         [m/s^2].
     """
     check_at_least(1, rows=rows, columns=columns, layers=layers)
-    check_at_least(0.0, keep=keep, left_out=1.0 - keep)
+    if not 0.0 <= keep <= 1.0:
+        raise ModelError(f"keep is {keep}; give a number from 0 to 1")
     joint_type = named_joint(joint, "spherical", "revolute", "universal")
     mechanism = Mechanism("lattice", gravity)
     cells = list(product(range(rows), range(columns), range(layers)))

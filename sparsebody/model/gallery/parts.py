@@ -63,7 +63,7 @@ def add_bar(
     linear_velocity: ArrayLike = (0.0, 0.0, 0.0),
     angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
 ) -> RigidBody:
-    """Add a straight bar; its frame sits in its middle, x from start to end, z along `side`.
+    """Add a straight bar; its frame sits in its middle, x from start to end, z towards `side`.
 
     Parameters
     ----------
@@ -78,12 +78,14 @@ def add_bar(
     inertia : (3,) array_like, optional
         Moments of inertia in the bar's axes instead of those of the box [kg m^2].
     side : (3,) array_like
-        Direction across the bar in the world.
+        Direction in the world whose part across the bar is the z axis.
     linear_velocity, angular_velocity : (3,) array_like
         Of the middle, in world axes [m/s, rad/s].
     """
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
     length = float(np.linalg.norm(end - start))
+    along = (end - start) / length
+    across = np.asarray(side) - (along @ side) * along
     if inertia is None:
         inertia = box_inertia(mass, [length, width, width])
     return mechanism.add_body(
@@ -91,7 +93,7 @@ def add_bar(
         mass=mass,
         inertia=inertia,
         position=(start + end) / 2,
-        orientation=quaternion_from_rotation(axes(side, end - start, f"body {name!r}")),
+        orientation=quaternion_from_rotation(axes(across, along, f"body {name!r}")),
         linear_velocity=linear_velocity,
         angular_velocity=angular_velocity,
         shape=Polyline(((-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0))),

@@ -1,0 +1,313 @@
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+from oracles import rank
+
+from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.gallery import GALLERY, build
+from sparsebody.model.shapes import Polyline
+
+# name, parameters, bodies, joints, rows, mobility, redundant rows
+COUNTS = [
+    ("chain", {"bodies": 1}, 1, 1, 5, 1, 0),
+    ("chain", {"bodies": 7}, 7, 7, 35, 7, 0),
+    ("chain", {"bodies": 7, "joint": "spherical"}, 7, 7, 21, 21, 0),
+    ("tree", {"bodies": 9, "branching": 1.5}, 9, 9, 45, 9, 0),
+    ("tree", {"bodies": 1}, 1, 1, 5, 1, 0),
+    ("ladder", {"rungs": 1}, 2, 3, 9, 3, 0),
+    ("ladder", {"rungs": 6}, 12, 18, 54, 18, 0),
+    ("ladder", {"rungs": 6, "disorder": 0.1}, 12, 18, 54, 18, 0),
+    ("ladder", {"rungs": 6, "joint": "revolute"}, 12, 18, 90, 0, 18),
+    ("ladder", {"rungs": 6, "joint": "revolute", "disorder": 0.1}, 12, 18, 90, 0, 18),
+    ("scissor", {"pairs": 1, "drive": False}, 2, 3, 11, 1, 0),
+    ("scissor", {"pairs": 2, "drive": False}, 4, 6, 26, 1, 3),
+    ("scissor", {"pairs": 9, "drive": False}, 18, 27, 131, 1, 24),
+    ("scissor", {"pairs": 1, "drive": True}, 2, 3, 12, 0, 0),
+    ("scissor", {"pairs": 9, "angle": 0.9, "drive": True}, 18, 27, 132, 0, 24),
+    ("n-four-bar", {"loops": 1}, 3, 4, 20, 1, 3),
+    ("n-four-bar", {"loops": 7}, 15, 22, 110, 1, 21),
+    ("lattice", {"rows": 1, "columns": 1}, 1, 1, 3, 3, 0),
+    ("lattice", {"rows": 2, "columns": 2, "layers": 2}, 8, 13, 39, 9, 0),
+    ("lattice", {"rows": 2, "columns": 2, "joint": "revolute"}, 4, 5, 25, 2, 3),
+    ("rotating-squares", {"rows": 1, "columns": 4}, 4, 4, 20, 4, 0),
+    ("rotating-squares", {"rows": 2, "columns": 2}, 4, 5, 25, 2, 3),
+    ("rotating-squares", {"rows": 3, "columns": 3}, 9, 13, 65, 2, 13),
+    ("rotating-squares", {"rows": 5, "columns": 5, "angle": 0.6}, 25, 41, 205, 2, 57),
+    ("ring", {"bodies": 3}, 3, 4, 12, 6, 0),
+    ("ring", {"bodies": 8}, 8, 9, 27, 21, 0),
+    ("ring", {"bodies": 8, "joint": "revolute"}, 8, 9, 45, 6, 3),
+    ("stewart", {}, 13, 18, 72, 6, 0),
+    ("stewart", {"drive": True}, 13, 18, 78, 0, 0),
+    ("four-bar", {"angle": 2.0, "speed": 3.0}, 3, 4, 20, 1, 3),
+    ("slider-crank", {}, 3, 4, 17, 1, 0),
+    ("bricard", {}, 5, 6, 30, 1, 1),
+    ("andrews", {}, 7, 10, 50, 1, 9),
+    ("governor", {}, 4, 4, 20, 4, 0),
+    ("pendulum", {}, 1, 1, 5, 1, 0),
+]
+MORE = [
+    ("scissor", {"pairs": 60}),
+    ("scissor", {"pairs": 60, "drive": True}),
+    ("n-four-bar", {"loops": 60}),
+    ("lattice", {"rows": 3, "columns": 4, "layers": 2, "keep": 0.5, "joint": "universal"}),
+    ("tree", {"bodies": 40, "moving": True, "taper": 0.95}),
+    ("tree", {"bodies": 40, "moving": True, "random": True}),
+    ("rotating-squares", {"rows": 7, "columns": 11}),
+    ("slider-crank", {"speed": -2.0}),
+]
+ALL = [(name, {}) for name in GALLERY] + MORE + [(name, given) for name, given, *_ in COUNTS]
+
+
+def identity(case):
+    return "-".join(map(str, (case[0], *case[1].items())))
+
+
+def errors(system, state):
+    """Position and velocity errors of all constraint rows."""
+    motion = joint_motion(system, state)
+    coordinates = coordinate_motion(system, state, motion)
+    rows = constraint_rows(system, state, motion, coordinates)
+    return (
+        position_errors(system, state, motion, coordinates),
+        rows.velocity - prescribed_velocities(system, state.time),
+    )
+
+
+@pytest.mark.parametrize("case", COUNTS, ids=identity)
+def test_bodies_joints_rows_and_mobility_are_as_documented(case):
+    name, parameters, bodies, joints, rows, mobility, redundant = case
+    mechanism = build(name, **parameters)
+    system = mechanism.compile()
+    found_rank = rank(system, system.initial_state)
+    assert (mechanism.n_bodies, mechanism.n_joints, system.n_rows) == (bodies, joints, rows)
+    assert (6 * bodies - found_rank, rows - found_rank) == (mobility, redundant)
+
+
+@pytest.mark.parametrize("case", ALL, ids=identity)
+def test_joints_close_at_the_start(case):
+    system = build(case[0], **case[1]).compile()
+    reach = 1.0 + np.abs(system.initial_state.position).max()
+    position, velocity = errors(system, system.initial_state)
+    assert np.abs(position).max() < 2e-15 * reach
+    assert np.abs(velocity).max() < 1e-14 * reach
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_default_mechanism_is_connected_and_can_be_drawn(name):
+    mechanism = build(name)
+    assert nx.is_weakly_connected(mechanism.graph)
+    assert all(body.shape is not None for body in mechanism.bodies.values())
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_entry_has_defaults_sizes_and_points_that_exist(name):
+    entry = GALLERY[name]
+    mechanism = build(name)
+    assert set(entry.size_parameters) <= set(entry.defaults)
+    assert all(body in mechanism.bodies for body, _ in entry.points.values())
+    assert build(name, **entry.defaults).n_bodies == mechanism.n_bodies
+
+
+@pytest.mark.parametrize("name", [name for name in GALLERY if GALLERY[name].size_parameters])
+def test_every_size_parameter_changes_the_number_of_bodies(name):
+    for parameter in GALLERY[name].size_parameters:
+        larger = build(name, **{parameter: GALLERY[name].defaults[parameter] + 1})
+        assert larger.n_bodies > build(name).n_bodies
+
+
+def test_size_parameters_are_the_published_ones():
+    found = {name: entry.size_parameters for name, entry in GALLERY.items()}
+    assert found == {
+        "chain": ("bodies",),
+        "tree": ("bodies",),
+        "ladder": ("rungs",),
+        "scissor": ("pairs",),
+        "n-four-bar": ("loops",),
+        "lattice": ("rows", "columns", "layers"),
+        "rotating-squares": ("rows", "columns"),
+        "ring": ("bodies",),
+        "stewart": (),
+        "four-bar": (),
+        "slider-crank": (),
+        "bricard": (),
+        "andrews": (),
+        "governor": (),
+        "pendulum": (),
+    }
+
+
+# ---- parameters -----------------------------------------------------------------------------
+
+
+def test_strings_are_converted_as_the_parameters_ask():
+    mechanism = build("scissor", pairs="3", angle="0.5", drive="yes", gravity="0, 1, -9")
+    assert mechanism.n_bodies == 6
+    assert mechanism.joint("base").prescribed
+    np.testing.assert_array_equal(mechanism.gravity, [0.0, 1.0, -9.0])
+    assert build("chain", bodies="1e1", joint="spherical").n_bodies == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("scissor", {"pair": 3}, "scissor has no parameter 'pair'; it has pairs, angle, drive"),
+        ("scissor", {"pairs": 0}, "scissor: pairs is 0; give 1 or more"),
+        ("scissor", {"pairs": "2.5"}, "scissor: pairs is '2.5'; give a whole number"),
+        ("scissor", {"pairs": "many"}, "scissor: pairs is 'many'; give a number"),
+        ("scissor", {"pairs": True}, "scissor: pairs is True; give a number"),
+        ("scissor", {"angle": 1.6}, "scissor: angle is 1.6; give a number between 0 and 1.5708"),
+        ("scissor", {"angle": "nan"}, "scissor: angle is 'nan'; give a number"),
+        ("scissor", {"drive": "perhaps"}, "scissor: drive is 'perhaps'; give true or false"),
+        ("scissor", {"gravity": "9.81"}, "gravity is '9.81'; give 3 numbers, such as 0,0,-9.81"),
+        ("scissor", {"gravity": 9.81}, "gravity is 9.81; give 3 numbers"),
+        ("chain", {"joint": "rubber"}, "chain: joint is 'rubber'; give one of: revolute, sph"),
+        ("ring", {"bodies": 2}, "ring: bodies is 2; give 3 or more"),
+        ("lattice", {"keep": -0.1}, "lattice: keep is -0.1; give a number from 0 to 1"),
+        ("lattice", {"keep": 1.1}, "lattice: keep is 1.1; give a number from 0 to 1"),
+        ("ladder", {"disorder": -1}, "ladder: disorder is -1.0; give 0.0 or more"),
+        ("four-bar", {"coupler": 0.05}, "four-bar: angle is 1.0: coupler .* do not meet"),
+        ("pendulum", {"mass": 0}, "pendulum: mass is 0.0; give a number between 0 and inf"),
+    ],
+)
+def test_unfit_parameter_is_named_with_its_value_and_the_remedy(name, parameters, message):
+    with pytest.raises(ModelError, match=message):
+        build(name, **parameters)
+
+
+def test_joint_type_is_checked_when_the_function_is_called_directly():
+    with pytest.raises(ModelError, match="joint is 'rubber'; give one of: spherical, revolute"):
+        GALLERY["ring"].function(joint="rubber")
+
+
+def test_unknown_mechanism_is_answered_with_the_known_ones():
+    with pytest.raises(
+        UnknownNameError, match=r"no mechanism 'scissors' in the gallery; .*scissor"
+    ):
+        build("scissors")
+
+
+# ---- single families ------------------------------------------------------------------------
+
+
+def hinge_rank(mechanism, names):
+    """Rank of the rows of some joints alone."""
+    system = mechanism.compile()
+    motion = joint_motion(system, system.initial_state)
+    coordinates = coordinate_motion(system, system.initial_state, motion)
+    rows = constraint_rows(system, system.initial_state, motion, coordinates).rows
+    A = np.zeros((system.n_rows, 6 * system.n_bodies))
+    for k, j in enumerate(system.row_joint):
+        for side, body in enumerate((system.predecessor[j], system.successor[j])):
+            if body >= 0:
+                A[k, 6 * body : 6 * body + 6] += rows[k, side]
+    chosen = np.isin(system.row_joint, [system.joint(name) for name in names])
+    return np.linalg.matrix_rank(A[chosen], tol=1e-9), int(chosen.sum())
+
+
+def test_each_rhombus_of_a_scissor_has_three_redundant_rows_and_the_ground_loop_none():
+    mechanism = build("scissor", pairs=4, drive=False)
+    for k in range(3):
+        rhombus = [f"middle-{k}", f"middle-{k + 1}", f"outer-{k}-left", f"outer-{k}-right"]
+        assert hinge_rank(mechanism, rhombus) == (17, 20)
+    assert hinge_rank(mechanism, ["base", "middle-0", "support"]) == (11, 11)
+
+
+def test_coordinate_of_the_scissor_base_is_the_angle_of_the_bars():
+    mechanism = build("scissor", pairs=3, drive=True, angle=0.7, lifted=0.8, rise_time=2.0)
+    motion = mechanism.joint("base").prescribed[0]
+    assert motion(0.0)[0] == 0.7
+    assert motion(2.0)[0] == 0.8
+    end = mechanism.body("left-0").to_world((0.5, 0.0, 0.0))
+    np.testing.assert_allclose(end, [math.cos(0.7), 0.0, math.sin(0.7)], atol=1e-15)
+
+
+def test_ladder_has_the_published_centers_and_joints():
+    mechanism = build("ladder", rungs=3)
+    for s in range(3):
+        for r in range(2):
+            np.testing.assert_array_equal(mechanism.body(f"bar-{s}-{r}").position, [s, r, 0.0])
+        rung = mechanism.joint(f"rung-{s}")
+        np.testing.assert_array_equal(
+            mechanism.body(f"bar-{s}-0").to_world(rung.predecessor_frame.position), [s, 0.5, 0]
+        )
+    inertia = np.diag(mechanism.body("bar-0-0").inertia)
+    np.testing.assert_allclose(inertia, np.array([0.02, 0.82, 0.82]) / 12, rtol=1e-14)
+
+
+@pytest.mark.parametrize("joint", ["spherical", "revolute"])
+def test_disorder_moves_bodies_by_at_most_that_much(joint):
+    regular, disordered = (
+        np.array([body.position for body in build("ladder", **given).bodies.values()])
+        for given in ({"joint": joint}, {"joint": joint, "disorder": 0.05, "seed": 3})
+    )
+    moved = np.abs(disordered - regular)
+    assert 0.03 < moved.max() <= 0.05
+    assert (moved[:, 2].max() == 0.0) == (joint == "revolute")
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("ladder", {"disorder": 0.1}),
+        ("tree", {"random": True}),
+        ("lattice", {"keep": 0.5}),
+    ],
+)
+def test_same_seed_gives_the_same_mechanism_and_another_seed_another(name, parameters):
+    def digest(seed):
+        system = build(name, seed=seed, **parameters).compile()
+        return system.initial_state.position.tobytes(), system.joint_names
+
+    assert digest(1) == digest(1)
+    assert digest(1) != digest(2)
+
+
+@pytest.mark.parametrize(("keep", "others"), [(0.0, 0), (0.5, 12), (1.0, 25)])
+def test_lattice_keeps_a_spanning_tree_and_a_part_of_the_other_joints(keep, others):
+    mechanism = build("lattice", rows=6, columns=6, keep=keep)
+    assert mechanism.n_joints == 36 + others
+    assert nx.is_weakly_connected(mechanism.graph)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_redundancy_of_a_sheet_follows_its_formula(size):
+    system = build("rotating-squares", rows=size, columns=size).compile()
+    assert system.n_rows == 5 * (2 * size * (size - 1) + 1)
+    redundant = system.n_rows - rank(system, system.initial_state)
+    assert redundant == 4 * size**2 - 10 * size + 7 == 3 * (size - 1) ** 2 + (size - 2) ** 2
+
+
+def test_random_trees_use_all_their_joint_types():
+    mechanism = build("tree", bodies=60, random=True)
+    kinds = {joint.type.name for joint in mechanism.joints.values()}
+    assert kinds == {
+        "revolute",
+        "prismatic",
+        "helical",
+        "cylindrical",
+        "planar",
+        "spherical",
+        "universal",
+    }
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["chain", "scissor", "n-four-bar", "ring", "stewart", "four-bar", "slider-crank", "bricard"],
+)
+def test_bars_lie_along_their_x_axis(name):
+    mechanism = build(name)
+    for joint in mechanism.joints.values():
+        for body, frame in (
+            (joint.predecessor, joint.predecessor_frame),
+            (joint.successor, joint.successor_frame),
+        ):
+            bar = mechanism.bodies.get(body)
+            if bar is not None and isinstance(bar.shape, Polyline) and len(bar.shape.points) == 2:
+                np.testing.assert_allclose(frame.position[1:], 0.0, atol=1e-15)
