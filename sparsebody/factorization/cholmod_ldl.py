@@ -25,7 +25,7 @@ MOST_STEPS = 10  # of stationary refinement
 # so that backward errors, |r| / (|b| + |x|), must come close to rounding.
 GOOD = 5e-16  # backward error at which nothing more is gained
 STALLED = 2e-14  # backward error above which the Krylov method takes over
-ACCEPTED = 1e-10  # |r| / |b| above which there is no solution
+ACCEPTED = 1e-10  # |r| / |b| above which, the backward error being large too, nothing is found
 KRYLOV_DIMENSION = 40
 KRYLOV_ROUNDS = 3
 
@@ -68,7 +68,8 @@ class CholmodLDLNumeric:
             if not _largest(better) < 0.5 * _largest(rest):
                 break
             x, rest = trial, better
-        if not _largest(rest) <= ACCEPTED * _largest(rhs):
+        stalled = not _backward_error(rest, rhs, x) <= STALLED
+        if stalled and not _largest(rest) <= ACCEPTED * _largest(rhs):
             size = _largest(rest) / _largest(rhs)
             raise SingularSystemError(f"no solution (residual {size:.0e}): {REMEDY}")
         return x
