@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numba import njit
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded, qr
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import breadth_first_order, reverse_cuthill_mckee
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.components import biconnected_components
+from sparsebody.sparse.frontal_qr import front_widths, frontal_pivots
+from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 CLEAR_GAP = 1e3  # between the smallest |R_ii| that is kept and the largest that is dropped
@@ -35,6 +37,8 @@ SWEEP_DELTA = 1e-12
 SWEEP_GAP = 1e4
 LARGEST_BAND = 1e9  # bytes
 CHECK_TOLERANCE = 1e-6
+LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than the opinion is worth
+SWEPT = "swept pivots in large components"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +102,9 @@ def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecis
     for c in np.flatnonzero(~small):
         member = by_component[indptr[c] : indptr[c + 1]]
         part = _decide_large(_without_empty_columns(whitened[member]), tolerance)
+        if part.method == SWEPT:
+            opinion = _second_opinion(rows[member], ends[member], matrix.pattern, tolerance)
+            part = _weighed(part, opinion, whitened[member], tolerance)
         keep[member] = part.keep
         decision = _joined(decision, part)
     return decision
@@ -215,6 +222,37 @@ def _decide_large(rows: csr_array, tolerance: float) -> RankDecision:
     return _decide_by_qr(rows, tolerance)
 
 
+def _second_opinion(
+    rows: FloatArray, ends: IntArray, pattern: BlockPattern, tolerance: float
+) -> int | None:
+    """Return the rank by a frontal QR; None where that is too wide or leaves doubt itself."""
+    bodies, local = np.unique(np.append(ends.ravel(), -1), return_inverse=True)
+    local = local[:-1].reshape(ends.shape) - 1  # the world comes first
+    sizes = pattern.block_sizes[bodies[1:]]
+    joined = local[(local >= 0).all(axis=1)]
+    graph = coo_array((np.ones(len(joined)), joined.T), shape=(len(sizes), len(sizes))).tocsr()
+    order = reverse_cuthill_mckee(graph + graph.T, symmetric_mode=True).astype(np.intp)
+    if front_widths(local, sizes, order).max() > LARGEST_FRONT:
+        return None
+    pivots = frontal_pivots(rows, local, sizes, order, tolerance)
+    kept = pivots > tolerance
+    clear = pivots[kept].min() >= CLEAR_GAP * max(pivots[~kept].max(initial=0.0), NOISE)
+    return int(np.count_nonzero(kept)) if clear else None
+
+
+def _weighed(
+    swept: RankDecision, opinion: int | None, rows: csr_array, tolerance: float
+) -> RankDecision:
+    """Weigh the sweep's decision, which squares the condition number, against one that does not."""
+    if opinion is None:
+        return swept
+    if opinion == swept.rank:
+        return replace(swept, method=f"{SWEPT}, confirmed by a frontal QR")
+    if len(swept.keep) <= DENSE_ROWS:
+        return _decide_by_qr(_without_empty_columns(rows), tolerance)
+    return replace(swept, certain=False, method=f"{SWEPT}; a frontal QR finds rank {opinion}")
+
+
 def _decide_by_qr(rows: csr_array, tolerance: float) -> RankDecision:
     """Column-pivoted QR of the transpose by LAPACK."""
     (r, order) = qr(rows.toarray().T, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
@@ -257,7 +295,7 @@ def _swept(rows: csr_array, schur: csr_array, order: IntArray) -> RankDecision |
     keep = np.zeros(len(order), dtype=np.bool_)
     keep[order] = pivots > threshold
     certain = ratio >= SWEEP_GAP and _is_consistent(rows, schur, order, keep)
-    return RankDecision(keep, float(np.sqrt(ratio)), certain, "swept pivots in large components")
+    return RankDecision(keep, float(np.sqrt(ratio)), certain, SWEPT)
 
 
 def _level_order(matrix: csr_array) -> IntArray:
