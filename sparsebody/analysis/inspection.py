@@ -1,4 +1,4 @@
-"""What there is to know of a mechanism before it moves: counts, redundancy, and how it is solved."""
+"""What is known of a mechanism before it moves: counts, redundancy, how it will be solved."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 FILE_SUFFIXES = (".json", ".xml", ".mjcf", ".urdf")
 
 
-class PositiveSeconds(click.ParamType):
+class PositiveSeconds(click.ParamType):  # type: ignore[type-arg]
     """A positive, finite number of seconds."""
 
     name = "seconds"
@@ -32,7 +32,7 @@ class PositiveSeconds(click.ParamType):
         return seconds
 
 
-class Assignment(click.ParamType):
+class Assignment(click.ParamType):  # type: ignore[type-arg]
     """A parameter of a gallery mechanism, key=value."""
 
     name = "key=value"
@@ -63,9 +63,7 @@ def solver_options(command: C) -> C:
     """Add --ordering and --factorization."""
     known = "default: auto, the least predicted time. An unknown name lists them."
     for name, what in (("factorization", "Factorization"), ("ordering", "Elimination order")):
-        option = click.option(
-            f"--{name}", default="auto", metavar="NAME", help=f"{what}; {known}"
-        )
+        option = click.option(f"--{name}", default="auto", metavar="NAME", help=f"{what}; {known}")
         command = option(command)
     return command
 

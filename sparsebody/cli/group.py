@@ -34,18 +34,24 @@ class Group(click.Group):
         arguments = sys.argv[1:] if args is None else list(args)
         try:
             code = super().main(arguments, prog_name, **extra)
-            sys.stdout.flush()
         except (click.Abort, KeyboardInterrupt):
             _say("interrupted")
             sys.exit(INTERRUPTED)
-        except OSError as error:
-            if error.errno == errno.EPIPE:
-                _close_quietly()
-                sys.exit(BROKEN_PIPE)
-            self._fail(arguments, error)
-        except (click.ClickException, SparsebodyError) as error:
+        except (click.ClickException, SparsebodyError, OSError) as error:
             self._fail(arguments, error)
         sys.exit(code if isinstance(code, int) else 0)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; end as after SIGPIPE where nobody reads what it prints."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except OSError as error:
+            if error.errno != errno.EPIPE:
+                raise
+            _close_quietly()
+            raise click.exceptions.Exit(BROKEN_PIPE) from None
+        return result
 
     def _fail(self, arguments: list[str], error: Exception) -> NoReturn:
         if "--debug" in arguments and not isinstance(error, click.ClickException):
@@ -79,11 +85,11 @@ def _close_quietly() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("sparsebody", cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="sparsebody", message="%(package)s %(version)s")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 def main() -> None:
-    """Dynamics of rigid bodies by sparse factorization of the whole body-joint graph.
+    r"""Dynamics of rigid bodies by sparse factorization of the whole body-joint graph.
 
     MECHANISM is a file (.json; MJCF and URDF through mujoco) or a name from `sparsebody gallery`,
     with its parameters as -p key=value.

@@ -50,7 +50,7 @@ def _print(found: Inspection) -> None:
             "constraint rows": f"{found.constraint_rows}, of rank {found.rank}",
             "redundant rows": _redundancy(found),
             "error as given": f"{found.initial_error:.2g}{worst}",
-            "residual": f"{found.residual:.1e}, {found.dropped_residual:.1e} of the rows left out",
+            "residual": _residual(found),
             "ordering": found.ordering,
             "factorization": f"{found.factorization}, {seconds(found.predicted_seconds)} predicted",
         }
@@ -86,3 +86,8 @@ def _redundancy(found: Inspection) -> str:
     joints = [f"{name} ({count})" for name, count in found.redundant_joints.items()]
     certainty = "certain" if found.certain else "NOT certain: no clear gap between pivots"
     return f"{found.redundant_rows}, {certainty}; left out at {listed(joints)}"
+
+
+def _residual(found: Inspection) -> str:
+    of_dropped = f", {found.dropped_residual:.1e} in the rows left out"
+    return f"{found.residual:.1e}{of_dropped if found.redundant_rows else ''}"

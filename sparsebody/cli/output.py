@@ -45,7 +45,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], folded: st
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
         console.width = 120
-    console.print(table)
+    with console.capture() as captured:  # click knows what to do about a closed pipe
+        console.print(table)
+    click.echo(captured.get(), nl=False)
 
 
 def seconds(value: float) -> str:

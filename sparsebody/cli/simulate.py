@@ -128,8 +128,8 @@ def _print(trajectory: Trajectory) -> None:
         "time": f"{found['start']:.6g} to {found['end']:.6g} s",
         "steps": f"{found['steps']}, {found['records']} recorded",
         "wall time": f"{seconds(found['wall_time'])}, {seconds(per_step)} a step",
-        "energy": f"{found['energy_start']:.6g} J at the start, {found['energy_end']:.6g} J at the end",
-        "energy error": "not constant: driven, damped or forced" if drift is None else f"{drift:.1e}",
+        "energy": f"{found['energy_start']:.6g} J to {found['energy_end']:.6g} J",
+        "energy error": f"{drift:.1e}" if drift is not None else "none: driven, damped or forced",
         "position error": f"{found['position_error']:.1e} at most [m, rad]",
         "velocity error": f"{found['velocity_error']:.1e} at most [m/s, rad/s]",
     }

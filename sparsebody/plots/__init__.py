@@ -1,4 +1,4 @@
-"""Pictures: one figure a file, and the tables of what can be drawn of a trajectory or a mechanism."""
+"""Pictures: one figure a file, and the tables of what can be drawn of what."""
 
 from sparsebody.plots.subjects import (
     MECHANISM_FIGURES,

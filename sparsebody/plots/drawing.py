@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.ticker import MaxNLocator
@@ -19,8 +18,7 @@ from sparsebody.plots.outline import Outline
 from sparsebody.plots.style import BLUE, INK
 from sparsebody.plots.view import View
 
-
-_LEAST = {True: 0.18, False: 0.35}  # least side of planar and spatial pictures over the largest
+_LEAST = {True: 0.18, False: 0.35}  # least side over the largest, of planar and other pictures
 
 
 @dataclass(frozen=True)
@@ -38,12 +36,12 @@ def pen_width(n_bodies: int) -> float:
     return float(np.clip(5.0 / max(n_bodies, 1) ** 0.35, 0.5, 2.2))
 
 
-def draw_outline(axes: Axes, outline: Outline, view: View, state: State, pen: Pen) -> None:
+def draw_outline(axes: Any, outline: Outline, view: View, state: State, pen: Pen) -> None:
     """Draw lines, solids, links and joints of a mechanism at a state."""
-    lines = view(outline.lines.at(state)).reshape(-1, 2, len(view.axes))
-    links = view(outline.links.at(state)).reshape(-1, 2, len(view.axes))
-    style = {"colors": [pen.color], "linewidths": pen.width, "zorder": pen.order}
-    style["capstyle"] = "round"
+    lines: Any = view(outline.lines.at(state)).reshape(-1, 2, len(view.axes))
+    links: Any = view(outline.links.at(state)).reshape(-1, 2, len(view.axes))
+    style: dict[str, Any] = {"colors": [pen.color], "linewidths": pen.width, "capstyle": "round"}
+    style["zorder"] = pen.order
     thin = style | {"linewidths": 0.6 * pen.width, "linestyles": "--"}
     if view.is_planar:
         axes.add_collection(_hulls(outline, view, state, pen))
@@ -75,7 +73,7 @@ def _hull(points: FloatArray) -> FloatArray:
     return np.asarray(points[ConvexHull(points).vertices])
 
 
-def _draw_joints(axes: Axes, outline: Outline, view: View, state: State, pen: Pen) -> None:
+def _draw_joints(axes: Any, outline: Outline, view: View, state: State, pen: Pen) -> None:
     """Draw a ring at every joint, a square where it is fixed to the world."""
     places = view(outline.joints.at(state))
     size = float(np.clip(4.0 * pen.width, 2.0, 18.0))
@@ -108,7 +106,8 @@ def frame_axes(axes: Any, view: View, points: FloatArray, margin: float = 0.05) 
         return
     axes.set_zlim(low[2], high[2])
     axes.set_zlabel(view.labels[2])
-    axes.set_box_aspect(high - low, zoom=0.92)
+    is_flat = high[2] - low[2] < 0.6 * size
+    axes.set_box_aspect(high - low, zoom=1.05 if is_flat else 0.9)
     _soften(axes, high - low)
 
 
@@ -123,8 +122,9 @@ def _soften(axes: Any, size: FloatArray) -> None:
 
 def figure_size(view: View, points: FloatArray) -> tuple[float, float]:
     """Return width and height [inches] that suit the picture."""
+    size = np.maximum(np.ptp(view(points), axis=0), 1e-12)
     if not view.is_planar:
-        return 6.2, 5.2
-    width, height = np.maximum(np.ptp(view(points), axis=0), 1e-12)
+        return 6.2, 3.1 + 2.0 * float(np.clip(size[2] / size[:2].max(), 0.0, 1.0))
+    width, height = size
     ratio = float(np.clip(height / width, 0.25, 2.5))
     return (6.4, 1.1 + 5.2 * ratio) if ratio < 1.0 else (1.6 + 5.4 / ratio, 6.2)

@@ -95,11 +95,12 @@ def _time_bar(figure: Figure, axes: Any, states: Sequence[State]) -> None:
     if n < 2:
         return
     scale = ScalarMappable(BoundaryNorm(np.arange(n + 1) - 0.5, n), ListedColormap(shades(n)))
-    bar = figure.colorbar(scale, ax=axes, ticks=range(n), shrink=0.6, aspect=18, pad=0.04)
+    pad = 0.13 if hasattr(axes, "zaxis") else 0.04  # the layout does not know of z labels
+    bar = figure.colorbar(scale, ax=axes, ticks=range(n), shrink=0.6, aspect=18, pad=pad)
     bar.ax.set_yticklabels([f"{state.time:.3g}" for state in states])
     bar.ax.tick_params(length=0)
     bar.ax.minorticks_off()
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
     bar.set_label("time [s]")
 
 
@@ -111,31 +112,38 @@ def _side_by_side(
     title: str,
 ) -> Figure:
     """Draw a long mechanism lying, instant over instant, and below a close-up of its start."""
-    if np.ptp(view(snapshots[0]), axis=0)[0] < np.ptp(view(snapshots[0]), axis=0)[1]:
-        view = view.flipped()
-    flat = [view(points) for points in snapshots]
+    across, up = np.ptp(view(snapshots[0]), axis=0)
+    is_upright = bool(up > across)
+    lying = view.flipped() if is_upright else view
+    flat = [lying(points) for points in snapshots]
     low = np.min([points.min(axis=0) for points in flat], axis=0)
     high = np.max([points.max(axis=0) for points in flat], axis=0)
-    thickness = high[1] - low[1]
-    n = len(states)
-    figure = Figure(figsize=(7.2, 0.9 + 0.28 * n + 2.3))
-    whole, close = figure.subfigures(2, 1, height_ratios=[0.55 + 0.28 * n, 2.3])
-    strips = whole.subplots(n, 1, sharex=True, sharey=True)
-    details = close.subplots(1, n, sharex=True, sharey=True)
-    pen_thin = pen_width(len(outline.centers.body))
-    for k, (state, color) in enumerate(zip(states, shades(n), strict=True)):
-        strip, detail = np.atleast_1d(strips)[k], np.atleast_1d(details)[k]
-        draw_outline(strip, outline, view, state, Pen(color, pen_thin, joints=False))
-        draw_outline(detail, outline, view.flipped(), state, Pen(color, 1.3))
-        _frame_strip(strip, low, high, state.time, k == n - 1)
-        near = low[0] - 0.15 * thickness, low[0] + _DETAIL * thickness
-        detail.set_ylim(*near)
-        detail.set_xlim(low[1] - 0.15 * thickness, high[1] + 0.15 * thickness)
-        detail.set_aspect("equal")
-        detail.set_title(f"t = {state.time:.3g} s", fontsize=8)
-        detail.set_xlabel(view.labels[1])
-    np.atleast_1d(strips)[-1].set_xlabel(view.labels[0])
-    np.atleast_1d(details)[0].set_ylabel(view.labels[0])
+    window = low - 0.15 * (high[1] - low[1]), high + 0.15 * (high[1] - low[1])
+    window[1][0] = min(window[1][0], low[0] + _DETAIL * (high[1] - low[1]))
+    n, n_columns = len(states), len(states) if is_upright else 3
+    n_rows = -(-n // n_columns)
+    heights = [0.8 + n * max(0.24, 6.0 * (high[1] - low[1]) / (high[0] - low[0]))]
+    heights.append(2.7 if is_upright else 0.4 + 1.05 * n_rows)  # inches
+    figure = Figure(figsize=(7.2, sum(heights)))
+    parts: Any = figure.subfigures(2, 1, height_ratios=heights)
+    whole, close = parts
+    strips = whole.subplots(n, 1, sharex=True, sharey=True, squeeze=False).ravel()
+    details = close.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+    width = pen_width(len(outline.centers.body))
+    for state, color, strip, detail in zip(
+        states, shades(n), strips, details.ravel(), strict=False
+    ):
+        draw_outline(strip, outline, lying, state, Pen(color, width, joints=False))
+        _frame_strip(strip, low, high, state.time, strip is strips[-1])
+        draw_outline(detail, outline, view, state, Pen(color, 1.3))
+        _frame_detail(detail, window, is_upright, state.time)
+    strips[-1].set_xlabel(lying.labels[0])
+    for detail in details[-1]:
+        detail.set_xlabel(view.labels[0])
+    for detail in details[:, 0]:
+        detail.set_ylabel(view.labels[1])
+    for unused in details.ravel()[n:]:
+        unused.set_axis_off()
     figure.suptitle(title)
     return figure
 
@@ -143,7 +151,7 @@ def _side_by_side(
 def _frame_strip(axes: Any, low: FloatArray, high: FloatArray, time: float, is_last: bool) -> None:
     """Set the limits of one strip: a line of text, a drawing, and no axis but the lowest one's."""
     length, middle = high[0] - low[0], 0.5 * (low[1] + high[1])
-    half = max(0.5 * (high[1] - low[1]), 0.014 * length)
+    half = max(0.55 * (high[1] - low[1]), 0.014 * length)
     axes.set_xlim(low[0] - 0.01 * length, high[0] + 0.01 * length)
     axes.set_ylim(middle - half, middle + half)
     axes.set_aspect("equal")
@@ -154,3 +162,15 @@ def _frame_strip(axes: Any, low: FloatArray, high: FloatArray, time: float, is_l
     axes.text(
         -0.01, 0.5, f"{time:.3g} s", transform=axes.transAxes, ha="right", va="center", fontsize=8
     )
+
+
+def _frame_detail(
+    axes: Any, window: tuple[FloatArray, FloatArray], is_upright: bool, time: float
+) -> None:
+    """Set the limits of a close-up; the window is that of the lying mechanism."""
+    (along, across), (along_end, across_end) = window
+    limits = [(along, along_end), (across, across_end)]
+    axes.set_xlim(*limits[is_upright])
+    axes.set_ylim(*limits[not is_upright])
+    axes.set_aspect("equal")
+    axes.set_title(f"t = {time:.3g} s", fontsize=8)

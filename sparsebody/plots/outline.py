@@ -152,7 +152,10 @@ def _links(mechanism: Mechanism, system: System) -> Points:
             points += [system.predecessor_point[j], system.successor_point[j]]
     for force in mechanism.forces.values():
         if isinstance(force, PointForce):
-            for body, point in ((force.first, force.first_point), (force.second, force.second_point)):
+            for body, point in (
+                (force.first, force.first_point),
+                (force.second, force.second_point),
+            ):
                 i = -1 if body == WORLD else system.body(body)
                 bodies.append(i)
                 points.append(np.asarray(point) - (system.center_of_mass[i] if i >= 0 else 0.0))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sparsebody.arrays import FloatArray
@@ -25,11 +27,21 @@ def plot_path(time: FloatArray, positions: Mapping[str, FloatArray], title: str 
         Above the picture.
     """
     figure, rows = time_axes(3, 1.5)
+    size = max(float(np.ptp(position, axis=0).max()) for position in positions.values())
     for axes, axis, k in zip(rows, "xyz", range(3), strict=True):
         for name, position in positions.items():
             axes.plot(time, position[:, k], label=name)
         axes.set_ylabel(f"{axis} [m]")
         axes.ticklabel_format(axis="y", useOffset=False)
+        _keep_from_magnifying(axes, size)
     rows[0].set_title(title)
     figure.legend(*rows[0].get_legend_handles_labels(), loc="outside right upper", title="body")
     return figure
+
+
+def _keep_from_magnifying(axes: Axes, size: float) -> None:
+    """Let a coordinate that stays the same but for rounding look so."""
+    low, high = axes.get_ylim()
+    if high - low < 1e-9 * size:
+        middle = 0.5 * (low + high)
+        axes.set_ylim(middle - 0.05 * size, middle + 0.05 * size)

@@ -8,6 +8,7 @@ from typing import Any, ParamSpec
 
 import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
@@ -19,10 +20,12 @@ BLUE, ORANGE, GREEN, RED = "#1b5e9b", "#e07b23", "#3b8f5a", "#c0392b"
 CYCLE = (BLUE, ORANGE, GREEN, RED, "#7b5aa6", "#8c6d46", "#4aa3b5", "#b5527d")
 TIME_COLORS = LinearSegmentedColormap.from_list("time", ("#c3d7e8", "#5b93c4", BLUE, "#0d2c4d"))
 
-_SETTINGS: dict[str, Any] = {
+_SETTINGS: Any = {
     "figure.dpi": 110,
     "savefig.dpi": 220,
     "figure.constrained_layout.use": True,
+    "figure.constrained_layout.h_pad": 0.07,
+    "figure.constrained_layout.w_pad": 0.07,
     "font.size": 9,
     "axes.titlesize": 10,
     "axes.labelsize": 9,
@@ -31,7 +34,7 @@ _SETTINGS: dict[str, Any] = {
     "axes.linewidth": 0.7,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": mpl.cycler(color=CYCLE),
+    "axes.prop_cycle": cycler(color=CYCLE),
     "axes.grid": False,
     "grid.color": FAINT,
     "grid.linewidth": 0.6,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,7 @@ _MOST_TRACED = 6  # bodies traced where none is named
 class Options:
     """Choices that some of the figures know."""
 
-    bodies: tuple[str, ...] = ()  # to trace; none: those that move most
+    bodies: tuple[str, ...] = ()  # to trace; none: some of all
     instants: int = 6  # of a picture of the motion
     ordering: str = "auto"
     factorization: str = "auto"
@@ -105,7 +105,7 @@ class TrajectoryPictures:
         times = np.linspace(trajectory.time[0], trajectory.time[last], self.options.instants)
         records = np.unique(np.clip(np.searchsorted(trajectory.time, times - 1e-9), 0, last))
         states = [trajectory.state(int(record)) for record in records]
-        traced = trajectory.body(self._traced(1)[0])
+        traced = trajectory.body(self._farthest())
         return plot_motion(
             self.model.outline,
             states,
@@ -117,8 +117,7 @@ class TrajectoryPictures:
     def paths(self) -> Figure:
         """Return the coordinates of the traced bodies over time."""
         trajectory = self.trajectory
-        names = self._traced(_MOST_TRACED)
-        positions = {name: trajectory.position[:, trajectory.body(name)] for name in names}
+        positions = {name: trajectory.position[:, trajectory.body(name)] for name in self._traced()}
         return plot_path(trajectory.time, positions, f"{trajectory.name}: centers of mass")
 
     def energy(self) -> Figure:
@@ -135,14 +134,19 @@ class TrajectoryPictures:
         """Return the matrix at the first state."""
         return self.model.spy()
 
-    def _traced(self, most: int) -> Sequence[str]:
-        """Return the bodies asked for, or those that come farthest from where they began."""
+    def _farthest(self) -> str:
+        """Return the body whose path is drawn: the first asked for, or the one that moves most."""
         if self.options.bodies:
-            return self.options.bodies
+            return self.options.bodies[0]
         position = self.trajectory.position
-        farthest = np.linalg.norm(position - position[0], axis=2).max(axis=0)
-        leading = np.argsort(-farthest, kind="stable")[:most]
-        return [self.trajectory.body_names[body] for body in np.sort(leading)]
+        reach = np.linalg.norm(position - position[0], axis=2).max(axis=0)
+        return self.trajectory.body_names[int(np.argmax(reach))]
+
+    def _traced(self) -> Sequence[str]:
+        """Return the bodies asked for, or some that are spread over the mechanism."""
+        names = self.trajectory.body_names
+        spread = np.linspace(0, len(names) - 1, min(len(names), _MOST_TRACED)).round()
+        return self.options.bodies or [names[int(body)] for body in spread]
 
 
 MECHANISM_FIGURES: dict[str, Callable[[MechanismPictures], Figure]] = {
@@ -190,7 +194,7 @@ def mechanism_subject(mechanism: Mechanism, options: Options) -> Subject:
     """Return what can be drawn of a mechanism."""
     pictures = MechanismPictures(mechanism, options)
     return Subject(
-        {kind: lambda draw=draw: draw(pictures) for kind, draw in MECHANISM_FIGURES.items()},
+        {kind: partial(draw, pictures) for kind, draw in MECHANISM_FIGURES.items()},
         tuple(MECHANISM_FIGURES),
     )
 
@@ -207,10 +211,8 @@ def trajectory_subject(path: Path, options: Options) -> Subject:
     for name in options.bodies:
         trajectory.body(name)
     pictures = TrajectoryPictures(trajectory, options)
-    figures = TRAJECTORY_FIGURES
     default: tuple[str, ...] = ("motion", "energy", "spy")
     if trajectory.source is None:
         default = ("trajectory", "energy", "drift")
-    return Subject(
-        {kind: lambda draw=draw: draw(pictures) for kind, draw in figures.items()}, default
-    )
+    figures = {kind: partial(draw, pictures) for kind, draw in TRAJECTORY_FIGURES.items()}
+    return Subject(figures, default)

@@ -1,0 +1,57 @@
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from sparsebody.cli import main
+from sparsebody.errors import ModelError
+
+PROGRAM = [sys.executable, "-m", "sparsebody.cli"]
+
+
+@pytest.mark.parametrize("command", [[], ["simulate"], ["inspect"], ["plot"], ["gallery"]])
+def test_every_command_explains_itself(command):
+    result = CliRunner().invoke(main, [*command, "--help"])
+    assert result.exit_code == 0
+    assert "Usage: sparsebody" in result.stdout
+
+
+def test_help_needs_none_of_the_heavy_modules():
+    check = "import sys; from sparsebody.cli import main\n"
+    check += "try: main(['--help'])\nexcept SystemExit: pass\n"
+    check += (
+        "print(sorted({'numba', 'scipy', 'matplotlib', 'h5py', 'networkx'} & set(sys.modules)))"
+    )
+    start = time.monotonic()
+    result = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
+    assert result.stdout.splitlines()[-1] == "[]"
+    assert time.monotonic() - start < 5.0
+
+
+def test_the_version_is_that_of_the_package():
+    result = CliRunner().invoke(main, ["--version"])
+    if result.exit_code == 1:
+        pytest.skip("sparsebody is not installed")
+    assert result.stdout.startswith("sparsebody ")
+
+
+def test_an_unknown_command_ends_with_code_2():
+    result = CliRunner().invoke(main, ["animate"])
+    assert result.exit_code == 2
+    assert "No such command 'animate'" in result.stderr
+
+
+def test_debug_shows_the_traceback():
+    result = CliRunner().invoke(main, ["--debug", "inspect", "nothing"])
+    assert isinstance(result.exception, KeyError)
+    broken = CliRunner().invoke(main, ["--debug", "inspect", "chain", "-p", "bodies=0"])
+    assert isinstance(broken.exception, ModelError)
+
+
+def test_errors_go_to_stderr_and_exit_codes_to_the_shell():
+    result = subprocess.run([*PROGRAM, "inspect", "nothing"], capture_output=True, text=True)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("sparsebody: error: no mechanism 'nothing'")

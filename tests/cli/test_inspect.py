@@ -1,0 +1,115 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from sparsebody.cli import main
+from sparsebody.model.gallery import GALLERY
+
+SMALL = {"bodies": 4, "rungs": 3, "pairs": 3, "loops": 3, "rows": 2, "columns": 2, "layers": 1}
+COUNTS = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows", "rank")
+
+
+def inspected(*arguments):
+    result = CliRunner().invoke(main, ["inspect", *arguments, "--json"])
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+def test_a_driven_scissor_has_three_redundant_rows_for_each_loop_between_pairs():
+    found = inspected("scissor", "-p", "pairs=4", "-p", "drive=yes")
+    assert found["bodies"] == 8
+    assert found["joints"] == 12
+    assert found["loops"] == 4
+    assert found["mobility"] == 0
+    assert found["redundant_rows"] == 9
+    assert sum(found["redundant_joints"].values()) == 9
+    assert found["certain"] is True
+
+
+def test_a_four_bar_of_spatial_hinges_has_mobility_1_and_3_redundant_rows():
+    found = inspected("four-bar")
+    counts = {key: found[key] for key in COUNTS}
+    assert counts == {
+        "bodies": 3,
+        "joints": 4,
+        "loops": 1,
+        "mobility": 1,
+        "constraint_rows": 20,
+        "redundant_rows": 3,
+        "rank": 17,
+    }
+    assert found["joint_types"] == {"revolute": 4}
+
+
+@pytest.mark.parametrize("name", GALLERY)
+def test_every_mechanism_of_the_gallery_can_be_inspected(name):
+    entry = GALLERY[name]
+    sizes = [f"{key}={SMALL[key]}" for key in entry.size_parameters]
+    found = inspected(name, *(word for size in sizes for word in ("-p", size)))
+    assert all(isinstance(found[key], int) for key in COUNTS)
+    assert all(isinstance(found[key], str) for key in ("name", "ordering", "factorization", "why"))
+    assert found["rank"] == found["constraint_rows"] - found["redundant_rows"]
+    assert found["residual"] < 1e-9
+    assert found["dropped_residual"] < 1e-7
+    assert found["initial_error"] < 1e-6
+    assert found["ordering"] in [line["name"] for line in found["orderings"]]
+
+
+def test_the_ordering_and_the_factorization_asked_for_are_taken():
+    found = inspected("chain", "--ordering", "natural", "--factorization", "superlu")
+    assert (found["ordering"], found["factorization"]) == ("natural", "superlu")
+    assert [line["name"] for line in found["orderings"]] == ["natural"]
+
+
+def test_people_read_the_same_counts_and_the_orderings():
+    result = CliRunner().invoke(main, ["inspect", "scissor", "-p", "pairs=3", "-p", "drive=yes"])
+    assert result.exit_code == 0
+    assert "redundant rows   6, certain; left out at" in result.stdout
+    assert "mobility         0  (with 1 prescribed coordinate)" in result.stdout
+    assert "minimum-degree" in result.stdout
+
+
+def test_a_file_is_inspected_as_the_mechanism_that_it_was_written_from(tmp_path):
+    path = tmp_path / "ring.json"
+    written = CliRunner().invoke(main, ["gallery", "ring", "-p", "bodies=5", "--output", str(path)])
+    assert written.exit_code == 0
+    from_file, from_gallery = inspected(str(path)), inspected("ring", "-p", "bodies=5")
+    assert [from_file[key] for key in COUNTS] == [from_gallery[key] for key in COUNTS]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["scisor"], "no mechanism 'scisor' in the gallery; it has chain, "),
+        (["scissor", "-p", "pairs"], "'pairs' is not of the form key=value"),
+        (["scissor", "-p", "pairs="], "'pairs=' is not of the form key=value"),
+        (["scissor", "-p", "pears=3"], "scissor has no parameter 'pears'; it has pairs, "),
+        (["scissor", "-p", "pairs=two"], "pairs is 'two'"),
+        (["scissor", "-p", "pairs=0"], "pairs is 0; give 1 or more"),
+        (["scissor", "-p", "pairs=2", "-p", "pairs=3"], "'pairs' is given twice"),
+        (["nowhere/robot.json"], "nowhere/robot.json"),
+        (["nowhere/robot.json", "-p", "pairs=2"], "-p is for gallery mechanisms"),
+        (["nowhere/robot.xyz"], "unknown suffix '.xyz'"),
+        (["chain", "--ordering", "best"], "best"),
+        (["chain", "--factorization", "best"], "best"),
+        ([], "Missing argument 'MECHANISM'"),
+        (["chain", "--jason"], "No such option"),
+    ],
+)
+def test_bad_input_ends_with_code_2_and_one_line_that_says_what_is_wrong(arguments, message):
+    result = CliRunner().invoke(main, ["inspect", *arguments, "--json"])
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("sparsebody: error: ")
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_broken_file_ends_with_code_2_and_names_the_file(tmp_path):
+    path = tmp_path / "broken.json"
+    path.write_text('{"directed": true,')
+    result = CliRunner().invoke(main, ["inspect", str(path)])
+    assert result.exit_code == 2
+    assert f"sparsebody: error: {path}" in result.stderr
