@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -93,10 +93,6 @@ class JointType(ABC):
     def active_force_subspace(self, q: FloatArray) -> FloatArray:
         """T_a (6, n_velocities) with T_a' S = 1: the active joint force is T_a tau."""
         return np.asarray(np.linalg.pinv(self.motion_subspace(q)).T)
-
-    def options(self) -> dict[str, Any]:
-        """The fields of the type, for files."""
-        return {field: getattr(self, field) for field in self.__dataclass_fields__}
 
 
 def unit_columns(*axes: int) -> FloatArray:
