@@ -1,0 +1,53 @@
+"""The pair of ordering and factorization with the least predicted time."""
+
+import pytest
+
+from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.dynamics.choice import choose_solver
+from sparsebody.errors import UnknownNameError
+from sparsebody.factorization import available_factorizations
+from sparsebody.model.gallery import build
+from sparsebody.sparse.pattern import BlockPattern
+
+
+def pattern_of(name: str, **parameters: int) -> BlockPattern:
+    return kkt_structure(build(name, **parameters).compile()).pattern
+
+
+@pytest.mark.parametrize(
+    "pattern", [pattern_of("ladder", rungs=30), pattern_of("pendulum")], ids=["ladder", "pendulum"]
+)
+def test_the_automatic_pair_has_the_least_predicted_time(pattern: BlockPattern) -> None:
+    choice = choose_solver(pattern, "auto", "auto")
+    taken = choice.seconds[choice.ordering][choice.factorization]
+    assert taken == min(min(times.values()) for times in choice.seconds.values())
+    assert len(choice.seconds) > 1
+    assert set(choice.metrics) == set(choice.seconds)
+
+
+@pytest.mark.parametrize("factorization", available_factorizations())
+def test_a_named_pair_is_taken_unasked(factorization: str) -> None:
+    choice = choose_solver(pattern_of("ladder", rungs=3), "natural", factorization)
+    assert (choice.ordering, choice.factorization) == ("natural", factorization)
+    assert list(choice.seconds) == ["natural"]
+    assert list(choice.seconds["natural"]) == [factorization]
+
+
+def test_one_of_the_two_may_be_left_to_the_prediction() -> None:
+    pattern = pattern_of("ladder", rungs=10)
+    assert choose_solver(pattern, "auto", "banded").factorization == "banded"
+    assert choose_solver(pattern, "reverse-cuthill-mckee", "auto").ordering != "natural"
+
+
+def test_the_explanation_gives_the_reason_and_all_predictions() -> None:
+    choice = choose_solver(pattern_of("ladder", rungs=10), "auto", "auto")
+    explanation = choice.explain()
+    assert explanation["ordering"] == choice.ordering
+    assert choice.factorization in str(explanation["why"])
+    assert explanation["predictions"] == {k: dict(v) for k, v in choice.seconds.items()}
+
+
+@pytest.mark.parametrize(("ordering", "factorization"), [("best", "auto"), ("auto", "best")])
+def test_unknown_names_are_refused(ordering: str, factorization: str) -> None:
+    with pytest.raises(UnknownNameError, match="'best'"):
+        choose_solver(pattern_of("pendulum"), ordering, factorization)

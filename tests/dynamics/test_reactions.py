@@ -1,0 +1,83 @@
+"""Constraint wrenches of joints, and the smallest multipliers of dependent rows."""
+
+import numpy as np
+import oracles
+import pytest
+
+from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
+from sparsebody.dynamics.initial import consistent_state
+from sparsebody.model.frames import Frame
+from sparsebody.model.gallery import build
+from sparsebody.model.joints import Free, Prismatic, Revolute, Spherical
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.time_functions import Polynomial
+
+
+def test_the_wrench_is_t_times_the_multipliers_of_the_joint() -> None:
+    system = build("stewart", drive=True).compile()
+    state = consistent_state(system)
+    dynamics = ForwardDynamics(system, state)
+    found = dynamics(state)
+    subspace = dynamics.evaluate(state).constraint.subspace
+    for j in range(system.n_joints):
+        rows = system.rows(j)
+        expected = subspace[rows].T @ found.multiplier[rows]
+        np.testing.assert_allclose(found.joint_wrench[j], expected, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("four-bar", {}), ("n-four-bar", {"loops": 6}), ("rotating-squares", {}), ("bricard", {})],
+)
+def test_dependent_rows_share_the_load_with_the_smallest_multipliers(
+    name: str, parameters: dict[str, int]
+) -> None:
+    system = build(name, gravity=(1.0, -2.0, 3.0), **parameters).compile()
+    state = consistent_state(system)
+    found = forward_dynamics(system, state)
+    _, smallest = oracles.gauss_accelerations(system, state)
+    np.testing.assert_allclose(found.multiplier, smallest, atol=1e-9 * np.abs(smallest).max())
+
+
+def test_two_equal_supports_carry_half_each() -> None:
+    """A plank welded by two parallel slides: whichever row is left out, the load is shared."""
+    mechanism = Mechanism(gravity=[0, 0, -10.0])
+    mechanism.add_body("plank", mass=2.0, inertia=[1, 1, 1])
+    for name in ("left", "right"):
+        mechanism.add_joint(name, Prismatic(), WORLD, "plank", point=[0, 0, 0], axis=[1, 0, 0])
+    found = forward_dynamics(mechanism.compile())
+    left, right = found.joint_wrench
+    np.testing.assert_allclose(left, right, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(left[3:]), 10.0)
+
+
+def test_a_drive_shows_its_effort_in_the_wrench() -> None:
+    """The torque about the hinge is I theta'' + m g L cos(theta)."""
+    m, L, I_c, start, speed_up = 2.0, 0.5, 0.3, 0.4, 5.0
+    mechanism = Mechanism(gravity=[0, -9.81, 0])
+    mechanism.add_body("arm", mass=m, inertia=[0.1, 0.3, I_c], center_of_mass=[L, 0, 0])
+    drive = Polynomial((start, 0.0, speed_up / 2))
+    mechanism.add_joint("motor", Revolute(), WORLD, "arm", prescribed=drive)
+    found = forward_dynamics(mechanism.compile())
+    torque = (I_c + m * L**2) * speed_up + m * 9.81 * L * np.cos(start)
+    np.testing.assert_allclose(found.joint_wrench[0, 2], torque)
+    np.testing.assert_allclose(found.multiplier[-1], torque)
+
+
+def test_the_wrench_acts_on_the_successor() -> None:
+    mechanism = Mechanism(gravity=[0, 0, -10.0])
+    mechanism.add_body("upper", mass=1.0, inertia=[1, 1, 1], position=[0, 0, -1])
+    mechanism.add_body("lower", mass=3.0, inertia=[1, 1, 1], position=[0, 0, -2])
+    mechanism.add_joint("top", Spherical(), WORLD, "upper", point=[0, 0, 0])
+    mechanism.add_joint("between", Spherical(), "upper", "lower", point=[0, 0, -1.5])
+    found = forward_dynamics(mechanism.compile())
+    np.testing.assert_allclose(found.joint_wrench[0], [0, 0, 0, 0, 0, 40], atol=1e-12)
+    np.testing.assert_allclose(found.joint_wrench[1], [0, 0, 0, 0, 0, 30], atol=1e-12)
+
+
+def test_joints_without_rows_exert_nothing() -> None:
+    mechanism = Mechanism()
+    mechanism.add_body("bird", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint("air", Free(), WORLD, "bird", successor_frame=Frame((1, 2, 3)))
+    found = forward_dynamics(mechanism.compile())
+    np.testing.assert_array_equal(found.joint_wrench, np.zeros((1, 6)))
