@@ -1,0 +1,157 @@
+"""From names and user frames to flat arrays in body coordinates."""
+
+import numpy as np
+import pytest
+from random_mechanisms import random_loops, random_rotation, random_tree
+
+from sparsebody.model.frames import Frame
+from sparsebody.model.joints import (
+    JOINT_TYPES,
+    ConstantDistance,
+    Helical,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.system import System
+from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternion
+
+
+def test_body_coordinates_have_their_origin_at_the_center_of_mass() -> None:
+    rng = np.random.default_rng(0)
+    R, place, center = random_rotation(rng), rng.normal(size=3), rng.normal(size=3)
+    u, w = rng.normal(size=(2, 3))
+    mechanism = Mechanism()
+    mechanism.add_body(
+        "a",
+        mass=2.0,
+        inertia=[1, 2, 2.5],
+        center_of_mass=center,
+        position=place,
+        orientation=quaternion_from_rotation(R),
+        linear_velocity=u,
+        angular_velocity=w,
+    )
+    system = mechanism.compile()
+    state = system.initial_state
+    np.testing.assert_allclose(state.position[0], place + R @ center)
+    np.testing.assert_allclose(rotation_from_quaternion(state.orientation[0]), R, atol=1e-15)
+    speed = u + np.cross(w, R @ center)
+    np.testing.assert_allclose(state.velocity[0], [*(R.T @ w), *(R.T @ speed)], atol=1e-14)
+    np.testing.assert_array_equal(
+        system.spatial_inertia[0], np.diag([1.0, 2.0, 2.5, 2.0, 2.0, 2.0])
+    )
+    product = system.spatial_inertia[0] @ system.inverse_inertia[0]
+    np.testing.assert_allclose(product, np.eye(6), atol=1e-15)
+
+
+def test_joint_points_are_seen_from_the_centers_of_mass() -> None:
+    mechanism = Mechanism()
+    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], center_of_mass=[1, 0, 0])
+    mechanism.add_body("b", mass=1.0, inertia=[1, 1, 1], center_of_mass=[0, 2, 0])
+    turned = (0.6, 0.8, 0.0, 0.0)
+    mechanism.add_joint(
+        "first",
+        Spherical(),
+        WORLD,
+        "a",
+        predecessor_frame=Frame((5, 5, 5)),
+        successor_frame=Frame((0, 0, 3), turned),
+    )
+    mechanism.add_joint(
+        "second", Revolute(), "a", "b", predecessor_frame=Frame((4, 0, 0)), successor_frame=Frame()
+    )
+    system = mechanism.compile()
+    assert system.predecessor.tolist() == [-1, 0]
+    assert system.successor.tolist() == [0, 1]
+    np.testing.assert_array_equal(system.predecessor_point, [[5, 5, 5], [3, 0, 0]])
+    np.testing.assert_array_equal(system.successor_point, [[-1, 0, 3], [0, -2, 0]])
+    np.testing.assert_allclose(system.successor_rotation[0], rotation_from_quaternion(turned))
+
+
+def test_rows_follow_the_joints_and_drives_come_last_in_theirs() -> None:
+    mechanism = Mechanism()
+    for name in ("a", "b", "c"):
+        mechanism.add_body(name, mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint("ball", Spherical(), WORLD, "a")
+    mechanism.add_joint("cross", Universal(), "a", "b", prescribed={0: 1.0, 1: 2.0})
+    mechanism.add_joint("slide", Prismatic(), "b", "c")
+    mechanism.add_joint_force("spring", "slide", stiffness=1.0)
+    system = mechanism.compile()
+    assert system.first_row.tolist() == [0, 3, 9, 14]
+    assert system.n_rows == 14
+    assert system.row_joint.tolist() == [0] * 3 + [1] * 6 + [2] * 5
+    assert system.rows(1) == slice(3, 9)
+    tracked = system.coordinates
+    assert tracked.joint.tolist() == [1, 1, 2]
+    assert tracked.index.tolist() == [0, 1, 0]
+    assert tracked.row.tolist() == [7, 8, -1]
+    assert tracked.is_angle.tolist() == [True, True, False]
+    assert system.joint_forces.item.tolist() == [2]
+    assert system.initial_state.coordinate.shape == (3,)
+
+
+def test_types_with_a_number_keep_it() -> None:
+    mechanism = Mechanism()
+    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint("screw", Helical(0.3), WORLD, "a")
+    mechanism.add_joint("rod", ConstantDistance(0.7), WORLD, "a")
+    mechanism.add_joint("hinge", Revolute(), WORLD, "a")
+    np.testing.assert_array_equal(mechanism.compile().parameter, [0.3, 0.7, 0.0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_joint_is_in_one_group_of_its_type(seed: int) -> None:
+    system = random_loops(np.random.default_rng(seed), 12, 6).compile()
+    members = np.concatenate([group.joints for group in system.groups])
+    assert sorted(members) == list(range(system.n_joints))
+    for group in system.groups:
+        assert {system.joint_types[j].name for j in group.joints} == {group.name}
+        assert group.kernels is JOINT_TYPES[group.name].kernels
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_constant_subspaces_are_those_of_the_types(seed: int) -> None:
+    system = random_tree(np.random.default_rng(seed), 12).compile()
+    for j, joint_type in enumerate(system.joint_types):
+        if joint_type.kernels.subspace is None:
+            zero = joint_type.coordinates(np.eye(3), np.zeros(3))
+            T = joint_type.constraint_force_subspace(zero)
+            np.testing.assert_array_equal(system.subspace[system.rows(j)], T.T)
+
+
+def test_names_lead_back_to_numbers() -> None:
+    system = random_tree(np.random.default_rng(0), 5).compile()
+    assert [system.body(name) for name in system.body_names] == list(range(5))
+    assert [system.joint(name) for name in system.joint_names] == list(range(5))
+
+
+def test_forces_act_from_the_centers_of_mass() -> None:
+    mechanism = Mechanism()
+    mechanism.add_body("a", mass=1.0, inertia=[1, 1, 1], center_of_mass=[1, 0, 0])
+    mechanism.add_body("b", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_point_force(
+        "tie", WORLD, "a", first_point=[0, 0, 9], second_point=[2, 0, 0], stiffness=3.0
+    )
+    mechanism.add_external_force("load", "a", force=[1, 0, 0], moment=[0, 1, 0], point=[0, 5, 0])
+    mechanism.add_external_force("thrust", "a", force=[1, 0, 0], axes="body")
+    system = mechanism.compile()
+    ties, loads = system.point_forces, system.external_forces
+    assert (ties.first.tolist(), ties.second.tolist()) == ([-1], [0])
+    np.testing.assert_array_equal(ties.first_point, [[0, 0, 9]])
+    np.testing.assert_array_equal(ties.second_point, [[1, 0, 0]])
+    np.testing.assert_array_equal(loads.point, [[-1, 5, 0], [0, 0, 0]])
+    np.testing.assert_array_equal(loads.wrench[0], [0, 1, 0, 1, 0, 0])
+    assert loads.in_world.tolist() == [True, False]
+
+
+def test_compiling_twice_gives_the_same_and_leaves_the_mechanism_alone() -> None:
+    mechanism = random_loops(np.random.default_rng(4), 6, 3)
+    first: System = mechanism.compile()
+    second = mechanism.compile()
+    assert first.body_names == second.body_names == tuple(mechanism.bodies)
+    assert first.joint_names == tuple(mechanism.joints)
+    np.testing.assert_array_equal(first.successor_point, second.successor_point)
+    np.testing.assert_array_equal(first.subspace, second.subspace)
