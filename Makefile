@@ -31,8 +31,8 @@ format: $(STAMP)  ## mend what ruff can mend
 
 demo: $(STAMP)  ## simulate a scissor lift of 200 pairs; results in out/
 	mkdir -p out
-	$(BIN)/sparsebody simulate scissor -p pairs=200 -p drive=true --duration 2 --step 0.005 --output out/scissor.h5
-	$(BIN)/sparsebody plot out/scissor.h5 --output out/
+	$(BIN)/sparsebody simulate scissor -p pairs=200 -p drive=true --duration 2 --step 0.005 --output out/scissor.h5 --overwrite
+	$(BIN)/sparsebody plot out/scissor.h5 --output out/ --overwrite
 
 bench: $(STAMP)  ## run the benchmarks
 	$(BIN)/python -m benchmarks.run

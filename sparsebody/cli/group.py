@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import click
 
+from sparsebody import __version__
 from sparsebody.cli.gallery import gallery
 from sparsebody.cli.inspect import inspect
 from sparsebody.cli.plot import plot
@@ -86,7 +87,7 @@ def _close_quietly() -> None:
 
 
 @click.group("sparsebody", cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="sparsebody", message="%(package)s %(version)s")
+@click.version_option(__version__, message="sparsebody %(version)s")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 def main() -> None:
     r"""Dynamics of rigid bodies by sparse factorization of the whole body-joint graph.

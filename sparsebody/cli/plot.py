@@ -16,6 +16,7 @@ from sparsebody.cli.arguments import (
     solver_options,
 )
 from sparsebody.cli.output import print_json
+from sparsebody.errors import SimulationError
 
 _TRAJECTORY_SUFFIXES = (".h5", ".hdf5")
 _PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
@@ -78,9 +79,10 @@ def plot(
     if Path(source).suffix.lower() in _TRAJECTORY_SUFFIXES:
         if parameters:
             raise click.UsageError(f"-p is for gallery mechanisms, but {source} is a trajectory")
-        if not Path(source).is_file():
-            raise click.UsageError(f"{source}: no such file")
-        subject = trajectory_subject(Path(source), options)
+        try:
+            subject = trajectory_subject(Path(source), options)
+        except SimulationError as error:  # a file or a body that is not there is bad input
+            raise click.UsageError(str(error)) from error
     else:
         subject = mechanism_subject(load(source, parameters), options)
     chosen = subject.kinds(kinds)

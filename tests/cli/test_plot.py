@@ -95,7 +95,7 @@ def test_bad_options_end_with_code_2_and_draw_nothing(trajectory, tmp_path, word
 
 def test_an_unknown_body_is_named(trajectory, tmp_path):
     result = run(trajectory, "--body", "elbow", "--output", tmp_path)
-    assert result.exit_code != 0
+    assert result.exit_code == 2
     assert "no body 'elbow'" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
@@ -103,12 +103,12 @@ def test_an_unknown_body_is_named(trajectory, tmp_path):
 def test_a_missing_trajectory_ends_with_code_2():
     result = run("nowhere.h5")
     assert result.exit_code == 2
-    assert "nowhere.h5: no such file" in result.stderr
+    assert "there is no trajectory file 'nowhere.h5'" in result.stderr
 
 
 def test_a_file_that_is_no_trajectory_is_named(tmp_path):
     path = tmp_path / "broken.h5"
     path.write_text("nothing")
     result = run(path)
-    assert result.exit_code != 0
+    assert result.exit_code == 2
     assert str(path) in result.stderr

@@ -1,0 +1,34 @@
+"""The torque that holds a scissor lift, against the principle of virtual work.
+
+The bars of n pairs, each of length l and mass m, have the potential energy m g l n^2 sin(angle),
+so the drive at the base must give its derivative, m g l n^2 cos(angle).
+"""
+
+import numpy as np
+
+import sparsebody as sb
+from sparsebody.model.gallery import build
+
+PAIRS, ANGLE = 50, 0.4
+
+
+def main() -> float:
+    """Return the relative error of the torque at rest."""
+    lift = build("scissor", pairs=PAIRS, angle=ANGLE, drive=True)
+    system = lift.compile()
+    dynamics = sb.ForwardDynamics(system)
+    counts = sb.count_mobility(system, dynamics)
+    print(
+        f"{counts.bodies} bodies, {counts.loops} loops, mobility {counts.mobility}, "
+        f"{counts.redundant_rows} redundant rows"
+    )
+    solution = dynamics(sb.consistent_state(system))
+    torque = solution.joint_wrench[system.joint("base"), 2]  # moment about the hinge
+    exact = 9.81 * PAIRS**2 * np.cos(ANGLE)
+    error = float(abs(torque / exact - 1.0))
+    print(f"torque {torque:.6f} N m, virtual work {exact:.6f} N m, relative error {error:.1e}")
+    return error
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""What elimination orders cost on a ladder: linear in its length with a good one.
+
+Doubling the ladder doubles the entries of the factor L and the work, whereas the joint-space
+inertia of any spanning tree has four times as many. Featherstone (2008), sec. 8.13.
+"""
+
+import sparsebody as sb
+from sparsebody.model.gallery import build
+
+ORDERINGS = ("natural", "reverse-cuthill-mckee", "level-sweep", "minimum-degree")
+
+
+def main() -> float:
+    """Return the growth of the work with the best order as the ladder is doubled."""
+    flops = {}
+    for rungs in (100, 200):
+        system = build("ladder", rungs=rungs).compile()
+        print(f"{rungs} rungs")
+        for name in ORDERINGS:
+            dynamics = sb.ForwardDynamics(system, ordering=name)
+            metrics = dynamics.choice.metrics[name]
+            flops[name, rungs] = metrics.flops
+            print(
+                f"  {name:<24}{metrics.flops:>12.3g} flops {metrics.nnz_l:>8} entries of L, "
+                f"bandwidth {metrics.scalar_bandwidth}"
+            )
+    best = min(ORDERINGS, key=lambda name: flops[name, 200])
+    growth = flops[best, 200] / flops[best, 100]
+    print(f"{best}: {growth:.3f} times the work for twice the ladder")
+    return growth
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+import importlib
+import tempfile
+from pathlib import Path
+
+import pytest
+
+EXPECTED = {  # the number that main() returns: at least, at most
+    "ex01_pendulum": (0.0, 1e-6),  # relative error of the period
+    "ex02_four_bar": (0.0, 1e-10),  # difference of accelerations and forces in the plane
+    "ex03_scissor": (0.0, 1e-9),  # relative error of the torque
+    "ex04_orderings": (1.95, 2.05),  # growth of the work on a ladder twice as long
+    "ex05_record": (0.0, 1e-5),  # energy error
+}
+
+
+def test_every_example_is_checked():
+    folder = Path(__file__).parents[1] / "examples"
+    assert sorted(path.stem for path in folder.glob("ex*.py")) == sorted(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_example_computes_the_number_that_it_should(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    least, most = EXPECTED[name]
+    assert least <= importlib.import_module(f"examples.{name}").main() <= most
+    assert capsys.readouterr().out
