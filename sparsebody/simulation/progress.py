@@ -16,7 +16,7 @@ _PERIOD = 0.1  # [s] of wall time between two reports
 
 
 @contextmanager
-def progress_report(progress: bool | Report) -> Iterator[Report]:
+def progress_report(progress: bool | Report, end: float) -> Iterator[Report]:
     """Yield a function to call after every step; it passes on about ten calls a second."""
     if progress is False:
         yield lambda now, end: None
@@ -28,8 +28,8 @@ def progress_report(progress: bool | Report) -> Iterator[Report]:
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=Console(stderr=True)) as bar:
-            task = bar.add_task("", total=None)
-            yield _rarely(lambda now, end: bar.update(task, completed=now, total=end))
+            task = bar.add_task("", total=end)
+            yield _rarely(lambda now, end: bar.update(task, completed=now))
     else:
         yield _rarely(progress)
 

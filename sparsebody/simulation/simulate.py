@@ -253,7 +253,7 @@ class _Run:
         end = self._first_time + duration
         with (
             np.errstate(all="ignore"),  # a blow-up is reported by name, not by warnings
-            progress_report(progress) as report,
+            progress_report(progress, end) as report,
             stop_request() as stop,
         ):
             try:
@@ -270,8 +270,8 @@ class _Run:
             except BaseException:  # of a control, say
                 self._close(True)
                 raise
-        if not is_over:
-            self._note(Event(self._state.time, "interruption", f"by {stop.signal}"))
+        if not is_over:  # not counted by the checkpoint: whoever resumes undoes it
+            self._recorder.note(Event(self._state.time, "interruption", f"by {stop.signal}"))
         return self._close(not is_over)
 
     def _steps(self, duration: float) -> Iterator[None]:

@@ -25,6 +25,10 @@ _OPEN = 1e-6  # a larger one after all corrections means that the joints cannot 
 _CORRECTIONS = 8
 
 
+class OpenJointError(SingularSystemError):
+    """The rows in use do not close all joints: the wrong ones were left out, or a drive blocks."""
+
+
 @dataclass(frozen=True, eq=False)
 class Stabilized:
     """A state after a step, and the evaluation that serves as the first stage of the next one."""
@@ -56,19 +60,25 @@ def projected(evaluate: Evaluate, state: State) -> Stabilized:
 
     Raises
     ------
-    SingularSystemError
-        If the joints cannot be closed: the rows in use are too few or dependent at this pose.
+    OpenJointError, SingularSystemError
+        If the rows in use are too few, or dependent at this pose.
     """
-    state, evaluation = _pose_projected(evaluate, evaluate(state))
-    _, velocity_error = constraint_errors(evaluation.dynamics.system, state)
-    # A change of velocity solves the same equations as a twist does.
-    change = evaluation.position_correction(velocity_error)
-    corrected = state.with_(velocity=state.velocity + change)
-    return Stabilized(corrected, evaluation, largest(change))
+    state, evaluation, moved_by = _pose_projected(evaluate, evaluate(state))
+    velocity, total = state.velocity, 0.0
+    for _ in range(_CORRECTIONS):
+        _, error = constraint_errors(evaluation.dynamics.system, state)
+        # A change of velocity solves the same equations as a twist does.
+        change = evaluation.position_correction(error)
+        velocity = velocity + change
+        state = state.with_(velocity=velocity)
+        total += largest(change)
+        if moved_by * largest(change) <= _CLOSED * largest(velocity):
+            break  # the pose of the factors is near enough
+    return Stabilized(state, evaluation, total)
 
 
-def _pose_projected(evaluate: Evaluate, evaluation: Evaluation) -> tuple[State, Evaluation]:
-    """Correct the pose by modified Newton steps; return it with an evaluation near it."""
+def _pose_projected(evaluate: Evaluate, evaluation: Evaluation) -> tuple[State, Evaluation, float]:
+    """Correct the pose by modified Newton steps; return it, an evaluation, and how far it is."""
     system, state = evaluation.dynamics.system, evaluation.state
     error, moved_by = evaluation.position_error, 0.0
     for _ in range(_CORRECTIONS):
@@ -84,11 +94,11 @@ def _pose_projected(evaluate: Evaluate, evaluation: Evaluation) -> tuple[State, 
             evaluation, moved_by = evaluate(state), 0.0
     if not largest(error) <= _OPEN:
         joint = system.joint_names[system.row_joint[int(np.argmax(np.abs(error)))]]
-        raise SingularSystemError(
+        raise OpenJointError(
             f"joint {joint!r} cannot be closed at t = {state.time:.6g} s: it stays "
             f"{largest(error):.1e} open; take smaller steps, or see whether a drive blocks"
         )
-    return state, evaluation
+    return state, evaluation, moved_by
 
 
 def constraint_errors(system: System, state: State) -> tuple[FloatArray, FloatArray]:

@@ -16,7 +16,7 @@ from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.integrators import Integrator
 from sparsebody.simulation.integrators.base import moved, pose_rates
-from sparsebody.simulation.stabilization import Stabilization, largest
+from sparsebody.simulation.stabilization import Evaluate, OpenJointError, Stabilization, largest
 from sparsebody.simulation.trajectory import Event
 
 Control = Callable[[float, State], FloatArray]
@@ -27,6 +27,7 @@ _CUTS = ((1.0,), (0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 
 _OUTLIER = 30.0  # times the typical correction: a step that needs more is tried in parts
 _NEGLIGIBLE = 1e-9  # of the largest velocity: smaller corrections are never outliers
+_BEYOND = 1e30  # [m, m/s, rad/s]: no motion gets there
 _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
 _LONGEST_WAIT = 1024  # steps between two attempts to find the full rank again
 
@@ -106,23 +107,23 @@ class Stepper:
         if self._dynamics.rank < self.rank.full_rank:
             self._seek_full_rank()
         lag = (time - self.state.time) / self._nominal
-        best, trouble = None, ""
+        best, trouble, is_open = None, "", False
         for parts in _CUTS[1 if lag > 1.5 else 0 :]:
             try:
                 reached = self._in_parts(parts, time)
             except SingularSystemError as error:
-                trouble = str(error)
+                trouble, is_open = str(error), isinstance(error, OpenJointError)
                 continue
             if self._is_usual(reached, len(parts) == 1):
                 return self._adopt(reached, len(parts), trouble)
             if best is None or reached.correction < best.correction:
                 best = reached
             trouble = f"correction of {reached.correction:.1e} near a singular pose"
-        if lag < _LONGEST_LAG:
+        if lag < _LONGEST_LAG and not is_open:
             self._note(Event(time, "passed pose", trouble))
             return best.state if best is not None else self._extrapolated(time)
         if best is None:
-            return self._adopt(self._step(self._evaluate_anyhow, self._here(), time), 1, trouble)
+            return self._adopt(self._step_anyhow(time), 1, trouble)
         return self._adopt(best, len(_CUTS[-1]), trouble)
 
     def _here(self) -> _Reached:
@@ -160,16 +161,34 @@ class Stepper:
             self._note(Event(reached.state.time, "step in parts", f"{n_parts} parts: {trouble}"))
         return reached.state
 
-    def _step(
-        self, evaluate: Callable[[State], Evaluation], start: _Reached, time: float
-    ) -> _Reached:
+    def _step(self, evaluate: Evaluate, start: _Reached, time: float) -> _Reached:
+        return self._stabilized(evaluate, start, self._integrated(evaluate, start, time))
+
+    def _step_anyhow(self, time: float) -> _Reached:
+        """Choose the rows anew wherever they do not do."""
+        start = self._here()
+        end = self._integrated(self._evaluate_anyhow, start, time)
+        try:
+            return self._stabilized(self._evaluate_anyhow, start, end)
+        except SingularSystemError as error:
+            self._analyze(end, str(error))
+            return self._stabilized(self.evaluate, start, end)
+
+    def _integrated(self, evaluate: Evaluate, start: _Reached, time: float) -> State:
         def acceleration_of(stage: State) -> FloatArray:
-            return evaluate(stage).acceleration()
+            try:
+                return evaluate(stage).acceleration()
+            except SingularSystemError:
+                self._check_finite(stage)  # otherwise that is what is wrong
+                raise
 
         h = time - start.state.time
         end = self._integrate(acceleration_of, start.state, start.acceleration, h)
         end = replace(end, time=time)
         self._check_finite(end)
+        return end
+
+    def _stabilized(self, evaluate: Evaluate, start: _Reached, end: State) -> _Reached:
         stabilized = self._stabilize(evaluate, end)
         end = self._with_coordinates(stabilized.state)
         self._check_finite(end)
@@ -185,7 +204,8 @@ class Stepper:
         return replace(state, coordinate=motion.value)
 
     def _check_finite(self, state: State) -> None:
-        finite = np.isfinite(state.velocity).all(axis=1) & np.isfinite(state.position).all(axis=1)
+        finite = (np.abs(state.velocity) < _BEYOND).all(axis=1)  # false for NaN, too
+        finite &= (np.abs(state.position) < _BEYOND).all(axis=1)
         if not finite.all():
             name = self._dynamics.system.body_names[int(np.argmin(finite))]
             raise SimulationError(

@@ -1,0 +1,241 @@
+"""Trajectory files: complete, resumable bit for bit, and never lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import h5py
+import numpy as np
+import pytest
+
+import sparsebody as sb
+from sparsebody.errors import SimulationError
+from sparsebody.model.gallery.n_four_bar import n_four_bar
+from sparsebody.model.gallery.pendulum import pendulum
+
+CHANNELS = (
+    *("time", "position", "orientation", "velocity", "coordinate", "kinetic_energy"),
+    *("potential_energy", "momentum", "position_error", "velocity_error"),
+)
+OPTIONS = {"step": 0.01, "record_step": 0.02}
+
+
+def system() -> sb.System:
+    mechanism = n_four_bar(2)
+    mechanism.add_joint_force("spring", "ground-0", stiffness=1.0)  # a tracked coordinate
+    return mechanism.compile()
+
+
+def assert_same(one: sb.Trajectory, other: sb.Trajectory) -> None:
+    for name in CHANNELS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert one.events == other.events
+
+
+def interrupt_at(moment: float):
+    def report(now: float, end: float) -> None:
+        if now > moment:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return report
+
+
+def test_file_holds_what_memory_would_hold(tmp_path):
+    path = tmp_path / "run.h5"
+    options = OPTIONS | {"duration": 0.5, "record_reactions": True}
+    written = sb.simulate(system(), output=path, source="four_bar.json", **options)
+    memory = sb.simulate(system(), **options)
+    assert_same(written, memory)
+    np.testing.assert_array_equal(written.joint_wrench, memory.joint_wrench)
+    loaded = sb.Trajectory.load(str(path))
+    assert_same(loaded, memory)
+    assert loaded.body_names == memory.body_names
+    assert loaded.joint_names == memory.joint_names
+    assert (loaded.source, loaded.path) == ("four_bar.json", path)
+    assert (loaded.steps, loaded.interrupted) == (50, False)
+    assert loaded.options == memory.options
+    with h5py.File(path) as file:
+        assert file.attrs["step"] == 0.01
+        assert {"sparsebody_version", "created", "options", "fingerprint"} <= set(file.attrs)
+
+
+def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(tmp_path, monkeypatch):
+    monkeypatch.setattr("sparsebody.simulation.progress._PERIOD", 0.0)  # [s] between reports
+    path = tmp_path / "run.h5"
+    options = OPTIONS | {"duration": 1.5}
+    undisturbed = sb.simulate(system(), **options)
+    assert undisturbed.events  # it passes a singular pose
+    for moment in (0.3, 0.7, 1.1):
+        run = sb.simulate(
+            system(), output=path, resume=True, progress=interrupt_at(moment), **options
+        )
+        assert run.interrupted
+        assert run.events[-1].kind == "interruption"
+    resumed = sb.simulate(system(), output=path, resume=True, **options)
+    assert not resumed.interrupted
+    assert_same(resumed, undisturbed)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_finished_run_can_be_prolonged(tmp_path):
+    path = tmp_path / "run.h5"
+    short = sb.simulate(system(), output=path, duration=0.155, **OPTIONS)  # ends within a step
+    assert short.time[-1] == pytest.approx(0.155)
+    again = sb.simulate(system(), output=path, duration=0.155, resume=True, **OPTIONS)
+    assert_same(short, again)
+    long = sb.simulate(system(), output=path, duration=0.3, resume=True, **OPTIONS)
+    assert_same(long, sb.simulate(system(), duration=0.3, **OPTIONS))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+def test_killed_run_is_readable_and_resumes_bit_for_bit(tmp_path):
+    path = tmp_path / "run.h5"
+    script = tmp_path / "run.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import sys, time
+            import sparsebody as sb
+            from sparsebody.model.gallery.pendulum import pendulum
+
+            sb.simulate(
+                pendulum().compile(), duration=1e4, step=0.01, output=sys.argv[1],
+                progress=lambda now, end: print(now, flush=True),
+            )
+            """
+        )
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [sys.executable, script, path], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert process.stdout is not None
+    process.stdout.readline()  # under way
+    time.sleep(1.3)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    killed = sb.Trajectory.load(path)
+    assert killed.interrupted
+    assert killed.steps > 0
+    assert killed.wall_time > 0.4
+    assert len(killed) >= killed.steps + 1
+    duration = 0.01 * (killed.steps + 5)
+    options = {"duration": duration, "step": 0.01}
+    resumed = sb.simulate(pendulum().compile(), output=path, resume=True, **options)
+    assert_same(resumed, sb.simulate(pendulum().compile(), **options))
+
+
+def test_torn_checkpoint_is_not_used(tmp_path):
+    path = tmp_path / "run.h5"
+    sb.simulate(system(), output=path, duration=0.2, **OPTIONS)
+    sb.simulate(system(), output=path, duration=0.4, resume=True, **OPTIONS)
+    with h5py.File(path, "r+") as file:
+        newest = int(np.argmax(file["checkpoint"][:, 0]))
+        file["checkpoint"][newest, 20] += 1.0
+    resumed = sb.simulate(system(), output=path, duration=0.4, resume=True, **OPTIONS)
+    assert_same(resumed, sb.simulate(system(), duration=0.4, **OPTIONS))
+
+
+def test_run_killed_before_its_first_checkpoint_begins_anew(tmp_path):
+    path = tmp_path / "run.h5"
+    sb.simulate(system(), output=path, duration=0.2, **OPTIONS)
+    with h5py.File(path, "r+") as file:
+        file["checkpoint"][:] = 0.0
+    resumed = sb.simulate(system(), output=path, duration=0.2, resume=True, **OPTIONS)
+    assert_same(resumed, sb.simulate(system(), duration=0.2, **OPTIONS))
+
+
+def test_existing_file_is_only_replaced_on_request(tmp_path):
+    path = tmp_path / "run.h5"
+    path.write_text("precious")
+    with pytest.raises(SimulationError, match=r"exists; give another name, resume it or overwrite"):
+        sb.simulate(system(), output=path, duration=0.1)
+    assert path.read_text() == "precious"
+    run = sb.simulate(system(), output=path, duration=0.1, overwrite=True)
+    assert len(run) == 101
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"step": 0.005}, "its step is 0.01, not 0.005"),
+        ({"method": "semi-implicit-euler"}, "its method is 'rk4'"),
+        ({"record_step": 0.01}, "its record every is 2, not 1"),
+        ({"record_reactions": True}, "its record reactions is False, not True"),
+        ({"stabilization": "none"}, "its stabilization is 'projection'"),
+    ],
+)
+def test_resuming_with_other_options_is_refused(tmp_path, changes, message):
+    path = tmp_path / "run.h5"
+    sb.simulate(system(), output=path, duration=0.1, **OPTIONS)
+    content = path.read_bytes()
+    with pytest.raises(SimulationError, match=message):
+        sb.simulate(system(), output=path, resume=True, **(OPTIONS | {"duration": 0.2} | changes))
+    assert path.read_bytes() == content
+
+
+def test_resuming_another_mechanism_or_start_is_refused(tmp_path):
+    path = tmp_path / "run.h5"
+    sb.simulate(system(), output=path, duration=0.1, **OPTIONS)
+    with pytest.raises(SimulationError, match="motion of another mechanism, 'n-four-bar'"):
+        sb.simulate(n_four_bar(2).compile(), output=path, duration=0.2, resume=True, **OPTIONS)
+    state = sb.consistent_state(system())
+    faster = state.with_(velocity=1.1 * state.velocity)
+    with pytest.raises(SimulationError, match="began with another velocity"):
+        sb.simulate(system(), faster, output=path, duration=0.2, resume=True, **OPTIONS)
+
+
+def test_files_that_are_no_trajectories_are_refused(tmp_path):
+    with pytest.raises(SimulationError, match="there is no trajectory file"):
+        sb.Trajectory.load(tmp_path / "missing.h5")
+    text = tmp_path / "text.h5"
+    text.write_text("no HDF5")
+    with pytest.raises(SimulationError, match="cannot be read as a trajectory"):
+        sb.Trajectory.load(text)
+    other = tmp_path / "other.h5"
+    with h5py.File(other, "w") as file:
+        file["x"] = 1
+    with pytest.raises(SimulationError, match="is no sparsebody trajectory"):
+        sb.Trajectory.load(other)
+
+
+def test_file_can_be_read_while_it_is_written(tmp_path):
+    path, seen = tmp_path / "run.h5", []
+    last = [time.monotonic()]
+
+    def control(now: float, state: sb.State) -> np.ndarray:
+        if not seen and time.monotonic() - last[0] > 0.7:
+            seen.append(sb.Trajectory.load(path))
+            os.kill(os.getpid(), signal.SIGINT)
+        return np.zeros((1, 6))
+
+    sb.simulate(pendulum().compile(), output=path, duration=1e4, step=0.01, control=control)
+    assert len(seen[0]) > 1
+    assert seen[0].interrupted
+
+
+def test_error_of_a_control_leaves_a_complete_file(tmp_path):
+    path = tmp_path / "run.h5"
+
+    def control(now: float, state: sb.State) -> np.ndarray:
+        if now > 0.05:
+            raise ZeroDivisionError
+        return np.zeros((1, 6))
+
+    with pytest.raises(ZeroDivisionError):
+        sb.simulate(pendulum().compile(), output=path, duration=1.0, step=0.01, control=control)
+    kept = sb.Trajectory.load(path)
+    assert kept.interrupted
+    assert kept.time[-1] == pytest.approx(0.05)
+
+
+def test_options_are_stored_as_json(tmp_path):
+    path = tmp_path / "run.h5"
+    sb.simulate(pendulum().compile(), output=path, duration=0.01)
+    with h5py.File(path) as file:
+        assert json.loads(file.attrs["options"])["method"] == "rk4"
