@@ -129,7 +129,9 @@ def _print(trajectory: Trajectory) -> None:
         "steps": f"{found['steps']}, {found['records']} recorded",
         "wall time": f"{seconds(found['wall_time'])}, {seconds(per_step)} a step",
         "energy": f"{found['energy_start']:.6g} J to {found['energy_end']:.6g} J",
-        "energy error": f"{drift:.1e}" if drift is not None else "none: driven, damped or forced",
+        "energy error": f"{drift:.1e}"
+        if drift is not None
+        else "not defined: energy is not constant",
         "position error": f"{found['position_error']:.1e} at most [m, rad]",
         "velocity error": f"{found['velocity_error']:.1e} at most [m/s, rad/s]",
     }
