@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numba import njit
@@ -88,15 +88,27 @@ def _add_external_forces(system: System, rotation: FloatArray, force: FloatArray
     np.add.at(force, loads.body, wrench)
 
 
-def _efforts(functions: Sequence[TimeFunction], time: float) -> FloatArray:
-    return np.array([function(time)[0] for function in functions])
+def _efforts(
+    functions: Sequence[TimeFunction], time: float, who: Callable[[int], str]
+) -> FloatArray:
+    """Values of the time functions; `who` names the k-th force in an error."""
+    efforts = np.array([function(time)[0] for function in functions])
+    if not np.isfinite(efforts).all():
+        bad = int(np.argmin(np.isfinite(efforts)))
+        raise ModelError(
+            f"the effort of {who(bad)} is {efforts[bad]} at t = {time:.6g} s; it must be finite"
+        )
+    return efforts
 
 
 def joint_force_values(system: System, state: State, coordinates: CoordinateMotion) -> FloatArray:
     """Return tau (n_joint_forces,) of springs, dampers and efforts on joint coordinates."""
     springs = system.joint_forces
     q, qd = coordinates.value[springs.item], coordinates.rate[springs.item]
-    effort = _efforts(springs.effort, state.time)
+    joint = system.coordinates.joint[springs.item]
+    effort = _efforts(
+        springs.effort, state.time, lambda k: f"a force on joint {system.joint_names[joint[k]]!r}"
+    )
     return np.asarray(effort - springs.stiffness * (q - springs.rest) - springs.damping * qd)
 
 
@@ -196,7 +208,7 @@ def _add_point_forces(
     pull = (
         springs.stiffness * (length - springs.rest_length)
         + springs.damping * rate
-        - _efforts(springs.effort, state.time)
+        - _efforts(springs.effort, state.time, lambda k: f"point force {springs.names[k]!r}")
     )
     for body, point, R, sign in (
         (springs.first, springs.first_point, R_1, 1.0),

@@ -156,6 +156,10 @@ class ForwardDynamics:
         if body_force is not None:
             if np.shape(body_force) != force.shape:
                 raise ShapeError(f"body_force is {np.shape(body_force)}, not {force.shape}")
+            finite = np.isfinite(body_force).all(axis=1)
+            if not finite.all():
+                name = system.body_names[int(np.argmin(finite))]
+                raise ModelError(f"body_force of {name!r} is not finite; give six numbers")
             force += body_force
         matrix = self.structure.matrix(constraint)
         numeric = self.symbolic.factorize(matrix)

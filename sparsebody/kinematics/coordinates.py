@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.errors import ModelError
 from sparsebody.kinematics.motion import JointMotion
 from sparsebody.model.system import State, System
 
@@ -50,7 +51,27 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
 
 
 def prescribed_motion(system: System, time: float) -> FloatArray:
-    """Return (n_prescribed, 3): value, rate and acceleration of the prescribed coordinates."""
+    """Return (n_prescribed, 3): value, rate and acceleration of the prescribed coordinates.
+
+    Raises
+    ------
+    ModelError
+        If a function returns anything but three finite numbers.
+    """
     tracked = system.coordinates
     functions = [tracked.motion[item] for item in tracked.prescribed]
-    return np.array([f(time) for f in functions if f is not None]).reshape(-1, 3)
+    values = [f(time) for f in functions if f is not None]
+    try:
+        motion = np.array(values, dtype=float).reshape(-1, 3)
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"a prescribed motion returns no (value, rate, acceleration) at t = {time:.6g} s"
+        ) from error
+    if not np.isfinite(motion).all():
+        bad = int(np.argmin(np.isfinite(motion).all(axis=1)))
+        joint = system.joint_names[tracked.joint[tracked.prescribed[bad]]]
+        raise ModelError(
+            f"the motion prescribed to joint {joint!r} is {motion[bad]} at t = {time:.6g} s; "
+            "every number must be finite"
+        )
+    return motion

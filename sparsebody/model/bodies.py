@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.model.checks import scalar, vector
+from sparsebody.errors import ModelError
+from sparsebody.model.checks import numbers, scalar, vector
 from sparsebody.model.shapes import Shape
 from sparsebody.spatial import check_inertia, check_unit_quaternion, rotation_from_quaternion
 
@@ -36,8 +37,8 @@ class RigidBody:
     Raises
     ------
     ModelError
-        If a number is not finite, the mass is not positive, the inertia is not that of a solid
-        or the quaternion is not unit.
+        If a number is not finite, the mass is not positive, the inertia is not that of a solid,
+        the quaternion is not unit or the shape is none.
     """
 
     name: str
@@ -54,7 +55,7 @@ class RigidBody:
         who = f"body {self.name!r}"
         put = object.__setattr__
         put(self, "mass", scalar(self.mass, who, "mass"))
-        inertia = np.array(self.inertia, dtype=float)
+        inertia = numbers(self.inertia, who, "rotational inertia")
         if inertia.shape == (3,):
             inertia = np.diag(inertia)
         check_inertia(self.mass, inertia, who)
@@ -64,6 +65,8 @@ class RigidBody:
             put(self, field, vector(getattr(self, field), who, field.replace("_", " ")))
         put(self, "orientation", vector(self.orientation, who, "orientation", 4))
         check_unit_quaternion(np.asarray(self.orientation), who)
+        if self.shape is not None and not isinstance(self.shape, Shape):
+            raise ModelError(f"{who}: shape is {self.shape!r}; give one such as Box((1, 1, 1))")
 
     @property
     def rotation(self) -> FloatArray:

@@ -8,6 +8,14 @@ from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import ModelError
 
 
+def numbers(value: ArrayLike, who: str, what: str) -> FloatArray:
+    """Return a copy of `value` as a float array of any shape."""
+    try:
+        return np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{who}: {what} is {value!r}; give numbers") from error
+
+
 def vector(value: ArrayLike, who: str, what: str, size: int = 3) -> FloatArray:
     """Return `value` as a finite (size,) array; `who` and `what` name it in the error."""
     try:

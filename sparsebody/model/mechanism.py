@@ -100,7 +100,9 @@ class Mechanism:
 
     def body(self, name: str) -> RigidBody:
         """Return the body called `name`; ModelError if there is none."""
-        if name == WORLD or name not in self.graph:
+        if name == WORLD:
+            raise ModelError(f"{WORLD!r} is the fixed node and no body; name a moving body")
+        if name not in self.graph:
             known = ", ".join(list(self.bodies)[:5]) or "none"
             raise ModelError(f"there is no body {name!r}; add_body it first (bodies: {known}, ...)")
         found: RigidBody = self.graph.nodes[name]["body"]
@@ -208,6 +210,9 @@ class Mechanism:
         in_bodies = predecessor_frame is not None or successor_frame is not None
         if in_world and in_bodies:
             raise ModelError(f"{who}: give point and axis, or the two frames, not both")
+        for frame in (predecessor_frame, successor_frame):
+            if not (frame is None or isinstance(frame, Frame)):
+                raise ModelError(f"{who}: a joint frame is {frame!r}; give a Frame(position)")
         if not in_bodies:
             predecessor_frame, successor_frame = self._frames_at(
                 who, predecessor, successor, point, axis, x_axis
@@ -266,7 +271,7 @@ class Mechanism:
         effort: float | TimeFunction = 0.0,
     ) -> JointForce:
         """Add a spring, damper or actuator to a coordinate of a joint (see JointForce)."""
-        force = JointForce(name, joint, int(coordinate), stiffness, rest, damping, effort)
+        force = JointForce(name, joint, coordinate, stiffness, rest, damping, effort)
         joint_type = self.joint(joint).type
         who = f"joint force {name!r} on joint {joint!r}"
         _check_coordinate(who, joint_type, force.coordinate)
@@ -344,6 +349,7 @@ class Mechanism:
             raise ModelError(f"the name of a {what} is {name!r}; give a non-empty string")
 
     def _add_force(self, force: F) -> F:
+        self._check_name(force.name, "force")
         if force.name in self.forces:
             raise ModelError(f"force {force.name!r}: this name is taken; choose another")
         self.forces[force.name] = force
@@ -379,10 +385,10 @@ class Mechanism:
         return frames[0], frames[1]
 
 
-def _check_coordinate(who: str, joint_type: JointType, coordinate: int) -> None:
-    if not 0 <= coordinate < joint_type.n_velocities:
+def _check_coordinate(who: str, joint_type: JointType, coordinate: object) -> None:
+    if not (isinstance(coordinate, int | np.integer) and 0 <= coordinate < joint_type.n_velocities):
         raise ModelError(
-            f"{who}: coordinate is {coordinate}, but a {joint_type.name} joint has "
+            f"{who}: coordinate is {coordinate!r}, but a {joint_type.name} joint has "
             f"{joint_type.n_velocities} (counted from 0)"
         )
     if joint_type.kernels.coordinate is None:
@@ -400,8 +406,9 @@ def _prescribed(
         return {}
     items = given if isinstance(given, Mapping) else {0: given}
     functions = {}
-    for coordinate, value in sorted(items.items()):
+    for coordinate in items:
         _check_coordinate(who, joint_type, coordinate)
+    for coordinate, value in sorted(items.items()):
         if coordinate not in joint_type.scalar_positions:
             raise ModelError(
                 f"{who}: coordinate {coordinate} of a {joint_type.name} joint has no position that "

@@ -198,6 +198,9 @@ def check_state(system: System, state: State) -> None:
     shapes["coordinate"] = (len(system.coordinates.joint),)
     for field, shape in shapes.items():
         array = getattr(state, field)
+        if not isinstance(array, np.ndarray) or array.dtype != np.float64:
+            kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
+            raise ShapeError(f"state.{field} is of type {kind}; give a float64 array")
         if array.shape != shape:
             raise ShapeError(f"state.{field} has shape {array.shape}, the system needs {shape}")
         finite = np.isfinite(array) if array.ndim == 1 else np.isfinite(array).all(axis=1)
@@ -206,6 +209,8 @@ def check_state(system: System, state: State) -> None:
             names = system.body_names if field != "coordinate" else system.joint_names
             who = names[bad if field != "coordinate" else system.coordinates.joint[bad]]
             raise ModelError(f"state.{field} of {who!r} is {array[bad]}; it must be finite")
+    if not np.isfinite(state.time):
+        raise ModelError(f"state.time is {state.time}; it must be finite")
     norm = np.linalg.norm(state.orientation, axis=1)
     if np.any(np.abs(norm - 1.0) > 1e-6):
         bad = int(np.argmax(np.abs(norm - 1.0)))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from sparsebody.errors import ModelError
+from sparsebody.model.checks import scalar
 
 
 class TimeFunction(Protocol):
@@ -24,7 +25,8 @@ class Polynomial:
     coefficients: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "coefficients", tuple(float(c) for c in self.coefficients))
+        numbers = tuple(scalar(c, "polynomial", "a coefficient") for c in self.coefficients)
+        object.__setattr__(self, "coefficients", numbers)
 
     def __call__(self, time: float) -> tuple[float, float, float]:
         """Value, first and second derivative (Horner)."""
@@ -46,6 +48,10 @@ class Sinusoid:
     phase: float = 0.0  # [rad]
     offset: float = 0.0
 
+    def __post_init__(self) -> None:
+        for field in ("amplitude", "angular_frequency", "phase", "offset"):
+            scalar(getattr(self, field), "sinusoid", field.replace("_", " "))
+
     def __call__(self, time: float) -> tuple[float, float, float]:
         """Value, first and second derivative."""
         w, a = self.angular_frequency, self.amplitude
@@ -64,6 +70,8 @@ class SmoothStep:
     delay: float = 0.0  # [s]
 
     def __post_init__(self) -> None:
+        for field in ("start", "end", "duration", "delay"):
+            scalar(getattr(self, field), "smooth step", field)
         if not self.duration > 0.0:
             raise ModelError(f"duration of a smooth step is {self.duration}; it must be positive")
 
@@ -92,7 +100,7 @@ def time_function(value: float | TimeFunction, who: str) -> TimeFunction:
     if callable(value):
         try:
             sample = tuple(float(part) for part in value(0.0))
-        except (TypeError, ValueError) as error:
+        except (ArithmeticError, TypeError, ValueError) as error:
             raise ModelError(
                 f"{who}: a time function must return (value, rate, acceleration) at t = 0"
             ) from error
@@ -102,6 +110,4 @@ def time_function(value: float | TimeFunction, who: str) -> TimeFunction:
                 "it must return three finite numbers (value, rate, acceleration)"
             )
         return value
-    if not math.isfinite(value):
-        raise ModelError(f"{who}: the given value is {value}; it must be finite")
-    return Polynomial((float(value),))
+    return Polynomial((scalar(value, who, "the given value"),))
