@@ -21,12 +21,8 @@ Evaluate = Callable[[State], Evaluation]
 
 _SAME_POSE = 1e-5  # twists below this [rad, m] leave the factors good enough to go on with
 _CLOSED = 1e-12  # a smaller position error is rounding
-_OPEN = 1e-6  # a larger one after all corrections means that the joints cannot close
+_OPEN = 1e-9  # a larger one after all corrections means that rows are missing, or contradict
 _CORRECTIONS = 8
-
-
-class OpenJointError(SingularSystemError):
-    """The rows in use do not close all joints: the wrong ones were left out, or a drive blocks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +32,15 @@ class Stabilized:
     state: State
     evaluation: Evaluation
     correction: float  # largest change of a velocity [rad/s, m/s]: a measure of the local error
+
+
+class OpenJointError(SingularSystemError):
+    """The rows in use do not close all joints: the wrong ones were left out, or a drive blocks."""
+
+    def __init__(self, message: str, opening: float, stabilized: Stabilized) -> None:
+        super().__init__(message)
+        self.opening = opening  # [rad, m]
+        self.stabilized = stabilized  # what the rows in use can do
 
 
 @dataclass(frozen=True)
@@ -64,17 +69,32 @@ def projected(evaluate: Evaluate, state: State) -> Stabilized:
         If the rows in use are too few, or dependent at this pose.
     """
     state, evaluation, moved_by = _pose_projected(evaluate, evaluate(state))
-    velocity, total = state.velocity, 0.0
+    system, total = evaluation.dynamics.system, 0.0
     for _ in range(_CORRECTIONS):
-        _, error = constraint_errors(evaluation.dynamics.system, state)
+        position_error, error = constraint_errors(system, state)
         # A change of velocity solves the same equations as a twist does.
         change = evaluation.position_correction(error)
-        velocity = velocity + change
-        state = state.with_(velocity=velocity)
+        state = state.with_(velocity=state.velocity + change)
         total += largest(change)
-        if moved_by * largest(change) <= _CLOSED * largest(velocity):
+        if moved_by * largest(change) <= _CLOSED * largest(state.velocity):
             break  # the pose of the factors is near enough
-    return Stabilized(state, evaluation, total)
+    found = Stabilized(state, evaluation, total)
+    _check_closed(position_error, found)
+    return found
+
+
+def _check_closed(error: FloatArray, found: Stabilized) -> None:
+    if largest(error) <= _OPEN:
+        return
+    system = found.evaluation.dynamics.system
+    joint = system.joint_names[system.row_joint[int(np.argmax(np.abs(error)))]]
+    raise OpenJointError(
+        f"joint {joint!r} cannot be closed at t = {found.state.time:.6g} s: it stays "
+        f"{largest(error):.1e} open; take smaller steps (stiff springs and dampers need them), "
+        "or see whether a drive blocks",
+        largest(error),
+        found,
+    )
 
 
 def _pose_projected(evaluate: Evaluate, evaluation: Evaluation) -> tuple[State, Evaluation, float]:
@@ -92,12 +112,6 @@ def _pose_projected(evaluate: Evaluate, evaluation: Evaluation) -> tuple[State, 
         state, error, moved_by = trial, trial_error, moved_by + largest(twist)
         if moved_by > _SAME_POSE:
             evaluation, moved_by = evaluate(state), 0.0
-    if not largest(error) <= _OPEN:
-        joint = system.joint_names[system.row_joint[int(np.argmax(np.abs(error)))]]
-        raise OpenJointError(
-            f"joint {joint!r} cannot be closed at t = {state.time:.6g} s: it stays "
-            f"{largest(error):.1e} open; take smaller steps, or see whether a drive blocks"
-        )
     return state, evaluation, moved_by
 
 

@@ -16,7 +16,13 @@ from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.integrators import Integrator
 from sparsebody.simulation.integrators.base import moved, pose_rates
-from sparsebody.simulation.stabilization import Evaluate, OpenJointError, Stabilization, largest
+from sparsebody.simulation.stabilization import (
+    Evaluate,
+    OpenJointError,
+    Stabilization,
+    Stabilized,
+    largest,
+)
 from sparsebody.simulation.trajectory import Event
 
 Control = Callable[[float, State], FloatArray]
@@ -27,6 +33,7 @@ _CUTS = ((1.0,), (0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 
 _OUTLIER = 30.0  # times the typical correction: a step that needs more is tried in parts
 _NEGLIGIBLE = 1e-9  # of the largest velocity: smaller corrections are never outliers
+_BEARABLE = 1e-5  # [rad, m] that joints may open where no choice of rows closes them
 _BEYOND = 1e30  # [m, m/s, rad/s]: no motion gets there
 _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
 _LONGEST_WAIT = 1024  # steps between two attempts to find the full rank again
@@ -170,9 +177,22 @@ class Stepper:
         end = self._integrated(self._evaluate_anyhow, start, time)
         try:
             return self._stabilized(self._evaluate_anyhow, start, end)
-        except SingularSystemError as error:
-            self._analyze(end, str(error))
-            return self._stabilized(self.evaluate, start, end)
+        except OpenJointError as error:
+            return self._closed_anew(start, end, error)
+
+    def _closed_anew(self, start: _Reached, end: State, error: OpenJointError) -> _Reached:
+        """Close with the rows that are independent at the end, or leave joints a little open."""
+        before = self._dynamics
+        self._dynamics = _analyzed_at(before, end)
+        try:
+            reached = self._stabilized(self.evaluate, start, end)
+        except SingularSystemError as singular:  # too near a singular pose for them
+            if error.opening > _BEARABLE:
+                raise error from singular
+            self._dynamics = before
+            return self._reached(start, error.stabilized)
+        self._watch_rank(end, str(error))
+        return reached
 
     def _integrated(self, evaluate: Evaluate, start: _Reached, time: float) -> State:
         def acceleration_of(stage: State) -> FloatArray:
@@ -189,7 +209,9 @@ class Stepper:
         return end
 
     def _stabilized(self, evaluate: Evaluate, start: _Reached, end: State) -> _Reached:
-        stabilized = self._stabilize(evaluate, end)
+        return self._reached(start, self._stabilize(evaluate, end))
+
+    def _reached(self, start: _Reached, stabilized: Stabilized) -> _Reached:
         end = self._with_coordinates(stabilized.state)
         self._check_finite(end)
         correction = max(start.correction, stabilized.correction)
@@ -225,6 +247,10 @@ class Stepper:
 
     def _analyze(self, state: State, reason: str) -> None:
         self._dynamics = _analyzed_at(self._dynamics, state)
+        self._watch_rank(state, reason)
+
+    def _watch_rank(self, state: State, reason: str) -> None:
+        """Remember where the rows in use were chosen."""
         rank = self._dynamics.rank
         self.rank = RankWatch(state, max(rank, self.rank.full_rank))
         message = f"{rank} independent constraint rows from here on: {reason}"

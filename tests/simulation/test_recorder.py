@@ -14,6 +14,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.errors import SimulationError
+from sparsebody.model.gallery.lattice import lattice
 from sparsebody.model.gallery.n_four_bar import n_four_bar
 from sparsebody.model.gallery.pendulum import pendulum
 
@@ -89,6 +90,15 @@ def test_finished_run_can_be_prolonged(tmp_path):
     assert_same(short, again)
     long = sb.simulate(system(), output=path, duration=0.3, resume=True, **OPTIONS)
     assert_same(long, sb.simulate(system(), duration=0.3, **OPTIONS))
+
+
+def test_run_whose_rows_were_chosen_anew_resumes_bit_for_bit(tmp_path):
+    path = tmp_path / "run.h5"
+    start = lattice(rows=3, columns=4).compile()  # its flat pose is singular
+    sb.simulate(start, output=path, duration=0.04, **OPTIONS)
+    resumed = sb.simulate(start, output=path, duration=0.08, resume=True, **OPTIONS)
+    assert resumed.events[0].kind == "re-analysis"
+    assert_same(resumed, sb.simulate(start, duration=0.08, **OPTIONS))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
