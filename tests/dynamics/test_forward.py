@@ -11,6 +11,7 @@ import pytest
 from pinocchio_models import PinocchioModel
 from random_mechanisms import TREE_TYPES, random_loops, random_tree
 
+from sparsebody.dynamics.energy import energy
 from sparsebody.dynamics.forward import (
     Accelerations,
     ForwardDynamics,
@@ -24,7 +25,9 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 from sparsebody.factorization import available_factorizations
-from sparsebody.kinematics.poses import linear_accelerations
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.poses import displaced, linear_accelerations
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES, Revolute
@@ -140,6 +143,28 @@ def assert_obeys_gauss(system: System) -> None:
     assert found.residual < 1e-12
     assert found.dropped_residual < 1e-9
     assert_balanced(system, state, found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_springs_and_gravity_give_what_the_bodies_take(seed: int) -> None:
+    """d(kinetic energy)/dt = v' I a, and the potential energy falls by as much."""
+    rng = np.random.default_rng(600 + seed)
+    mechanism = random_loops(rng, 5, 1, MOBILE, moving=True)
+    for name, joint in mechanism.joints.items():
+        for i in joint.type.scalar_positions:
+            mechanism.add_joint_force(f"{name}.{i}", name, coordinate=i, stiffness=2.0, rest=0.3)
+    mechanism.add_point_force("tie", "b0", "b3", stiffness=2.0, rest_length=0.5)
+    system = mechanism.compile()
+    state, h = consistent_state(system), 1e-6
+    a = forward_dynamics(system, state).acceleration
+    power = np.einsum("ni,nij,nj->", state.velocity, system.spatial_inertia, a)
+
+    def potential(step: float) -> float:
+        moved = displaced(state, step * state.velocity)
+        value = coordinate_motion(system, moved, joint_motion(system, moved)).value
+        return energy(system, moved.with_(coordinate=value)).potential
+
+    assert power == pytest.approx(-(potential(h) - potential(-h)) / (2 * h), rel=1e-6, abs=1e-8)
 
 
 # ---- overconstrained mechanisms ---------------------------------------------------------------
@@ -395,8 +420,6 @@ def test_stabilization_asks_for_the_terms_of_baumgarte() -> None:
 
 
 def test_corrections_close_the_joints_and_their_velocities() -> None:
-    from sparsebody.kinematics.poses import displaced
-
     rng = np.random.default_rng(5)
     system = build("four-bar", speed=3.0).compile()
     state = consistent_state(system)
