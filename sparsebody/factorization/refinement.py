@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.base import Numeric
-from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
+from sparsebody.sparse.saddle import SaddleMatrix, saddle_residual
 
 
 def refined_solve(
@@ -37,20 +35,11 @@ def refined_solve(
     Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
     """
     x = numeric.solve(rhs)
-    rest = rhs - saddle_product(matrix, x)
-    best = relative_size(rest, rhs)
+    rest, best = saddle_residual(matrix, x, rhs)
     for _ in range(steps):
         trial = x + numeric.solve(rest)
-        rest = rhs - saddle_product(matrix, trial)
-        size = relative_size(rest, rhs)
+        rest, size = saddle_residual(matrix, trial, rhs)
         if not size < best:
             break
         x, best = trial, size
     return x, best
-
-
-def relative_size(residual: FloatArray, rhs: FloatArray) -> float:
-    """Return max |r| / max |b| over the worst column; 0 where both vanish."""
-    top = np.abs(residual).max(axis=0, initial=0.0)
-    bottom = np.abs(rhs).max(axis=0, initial=0.0)
-    return float(np.max(top / np.where(bottom > 0.0, bottom, 1.0), initial=0.0))

@@ -34,44 +34,61 @@ class SaddleMatrix:
 
 def saddle_product(matrix: SaddleMatrix, x: FloatArray) -> FloatArray:
     """Return [D A'; A 0] x for x (n_rows,) or (n_rows, k) in natural order, primal part first."""
-    if x.shape[0] != matrix.pattern.n_rows:
-        raise ShapeError(f"x has {x.shape[0]} rows, the matrix {matrix.pattern.n_rows}")
+    return -saddle_residual(matrix, x, np.zeros(x.shape))[0]
+
+
+def saddle_residual(
+    matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return rhs - [D A'; A 0] x, and its largest entry relative to that of its column of rhs.
+
+    Raises
+    ------
+    ShapeError
+        If x is not shaped like rhs, or does not fit the matrix.
+    """
     pattern = matrix.pattern
-    columns = np.ascontiguousarray(x.reshape(len(x), -1), dtype=float)
-    product = np.zeros_like(columns)
-    _saddle_product(
+    if x.shape[0] != pattern.n_rows or x.shape != rhs.shape:
+        raise ShapeError(f"x {x.shape}, rhs {rhs.shape} and {pattern.n_rows} rows do not fit")
+    columns = np.ascontiguousarray(x, dtype=float).reshape(len(x), -1)
+    rest = np.array(rhs, dtype=float).reshape(columns.shape)
+    relative = _saddle_residual(
         pattern.block_sizes,
         pattern.offsets,
         pattern.ends,
         matrix.diagonal,
         matrix.rows,
         columns,
-        product,
+        rest,
     )
-    return product.reshape(x.shape)
+    return rest.reshape(x.shape), relative
 
 
 @njit(cache=True)
-def _saddle_product(
+def _saddle_residual(
     sizes: IntArray,
     offsets: IntArray,
     ends: IntArray,
     diagonal: FloatArray,
     rows: FloatArray,
     x: FloatArray,
-    product: FloatArray,
-) -> None:
-    """Add to `product`, which starts at zero."""
+    rest: FloatArray,
+) -> float:
+    """Subtract the product from `rest`, which starts as the right-hand side."""
     n_primal = diagonal.shape[0]
     first_dual_row = offsets[n_primal]
+    worst = 0.0
     for k in range(x.shape[1]):
+        scale = 0.0
+        for row in range(rest.shape[0]):
+            scale = max(scale, abs(rest[row, k]))
         for i in range(n_primal):
             start = offsets[i]
             for a in range(sizes[i]):
                 total = 0.0
                 for b in range(sizes[i]):
                     total += diagonal[i, a, b] * x[start + b, k]
-                product[start + a, k] += total
+                rest[start + a, k] -= total
         for j in range(ends.shape[0]):
             for row in range(offsets[n_primal + j], offsets[n_primal + j + 1]):
                 multiplier = x[row, k]
@@ -83,8 +100,17 @@ def _saddle_product(
                     for b in range(sizes[i]):
                         value = rows[row - first_dual_row, side, b]
                         total += value * x[offsets[i] + b, k]
-                        product[offsets[i] + b, k] += value * multiplier
-                product[row, k] += total
+                        rest[offsets[i] + b, k] -= value * multiplier
+                rest[row, k] -= total
+        largest = 0.0
+        for row in range(rest.shape[0]):
+            size = abs(rest[row, k])
+            if not size <= largest:  # NaN, too
+                largest = size
+        relative = largest / scale if scale > 0.0 else largest
+        if not relative <= worst:
+            worst = relative
+    return worst
 
 
 def constraint_matrix(matrix: SaddleMatrix) -> csc_array:
