@@ -1,0 +1,1 @@
+"""Numbers about mechanisms and motions: inspection, energy, drift."""

@@ -48,8 +48,10 @@ def saddle_residual(
         If x is not shaped like rhs, or does not fit the matrix.
     """
     pattern = matrix.pattern
-    if x.shape[0] != pattern.n_rows or x.shape != rhs.shape:
-        raise ShapeError(f"x {x.shape}, rhs {rhs.shape} and {pattern.n_rows} rows do not fit")
+    if x.shape[0] != pattern.n_rows:
+        raise ShapeError(f"x has {x.shape[0]} rows, the matrix {pattern.n_rows}")
+    if x.shape != rhs.shape:
+        raise ShapeError(f"x is {x.shape}, the right-hand side {rhs.shape}")
     columns = np.ascontiguousarray(x, dtype=float).reshape(len(x), -1)
     rest = np.array(rhs, dtype=float).reshape(columns.shape)
     relative = _saddle_residual(

@@ -5,7 +5,12 @@ import pytest
 from random_saddles import draw
 
 from sparsebody.errors import ShapeError
-from sparsebody.sparse.saddle import constraint_matrix, saddle_csc, saddle_product
+from sparsebody.sparse.saddle import (
+    constraint_matrix,
+    saddle_csc,
+    saddle_product,
+    saddle_residual,
+)
 
 
 def explicit(matrix):
@@ -50,3 +55,28 @@ def test_the_constraint_matrix_is_the_lower_left_part():
 def test_a_vector_of_the_wrong_length_is_refused():
     with pytest.raises(ShapeError, match="x has 3 rows"):
         saddle_product(draw(1), np.ones(3))
+
+
+def test_the_residual_is_measured_in_the_worst_column():
+    matrix = draw(4)
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(matrix.pattern.n_rows, 3))
+    rhs = saddle_csc(matrix) @ x
+    rhs[7, 1] += 0.5 * np.abs(rhs[:, 1]).max()
+    rest, relative = saddle_residual(matrix, x, rhs)
+    np.testing.assert_allclose(rest, rhs - saddle_csc(matrix) @ x, atol=1e-12)
+    expected = np.abs(rest[:, 1]).max() / np.abs(rhs[:, 1]).max()
+    assert relative == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_solution_that_is_not_finite_has_no_small_residual():
+    matrix = draw(4)
+    x = np.full(matrix.pattern.n_rows, np.nan)
+    assert not saddle_residual(matrix, x, np.ones_like(x))[1] < 1.0
+
+
+def test_a_right_hand_side_of_another_shape_is_refused():
+    matrix = draw(4)
+    x = np.zeros(matrix.pattern.n_rows)
+    with pytest.raises(ShapeError, match="the right-hand side"):
+        saddle_residual(matrix, x, np.zeros((len(x), 2)))
