@@ -1,1 +1,1 @@
-"""Numbers about mechanisms and motions: inspection, energy, drift."""
+"""From results to numbers: drift, energy, and what inspection finds."""
