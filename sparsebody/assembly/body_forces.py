@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.point_forces import add_point_forces
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.coordinates import CoordinateMotion
 from sparsebody.kinematics.motion import JointMotion, body_rotations
@@ -71,7 +72,11 @@ def applied_forces(
     if len(system.joint_forces.item):
         _add_joint_forces(system, state, motion, coordinates, force)
     if len(system.point_forces.first):
-        _add_point_forces(system, state, rotation, force)
+        names = system.point_forces.names
+        effort = _efforts(
+            system.point_forces.effort, state.time, lambda k: f"point force {names[k]!r}"
+        )
+        add_point_forces(system, state, rotation, effort, force)
     return force
 
 
@@ -178,43 +183,3 @@ def _add_joint_forces(
     tau = joint_force_values(system, state, coordinates)
     wrench = coordinates.dual[item] * tau[:, None]
     add_joint_wrenches(system, motion, system.coordinates.joint[item], wrench, force)
-
-
-def _points(
-    body: IntArray, point: FloatArray, state: State, rotation: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """World position and velocity of body points, and the rotations of their bodies."""
-    moving = (body >= 0)[:, None]
-    R = np.where(moving[:, :, None], rotation[body], np.eye(3))
-    v = np.where(moving, state.velocity[body], 0.0)
-    place = np.where(moving, state.position[body], 0.0) + np.einsum("nij,nj->ni", R, point)
-    speed = np.einsum("nij,nj->ni", R, v[:, 3:] + np.cross(v[:, :3], point))
-    return place, speed, R
-
-
-def _add_point_forces(
-    system: System, state: State, rotation: FloatArray, force: FloatArray
-) -> None:
-    springs = system.point_forces
-    place_1, speed_1, R_1 = _points(springs.first, springs.first_point, state, rotation)
-    place_2, speed_2, R_2 = _points(springs.second, springs.second_point, state, rotation)
-    line = place_2 - place_1
-    length = np.linalg.norm(line, axis=1)
-    if np.any(length < 1e-12):
-        name = springs.names[int(np.argmin(length))]
-        raise ModelError(f"point force {name!r}: its points coincide, so it has no direction")
-    along = line / length[:, None]
-    rate = np.einsum("ni,ni->n", along, speed_2 - speed_1)
-    pull = (
-        springs.stiffness * (length - springs.rest_length)
-        + springs.damping * rate
-        - _efforts(springs.effort, state.time, lambda k: f"point force {springs.names[k]!r}")
-    )
-    for body, point, R, sign in (
-        (springs.first, springs.first_point, R_1, 1.0),
-        (springs.second, springs.second_point, R_2, -1.0),
-    ):
-        push = np.einsum("nij,ni->nj", R, along * (sign * pull)[:, None])
-        wrench = np.concatenate([np.cross(point, push), push], axis=1)
-        moving = body >= 0
-        np.add.at(force, body[moving], wrench[moving])
