@@ -13,7 +13,7 @@ from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
-LARGEST_INVERSE = 3e12  # of a matrix with a unit diagonal; rounding allows about 1e14
+LARGEST_INVERSE = 1e15  # of a matrix with a unit diagonal: what rounding leaves of a zero pivot
 
 REMEDY = (
     "a constraint row depends on the others; leave dependent rows out "

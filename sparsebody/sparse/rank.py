@@ -15,30 +15,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
-from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded, qr
+from scipy.linalg import qr
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import breadth_first_order, reverse_cuthill_mckee
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.components import biconnected_components
 from sparsebody.sparse.frontal_qr import front_widths, frontal_pivots
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_choices
 
 CLEAR_GAP = 1e3  # between the smallest |R_ii| that is kept and the largest that is dropped
 NOISE = 1e-15  # stands for the largest dropped |R_ii| where nothing is dropped
 SMALL = 48  # rows up to which compiled Gram-Schmidt is faster than a call of LAPACK
-SWEEP_ROWS = 600  # rows from which the sparse sweep is tried before the dense decision
+SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
-# Scissors, sheets, lattices and rows of four-bars of any size have a gap of 1e6 and more in the
-# pivots of a sweep by levels in the better direction; it grows as 1 / delta down to 1e-13. A band
-# that starts in the middle, as reverse Cuthill-McKee's may, closes it.
-SWEEP_DELTA = 1e-12
-SWEEP_GAP = 1e4
-LARGEST_BAND = 1e9  # bytes
-CHECK_TOLERANCE = 1e-6
-LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than the opinion is worth
-SWEPT = "swept pivots in large components"
+LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
+POOR = 1e-6  # smallest singular value of kept rows below which a better choice is looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,10 +94,10 @@ def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecis
     whitened = constraint_matrix(replace(matrix, rows=rows)).tocsr()
     for c in np.flatnonzero(~small):
         member = by_component[indptr[c] : indptr[c + 1]]
-        part = _decide_large(_without_empty_columns(whitened[member]), tolerance)
-        if part.method == SWEPT:
-            opinion = _second_opinion(rows[member], ends[member], matrix.pattern, tolerance)
-            part = _weighed(part, opinion, whitened[member], tolerance)
+        bodies, local = _local_numbers(ends[member])
+        sizes = matrix.pattern.block_sizes[bodies]
+        columns = _without_empty_columns(whitened[member])
+        part = _decide_large(columns, rows[member], local, sizes, tolerance)
         keep[member] = part.keep
         decision = _joined(decision, part)
     return decision
@@ -208,49 +201,63 @@ def _pivoted_gram_schmidt(rows: FloatArray) -> tuple[FloatArray, IntArray]:
     return pivots, order
 
 
+def _local_numbers(ends: IntArray) -> tuple[IntArray, IntArray]:
+    """Number the bodies that rows touch from 0; return them and the ends in these numbers."""
+    bodies, local = np.unique(np.append(ends.ravel(), -1), return_inverse=True)
+    return bodies[1:], (local[:-1] - 1).reshape(ends.shape).astype(np.intp)
+
+
 def _without_empty_columns(rows: csr_array) -> csr_array:
     """Leave out the columns of bodies that these rows do not touch."""
     return rows[:, np.unique(rows.indices)]
 
 
-def _decide_large(rows: csr_array, tolerance: float) -> RankDecision:
-    """Decide in one component: by a sparse sweep if it is large and leaves no doubt."""
+def _decide_large(
+    rows: csr_array, blocks: FloatArray, ends: IntArray, sizes: IntArray, tolerance: float
+) -> RankDecision:
+    """Decide in one component, given as a matrix and as blocks on the bodies of the component.
+
+    Large ones by sparse methods: a frontal QR from either end and the pivots of a sweep. Where
+    those that are clear agree, the best conditioned of their choices is taken, unless it is poor;
+    otherwise dense QR decides, as long as that takes no minutes.
+    """
     n = rows.shape[0]
-    swept = _decide_by_sweep(rows) if n > SWEEP_ROWS else None
-    if swept is not None and (swept.certain or n > DENSE_ROWS):
-        return swept
-    return _decide_by_qr(rows, tolerance)
+    if n <= SPARSE_ROWS:
+        return _decide_by_qr(rows, tolerance)
+    found = [*_decide_by_fronts(blocks, ends, sizes, tolerance), *swept_choices(rows)]
+    clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
+    agreed = len({np.count_nonzero(choice.keep) for choice in clear}) == 1
+    if agreed:
+        floor = [smallest_singular_value(rows[choice.keep]) for choice in clear]
+        best = clear[int(np.argmax(floor))]
+        methods = sorted({choice.method for choice in clear})
+        if max(floor) >= POOR or n > DENSE_ROWS:
+            certain = len(methods) > 1
+            return RankDecision(best.keep, best.gap, certain, " and ".join(methods))
+    if n <= DENSE_ROWS:
+        return _decide_by_qr(rows, tolerance)
+    best = max(
+        found, key=lambda choice: choice.gap, default=RowChoice(np.ones(n, bool), 0.0, "none")
+    )
+    return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
 
 
-def _second_opinion(
-    rows: FloatArray, ends: IntArray, pattern: BlockPattern, tolerance: float
-) -> int | None:
-    """Return the rank by a frontal QR; None where that is too wide or leaves doubt itself."""
-    bodies, local = np.unique(np.append(ends.ravel(), -1), return_inverse=True)
-    local = local[:-1].reshape(ends.shape) - 1  # the world comes first
-    sizes = pattern.block_sizes[bodies[1:]]
-    joined = local[(local >= 0).all(axis=1)]
+def _decide_by_fronts(
+    rows: FloatArray, ends: IntArray, sizes: IntArray, tolerance: float
+) -> list[RowChoice]:
+    """Frontal QR from both ends of the component; nothing where the fronts are too wide."""
+    joined = ends[(ends >= 0).all(axis=1)]
     graph = coo_array((np.ones(len(joined)), joined.T), shape=(len(sizes), len(sizes))).tocsr()
     order = reverse_cuthill_mckee(graph + graph.T, symmetric_mode=True).astype(np.intp)
-    if front_widths(local, sizes, order).max() > LARGEST_FRONT:
-        return None
-    pivots = frontal_pivots(rows, local, sizes, order, tolerance)
-    kept = pivots > tolerance
-    clear = pivots[kept].min() >= CLEAR_GAP * max(pivots[~kept].max(initial=0.0), NOISE)
-    return int(np.count_nonzero(kept)) if clear else None
-
-
-def _weighed(
-    swept: RankDecision, opinion: int | None, rows: csr_array, tolerance: float
-) -> RankDecision:
-    """Weigh the sweep's decision, which squares the condition number, against one that does not."""
-    if opinion is None:
-        return swept
-    if opinion == swept.rank:
-        return replace(swept, method=f"{SWEPT}, confirmed by a frontal QR")
-    if len(swept.keep) <= DENSE_ROWS:
-        return _decide_by_qr(_without_empty_columns(rows), tolerance)
-    return replace(swept, certain=False, method=f"{SWEPT}; a frontal QR finds rank {opinion}")
+    choices = []
+    for direction in (order, order[::-1].copy()):
+        if front_widths(ends, sizes, direction).max() <= LARGEST_FRONT:
+            pivots = frontal_pivots(rows, ends, sizes, direction, tolerance)
+            keep = pivots > tolerance
+            dropped = max(float(pivots[~keep].max(initial=0.0)), NOISE)
+            gap = float(pivots[keep].min(initial=np.inf)) / dropped
+            choices.append(RowChoice(keep, gap, "frontal QR"))
+    return choices
 
 
 def _decide_by_qr(rows: csr_array, tolerance: float) -> RankDecision:
@@ -263,105 +270,3 @@ def _decide_by_qr(rows: csr_array, tolerance: float) -> RankDecision:
     keep[order[kept]] = True
     gap = float(pivots[kept].min() / pivots[~kept].max(initial=NOISE))
     return RankDecision(keep, gap, gap >= CLEAR_GAP, "pivoted QR by components")
-
-
-def _decide_by_sweep(rows: csr_array) -> RankDecision | None:
-    """Sweep by levels in both directions and take the clearer decision; None if too wide.
-
-    The direction matters: a long scissor is decided clearly from the ground to the free end, and
-    not at all the other way, where errors grow with the leverage.
-    """
-    schur = (rows @ rows.T).tocsr()
-    schur.sort_indices()
-    order = _level_order(schur)
-    decisions = [_swept(rows, schur, order), _swept(rows, schur, order[::-1].copy())]
-    found = [decision for decision in decisions if decision is not None]
-    return max(found, key=lambda decision: (decision.certain, decision.gap), default=None)
-
-
-def _swept(rows: csr_array, schur: csr_array, order: IntArray) -> RankDecision | None:
-    """Pivots of the Schur complement + delta in one order; None where the band is too wide.
-
-    A dependent row has a pivot of about delta. The gap is found among the pivots, and the outcome
-    is checked: the rows kept must have a regular Schur complement, and a random motion that they
-    allow must be allowed by the dropped ones.
-    """
-    band = _lower_band(schur, order)
-    if band is None:
-        return None
-    band[:, 0] += SWEEP_DELTA
-    pivots = _band_pivots(band)
-    threshold, ratio = _largest_gap(pivots)
-    keep = np.zeros(len(order), dtype=np.bool_)
-    keep[order] = pivots > threshold
-    certain = ratio >= SWEEP_GAP and _is_consistent(rows, schur, order, keep)
-    return RankDecision(keep, float(np.sqrt(ratio)), certain, SWEPT)
-
-
-def _level_order(matrix: csr_array) -> IntArray:
-    """Sweep level by level, from one far end of every connected part to the other."""
-    seen = np.zeros(matrix.shape[0], dtype=np.bool_)
-    parts = []
-    while not np.all(seen):
-        start = int(np.argmin(seen))
-        for _ in range(4):  # the last one reached is far away
-            part = breadth_first_order(matrix, start, False, return_predecessors=False)
-            start = part[-1]
-        seen[part] = True
-        parts.append(part)
-    return np.concatenate(parts).astype(np.intp)
-
-
-def _lower_band(matrix: csr_array, order: IntArray) -> FloatArray | None:
-    """Return elements (i + d, i) of the permuted matrix as (n, width + 1); None if too many."""
-    permuted = matrix[order][:, order].tocoo()
-    below = permuted.row >= permuted.col
-    column, distance = permuted.col[below], (permuted.row - permuted.col)[below]
-    width = int(distance.max(initial=0))
-    if 8.0 * len(order) * (width + 1) > LARGEST_BAND:
-        return None
-    band = np.zeros((len(order), width + 1))
-    band[column, distance] = permuted.data[below]
-    return band
-
-
-@njit(cache=True)
-def _band_pivots(band: FloatArray) -> FloatArray:
-    """Return the pivots of LDL' in the given order; overwrites `band`."""
-    n, width = band.shape
-    pivots = np.empty(n)
-    for k in range(n):
-        pivot = pivots[k] = max(band[k, 0], 1e-300)
-        most = min(width, n - k)
-        for c in range(1, most):
-            factor = band[k, c] / pivot
-            if factor != 0.0:
-                for r in range(c, most):
-                    band[k + c, r - c] -= factor * band[k, r]
-    return pivots
-
-
-def _largest_gap(pivots: FloatArray) -> tuple[float, float]:
-    """Return a threshold and the ratio of the pivots on its two sides.
-
-    Where all pivots are far above delta, none is dropped and the ratio is that to delta.
-    """
-    ordered = np.sort(np.concatenate([[SWEEP_DELTA], pivots.clip(min=SWEEP_DELTA)]))
-    ratio = ordered[1:] / ordered[:-1]
-    k = int(np.argmax(ratio))
-    return float(np.sqrt(ordered[k] * ordered[k + 1])), float(ratio[k])
-
-
-def _is_consistent(rows: csr_array, schur: csr_array, order: IntArray, keep: BoolArray) -> bool:
-    """Tell whether a random motion that the kept rows allow is allowed by all rows."""
-    kept = order[keep[order]]
-    band = _lower_band(schur, kept)
-    try:
-        factor = cholesky_banded(np.asfortranarray(band).T, lower=True, check_finite=False)
-    except LinAlgError:  # the rows kept are still dependent
-        return False
-    motion = np.random.default_rng(0).normal(size=rows.shape[1])
-    size = np.abs(motion).max()
-    for _ in range(3):  # projection, refined
-        motion -= rows[kept].T @ cho_solve_banded((factor, True), rows[kept] @ motion)
-    return float(np.abs(rows @ motion).max()) <= CHECK_TOLERANCE * float(size)

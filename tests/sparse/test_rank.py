@@ -8,6 +8,7 @@ import pytest
 from random_saddles import draw, hinge, loop_of_hinges, random_motion_transform, rigid_matrix
 
 import sparsebody.sparse.rank as rank_module
+import sparsebody.sparse.sweep as sweep_module
 from sparsebody.sparse.rank import independent_rows, rank, whitened_rows
 from sparsebody.sparse.saddle import constraint_matrix
 
@@ -191,9 +192,10 @@ def test_rows_kept_by_a_sweep_are_independent():
     assert svd_rank(whitened_dense(matrix)[decision.keep]) == decision.rank
 
 
-def test_a_sweep_that_is_not_certain_is_followed_by_the_dense_decision(monkeypatch):
+def test_where_no_sparse_method_is_clear_the_dense_decision_follows(monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
-    monkeypatch.setattr(rank_module, "SWEEP_GAP", 1e30)
+    monkeypatch.setattr(rank_module, "swept_choices", lambda rows: [])
+    monkeypatch.setattr(rank_module, "LARGEST_FRONT", 0)
     decision = independent_rows(matrix)
     assert decision.method == "pivoted QR by components"
     assert decision.certain
@@ -201,9 +203,24 @@ def test_a_sweep_that_is_not_certain_is_followed_by_the_dense_decision(monkeypat
     assert not independent_rows(matrix).certain
 
 
+def test_one_sparse_method_alone_is_not_certain(monkeypatch):
+    matrix = scissor(45, np.random.default_rng(0))
+    monkeypatch.setattr(rank_module, "LARGEST_FRONT", 0)
+    monkeypatch.setattr(rank_module, "DENSE_ROWS", 10)
+    decision = independent_rows(matrix)
+    assert decision.n_dependent == 3 * 44
+    assert not decision.certain
+
+
+def test_poorly_conditioned_choices_are_followed_by_the_dense_decision(monkeypatch):
+    matrix = scissor(45, np.random.default_rng(0))
+    monkeypatch.setattr(rank_module, "POOR", 1.0)
+    assert independent_rows(matrix).method == "pivoted QR by components"
+
+
 def test_a_band_too_wide_for_the_memory_is_left_to_the_dense_decision(monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
-    monkeypatch.setattr(rank_module, "LARGEST_BAND", 10.0)
+    monkeypatch.setattr(sweep_module, "LARGEST_BAND", 10.0)
     assert independent_rows(matrix).method == "pivoted QR by components"
 
 
