@@ -93,7 +93,9 @@ def inspect_mechanism(
     """
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     state = consistent_state(system)
-    dynamics = ForwardDynamics(system, state, ordering=ordering, factorization=factorization)
+    dynamics = ForwardDynamics(
+        system, state, ordering=ordering, factorization=factorization, reactions="basic"
+    )
     counts = count_mobility(system, dynamics)
     solution = dynamics(state)
     explained: dict[str, Any] = dynamics.explain()
