@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -88,7 +89,7 @@ def unique_parameters(parameters: tuple[tuple[str, str], ...]) -> dict[str, str]
 def is_file_name(mechanism: str) -> bool:
     """Return whether MECHANISM means a file rather than a name of the gallery."""
     path = Path(mechanism)
-    return path.suffix.lower() in FILE_SUFFIXES or len(path.parts) > 1
+    return path.suffix.lower() in FILE_SUFFIXES or os.sep in mechanism
 
 
 def load(mechanism: str, parameters: tuple[tuple[str, str], ...]) -> Mechanism:

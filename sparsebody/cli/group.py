@@ -86,11 +86,16 @@ def _close_quietly() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@click.group("sparsebody", cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "sparsebody",
+    cls=Group,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, message="sparsebody %(version)s")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
 def main() -> None:
-    r"""Dynamics of rigid bodies by sparse factorization of the whole body-joint graph.
+    """Dynamics of rigid bodies by sparse factorization of the whole body-joint graph.
 
     MECHANISM is a file (.json; MJCF and URDF through mujoco) or a name from `sparsebody gallery`,
     with its parameters as -p key=value.
@@ -99,7 +104,7 @@ def main() -> None:
       sparsebody inspect scissor -p pairs=100
       sparsebody simulate four-bar --duration 5 --output out/four-bar.h5
       sparsebody plot out/four-bar.h5 --output out/
-    """
+    """  # noqa: D301 (a backspace keeps click from filling the lines)
 
 
 for command in (simulate, inspect, plot, gallery):

@@ -19,6 +19,18 @@ def test_every_command_explains_itself(command):
     assert "Usage: sparsebody" in result.stdout
 
 
+def test_the_examples_keep_their_lines():
+    result = CliRunner().invoke(main, ["--help"])
+    assert "\n    sparsebody inspect scissor -p pairs=100\n" in result.stdout
+
+
+def test_no_command_is_one_line_of_error():
+    result = CliRunner().invoke(main, [])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("sparsebody: error: Missing command")
+    assert "Usage" not in result.stderr
+
+
 def test_help_needs_none_of_the_heavy_modules():
     check = "import sys; from sparsebody.cli import main\n"
     check += "try: main(['--help'])\nexcept SystemExit: pass\n"
@@ -54,3 +66,9 @@ def test_errors_go_to_stderr_and_exit_codes_to_the_shell():
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr.startswith("sparsebody: error: no mechanism 'nothing'")
+
+
+def test_a_path_is_never_a_name_of_the_gallery():
+    result = CliRunner().invoke(main, ["inspect", "./chain"])
+    assert result.exit_code == 2
+    assert "./chain: unknown suffix" in result.stderr
