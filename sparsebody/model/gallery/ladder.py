@@ -46,6 +46,7 @@ def ladder(
     """
     check_at_least(1, rungs=rungs)
     check_at_least(0.0, disorder=disorder)
+    check_at_least(0, seed=seed)
     joint_type = named_joint(joint, "spherical", "revolute")
     rng = np.random.default_rng(seed)
     reach = disorder * np.array([1.0, 1.0, 0.0 if joint == "revolute" else 1.0])

@@ -48,6 +48,7 @@ def lattice(
         [m/s^2].
     """
     check_at_least(1, rows=rows, columns=columns, layers=layers)
+    check_at_least(0, seed=seed)
     if not 0.0 <= keep <= 1.0:
         raise ModelError(f"keep is {keep}; give a number from 0 to 1")
     joint_type = named_joint(joint, "spherical", "revolute", "universal")

@@ -58,6 +58,7 @@ def rotating_squares(
     """
     check_at_least(1, rows=rows, columns=columns)
     check_between(0.0, math.pi / 2, angle=angle)
+    check_between(0.0, math.inf, side=side)
     mechanism = Mechanism("rotating-squares", gravity)
     spacing = side * (math.cos(angle) + math.sin(angle))
     offset = side / 2 * (math.cos(angle) - math.sin(angle)), spacing / 2

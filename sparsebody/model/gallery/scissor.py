@@ -66,6 +66,7 @@ def scissor(
     """
     check_at_least(1, pairs=pairs)
     check_between(0.0, math.pi / 2, angle=angle, lifted=lifted)
+    check_between(0.0, math.inf, length=length)
     mechanism = Mechanism("scissor", gravity)
     low, high = (-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0)
     corner = length * np.array([math.cos(angle), 0.0, math.sin(angle)])

@@ -75,6 +75,7 @@ def tree(
     Featherstone, spatial_v2, autoTree.
     """
     check_at_least(1, bodies=bodies, branching=branching)
+    check_at_least(0, seed=seed)
     check_between(0.0, 10.0, taper=taper)
     if random:
         return _random_tree(bodies, moving, np.random.default_rng(seed), gravity)
