@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from sparsebody.errors import ModelError
 from sparsebody.model.checks import scalar
 
@@ -25,6 +27,8 @@ class Polynomial:
     coefficients: tuple[float, ...]
 
     def __post_init__(self) -> None:
+        if np.ndim(self.coefficients) != 1:
+            raise ModelError(f"polynomial: coefficients is {self.coefficients!r}; give a list")
         numbers = tuple(scalar(c, "polynomial", "a coefficient") for c in self.coefficients)
         object.__setattr__(self, "coefficients", numbers)
 

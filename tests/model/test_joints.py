@@ -6,8 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_mechanisms import random_position, random_type
 
+from sparsebody.dynamics.initial import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical, JointType
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.time_functions import Polynomial
 from sparsebody.spatial import plucker_parts, rotation_exponential, skew
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -152,13 +155,28 @@ def test_helical_error_takes_the_nearest_turn_of_the_thread() -> None:
     np.testing.assert_allclose(screw.coordinates(E, r), [40.0])
 
 
-@pytest.mark.parametrize("pitch", [0.0, np.nan, np.inf])
+@pytest.mark.parametrize("pitch", [0.0, np.nan, np.inf, "fine"])
 def test_a_screw_needs_a_pitch(pitch: float) -> None:
     with pytest.raises(ModelError, match="pitch"):
         Helical(pitch)
 
 
-@pytest.mark.parametrize("length", [0.0, -1.0, np.nan])
+@pytest.mark.parametrize("length", [0.0, -1.0, np.nan, "long"])
 def test_a_distance_needs_a_length(length: float) -> None:
-    with pytest.raises(ModelError, match="length of a constant distance"):
+    with pytest.raises(ModelError, match=r"constant distance.*(positive|finite|give a number)"):
         ConstantDistance(length)
+
+
+def test_a_distance_between_coinciding_points_is_made_by_assembly() -> None:
+    mechanism = Mechanism()
+    mechanism.add_body("ball", mass=1.0, inertia=[1, 1, 1], linear_velocity=[0.3, 0, 0])
+    mechanism.add_distance("rod", WORLD, "ball", length=2.0)
+    state = consistent_state(mechanism.compile())
+    np.testing.assert_allclose(np.linalg.norm(state.position[0]), 2.0)
+    np.testing.assert_allclose(state.position[0] @ state.velocity[0, 3:], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("coefficients", [3.0, "12"])
+def test_a_polynomial_is_a_list_of_coefficients(coefficients: object) -> None:
+    with pytest.raises(ModelError, match=r"coefficients is .*; give a list"):
+        Polynomial(coefficients)  # type: ignore[arg-type]

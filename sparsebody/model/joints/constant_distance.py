@@ -11,6 +11,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
+from sparsebody.model.checks import scalar
 from sparsebody.model.joints.base import (
     JointKernels,
     JointType,
@@ -48,6 +49,11 @@ def _subspace(
     for j in joints:
         row, w = first_row[j], velocity[j]
         distance = math.sqrt(r[j, 0] ** 2 + r[j, 1] ** 2 + r[j, 2] ** 2)
+        if distance == 0.0:  # only before assembly: any direction takes the points apart
+            for a in range(6):
+                T[row, a] = 1.0 if a == 5 else 0.0
+            drift[row] = 0.0
+            continue
         along, across = 0.0, 0.0  # u = E r / |r|, p = E r, dp/dt = v - w x p
         for a in range(3):
             u = (E[j, a, 0] * r[j, 0] + E[j, a, 1] * r[j, 1] + E[j, a, 2] * r[j, 2]) / distance
@@ -79,7 +85,8 @@ class ConstantDistance(JointType):
     kernels: ClassVar[JointKernels] = JointKernels(_error, None, _subspace)
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.length) and self.length > 0.0):
+        object.__setattr__(self, "length", scalar(self.length, "constant distance", "length"))
+        if not self.length > 0.0:
             raise ModelError(
                 f"length of a constant distance is {self.length}; it must be positive "
                 "(for two points that coincide use Spherical)"

@@ -11,6 +11,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
+from sparsebody.model.checks import scalar
 from sparsebody.model.joints.base import JointKernels, JointType, unit_columns
 from sparsebody.model.joints.kernels import (
     offset_error,
@@ -73,7 +74,8 @@ class Helical(JointType):
     kernels: ClassVar[JointKernels] = JointKernels(_error, _coordinate)
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.pitch) or self.pitch == 0.0:
+        object.__setattr__(self, "pitch", scalar(self.pitch, "helical joint", "pitch"))
+        if self.pitch == 0.0:
             raise ModelError(f"helical pitch is {self.pitch}; a screw without travel is a Revolute")
 
     @property
