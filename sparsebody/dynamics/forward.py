@@ -20,7 +20,7 @@ from sparsebody.kinematics.loop_closure import position_errors, prescribed_veloc
 from sparsebody.kinematics.motion import JointMotion, joint_motion
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision, independent_rows
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 REDUNDANCY = ("remove", "keep")
 REACTIONS = ("minimum-norm", "basic")
@@ -92,6 +92,7 @@ class ForwardDynamics:
         self.rank_decision = _rank_decision(system, state, redundancy)
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(system, keep)
+        self.all_rows = kkt_structure(system)
         self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
         self.symbolic = self.choice.symbolic
 
@@ -231,13 +232,8 @@ class Evaluation:
         multiplier = np.zeros(self.dynamics.system.n_rows)
         multiplier[self.dynamics.structure.rows] = -x[self.force.size :]
         if len(self.dynamics.redundant_rows) and self.dynamics.reactions == "minimum-norm":
-            multiplier = minimum_norm(
-                self.dynamics.system,
-                self.dynamics.structure,
-                self.constraint,
-                self.numeric,
-                multiplier,
-            )
+            all_rows = self.dynamics.all_rows.matrix(self.constraint)
+            multiplier = minimum_norm(constraint_matrix(all_rows), multiplier)
         return Accelerations(
             acceleration,
             multiplier,
