@@ -28,7 +28,7 @@ def refined_solve(
     x : float array shaped like rhs
         The best solution found.
     residual : float
-        max |b - K x| / max |b|, of the worst column.
+        Size of b - K x in the worst column, as `saddle_residual` measures it.
 
     References
     ----------

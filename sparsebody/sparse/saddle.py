@@ -40,7 +40,10 @@ def saddle_product(matrix: SaddleMatrix, x: FloatArray) -> FloatArray:
 def saddle_residual(
     matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Return rhs - [D A'; A 0] x, and its largest entry relative to that of its column of rhs.
+    """Return rhs - [D A'; A 0] x, and how large it is in the worst column.
+
+    The two halves have different units: primal rows are measured against the largest entry of f
+    and D x, dual rows against that of g and of A D^-1 f, what x would be without them.
 
     Raises
     ------
@@ -59,6 +62,7 @@ def saddle_residual(
         pattern.offsets,
         pattern.ends,
         matrix.diagonal,
+        matrix.inverse,
         matrix.rows,
         columns,
         rest,
@@ -72,46 +76,50 @@ def _saddle_residual(
     offsets: IntArray,
     ends: IntArray,
     diagonal: FloatArray,
+    inverse: FloatArray,
     rows: FloatArray,
     x: FloatArray,
     rest: FloatArray,
 ) -> float:
     """Subtract the product from `rest`, which starts as the right-hand side."""
     n_primal = diagonal.shape[0]
-    first_dual_row = offsets[n_primal]
+    n_primal_rows = offsets[n_primal]
+    free = np.empty(n_primal_rows)  # D^-1 f: the size of x, were it not for the dual rows
     worst = 0.0
     for k in range(x.shape[1]):
-        scale = 0.0
-        for row in range(rest.shape[0]):
-            scale = max(scale, abs(rest[row, k]))
+        primal_scale, dual_scale = 0.0, 0.0
         for i in range(n_primal):
             start = offsets[i]
             for a in range(sizes[i]):
-                total = 0.0
+                total, unbound = 0.0, 0.0
                 for b in range(sizes[i]):
                     total += diagonal[i, a, b] * x[start + b, k]
+                    unbound += inverse[i, a, b] * rest[start + b, k]
+                free[start + a] = unbound
+                primal_scale = max(primal_scale, abs(rest[start + a, k]), abs(total))
                 rest[start + a, k] -= total
         for j in range(ends.shape[0]):
             for row in range(offsets[n_primal + j], offsets[n_primal + j + 1]):
                 multiplier = x[row, k]
                 total = 0.0
+                dual_scale = max(dual_scale, abs(rest[row, k]))
                 for side in range(2):
                     i = ends[j, side]
                     if i < 0:
                         continue
+                    unbound = 0.0
                     for b in range(sizes[i]):
-                        value = rows[row - first_dual_row, side, b]
+                        value = rows[row - n_primal_rows, side, b]
                         total += value * x[offsets[i] + b, k]
+                        unbound += value * free[offsets[i] + b]
                         rest[offsets[i] + b, k] -= value * multiplier
+                    dual_scale = max(dual_scale, abs(unbound))
                 rest[row, k] -= total
-        largest = 0.0
         for row in range(rest.shape[0]):
-            size = abs(rest[row, k])
-            if not size <= largest:  # NaN, too
-                largest = size
-        relative = largest / scale if scale > 0.0 else largest
-        if not relative <= worst:
-            worst = relative
+            scale = primal_scale if row < n_primal_rows else dual_scale
+            relative = abs(rest[row, k]) / (scale if scale > 0.0 else 1.0)
+            if not relative <= worst:  # NaN, too
+                worst = relative
     return worst
 
 

@@ -1,5 +1,7 @@
 """Products with a saddle-point matrix, held against dense algebra."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from random_saddles import draw
@@ -59,14 +61,32 @@ def test_a_vector_of_the_wrong_length_is_refused():
 
 def test_the_residual_is_measured_in_the_worst_column():
     matrix = draw(4)
-    rng = np.random.default_rng(5)
-    x = rng.normal(size=(matrix.pattern.n_rows, 3))
-    rhs = saddle_csc(matrix) @ x
-    rhs[7, 1] += 0.5 * np.abs(rhs[:, 1]).max()
+    n = matrix.pattern.n_primal_rows
+    x = np.random.default_rng(5).normal(size=(matrix.pattern.n_rows, 3))
+    rhs = explicit(matrix) @ x
+    rhs[3, 1] += 0.5  # a primal row
+    rhs[n + 2, 2] += 0.01  # a dual one
     rest, relative = saddle_residual(matrix, x, rhs)
-    np.testing.assert_allclose(rest, rhs - saddle_csc(matrix) @ x, atol=1e-12)
-    expected = np.abs(rest[:, 1]).max() / np.abs(rhs[:, 1]).max()
-    assert relative == pytest.approx(expected, rel=1e-10)
+    np.testing.assert_allclose(rest, rhs - explicit(matrix) @ x, atol=1e-12)
+    inertia = np.abs(explicit(matrix)[:n, :n] @ x[:n, 1]).max()
+    assert relative == pytest.approx(0.5 / max(np.abs(rhs[:n, 1]).max(), inertia), rel=1e-9)
+
+
+@pytest.mark.parametrize("mass", [1e-12, 1.0, 1e12])
+def test_the_size_of_a_residual_does_not_depend_on_the_unit_of_mass(mass):
+    """D, f and the multipliers scale with the masses; motions and their equations do not."""
+    matrix = draw(4)
+    n = matrix.pattern.n_primal_rows
+    x = np.random.default_rng(5).normal(size=matrix.pattern.n_rows)
+    rhs = explicit(matrix) @ x
+    rhs[[1, n + 1]] += [1e-3, 1e-3]
+    expected = saddle_residual(matrix, x, rhs)[1]
+    scaled = dataclasses.replace(
+        matrix, diagonal=matrix.diagonal * mass, inverse=matrix.inverse / mass
+    )
+    unit = np.where(np.arange(len(x)) < n, 1.0, mass)
+    force = np.where(np.arange(len(x)) < n, mass, 1.0)
+    assert saddle_residual(scaled, x * unit, rhs * force)[1] == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_solution_that_is_not_finite_has_no_small_residual():
