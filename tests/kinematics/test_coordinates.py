@@ -57,6 +57,14 @@ def test_a_screw_reads_its_turns_from_its_travel() -> None:
     np.testing.assert_allclose(value, [1.0 + 6 * np.pi])
 
 
+def test_the_angle_of_a_slipped_screw_is_that_of_its_body() -> None:
+    """So that it grows with its dual vector: a drive then closes together with the thread."""
+    system = wheel(Helical(0.1))
+    slipped = np.array([[0, 0, 1.0, 0, 0, 0.1 * (1.0 + 6 * np.pi) + 0.02]])
+    value = coordinates_of(system, displaced(system.initial_state, slipped)).value
+    np.testing.assert_allclose(value, [1.0 + 6 * np.pi])
+
+
 def test_distances_do_not_jump_by_turns() -> None:
     system = wheel(Prismatic())
     state = system.initial_state.with_(coordinate=np.array([-10.0]))

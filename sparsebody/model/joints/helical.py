@@ -56,7 +56,9 @@ def _coordinate(
 ) -> None:
     for item in items:
         j = joint[item]
-        q[item] = r[j, 2] / parameter[j]  # counts the turns by itself
+        angle = turn_angle(E[j])  # the travel only counts the turns, so that dq/dt = W' v_J
+        slip = r[j, 2] / parameter[j] - angle  # also where the thread is not quite closed
+        q[item] = angle + 2.0 * math.pi * math.floor(slip / (2.0 * math.pi) + 0.5)
         unit_dual(W, item, 2)
         drift[item] = 0.0
 
