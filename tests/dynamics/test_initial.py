@@ -14,11 +14,19 @@ from sparsebody.kinematics.motion import body_rotations, joint_motion
 from sparsebody.kinematics.poses import displaced, point_position
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
-from sparsebody.model.joints import Prismatic, Revolute, Spherical
+from sparsebody.model.joints import (
+    Cylindrical,
+    Fixed,
+    JointType,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+)
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, Sinusoid
-from sparsebody.spatial import rotation_logarithm
+from sparsebody.spatial import plucker_parts, rotation_logarithm
 
 MOBILE = ("spherical", "universal", "planar", "cylindrical", "point-on-line", "point-on-plane")
 
@@ -167,6 +175,25 @@ def test_a_lift_rises_as_its_drive_asks() -> None:
         state = consistent_state(system, system.initial_state.with_(time=time))
         top = point_position(system, state, "left-3", [0.5, 0, 0])
         np.testing.assert_allclose(top[2], 4 * np.sin(angle(time)[0]), atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "turn", [(0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1), (1, 1, 1, 1), (0.02, 1, 0, 0)]
+)
+@pytest.mark.parametrize("joint_type", [Fixed(), Prismatic(), Revolute(), Cylindrical(), Planar()])
+def test_a_joint_put_together_backwards_is_turned_round(
+    joint_type: JointType, turn: tuple[float, ...]
+) -> None:
+    """Half a turn, and a third of one about the diagonal, leave sines or products zero."""
+    mechanism = Mechanism("backwards")
+    orientation = np.array(turn) / np.linalg.norm(turn)
+    mechanism.add_body("bar", mass=1.0, inertia=[0.1, 0.2, 0.2], orientation=orientation)
+    mechanism.add_joint("joint", joint_type, WORLD, "bar", predecessor_frame=Frame())
+    system = mechanism.compile()
+    motion = joint_motion(system, consistent_state(system))
+    E, r = motion.rotation[0], motion.translation[0]
+    q = joint_type.coordinates(E, r)
+    np.testing.assert_allclose(plucker_parts(joint_type.transform(q))[0], E, atol=1e-11)
 
 
 def test_joints_that_cannot_close_are_named_with_their_gap() -> None:

@@ -10,7 +10,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.joints.base import JointKernels, JointType, unit_columns
-from sparsebody.model.joints.kernels import point_error
+from sparsebody.model.joints.kernels import point_error, turn_error
 
 
 @njit(cache=True)
@@ -23,9 +23,8 @@ def _error(
     error: FloatArray,
 ) -> None:
     for j in joints:
-        row = first_row[j]
-        error[row], error[row + 1], error[row + 2] = E[j, 1, 2], E[j, 2, 0], E[j, 0, 1]
-        point_error(E[j], r[j], error, row + 3)
+        turn_error(E[j], error, first_row[j])
+        point_error(E[j], r[j], error, first_row[j] + 3)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Position-error formulas that several joint types share. Featherstone (2008), table 8.1.
 
 They follow from X = X_err X_J with X_err ~ 1 - d x; d3 and d6 along and about the common z axis.
+Angles are whole ones, not the sines of the table, which vanish for a joint put together backwards.
 """
 
 from __future__ import annotations
@@ -14,9 +15,37 @@ from sparsebody.arrays import FloatArray
 
 @njit(cache=True, inline="always")
 def tilt_error(E: FloatArray, error: FloatArray, row: int) -> None:
-    """d1, d2: the z axes of P and S are not parallel."""
-    error[row] = E[1, 2]
-    error[row + 1] = -E[0, 2]
+    """d1, d2: the z axes of P and S are not parallel; the turn that takes z_P to z_S."""
+    sine = math.sqrt(E[0, 2] ** 2 + E[1, 2] ** 2)
+    if sine < 1e-8 and E[2, 2] < 0.0:  # opposite: a turn about any axis across
+        error[row], error[row + 1] = math.pi, 0.0
+        return
+    stretch = math.atan2(sine, E[2, 2]) / sine if sine > 0.0 else 1.0
+    error[row] = stretch * E[1, 2]
+    error[row + 1] = -stretch * E[0, 2]
+
+
+@njit(cache=True, inline="always")
+def turn_error(E: FloatArray, error: FloatArray, row: int) -> None:
+    """d1, d2, d3: S is turned; the rotation vector of S in P."""
+    square = 0.0
+    for a in range(3):
+        b, c = (a + 1) % 3, (a + 2) % 3
+        error[row + a] = 0.5 * (E[b, c] - E[c, b])
+        square += error[row + a] ** 2
+    sine, cosine = math.sqrt(square), 0.5 * (E[0, 0] + E[1, 1] + E[2, 2] - 1.0)
+    if sine < 1e-8 and cosine < 0.0:  # half a turn: E = 2 n n' - 1
+        k = 0
+        for a in range(1, 3):
+            if E[a, a] > E[k, k]:
+                k = a
+        n_k = math.sqrt(0.5 * (1.0 + E[k, k]))
+        for a in range(3):
+            error[row + a] = math.pi * (n_k if a == k else 0.5 * E[a, k] / n_k)
+        return
+    stretch = math.atan2(sine, cosine) / sine if sine > 0.0 else 1.0
+    for a in range(3):
+        error[row + a] *= stretch
 
 
 @njit(cache=True, inline="always")

@@ -10,7 +10,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.joints.base import JointKernels, JointType, unit_columns
-from sparsebody.model.joints.kernels import offset_error, tilt_error, unit_dual
+from sparsebody.model.joints.kernels import offset_error, turn_error, unit_dual
 from sparsebody.spatial import plucker_transform
 
 
@@ -24,8 +24,7 @@ def _error(
     error: FloatArray,
 ) -> None:
     for j in joints:
-        tilt_error(E[j], error, first_row[j])
-        error[first_row[j] + 2] = E[j, 0, 1]  # d3: turned about z
+        turn_error(E[j], error, first_row[j])
         offset_error(E[j], r[j], error, first_row[j] + 3)
 
 
