@@ -10,6 +10,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.dynamics.forward import Evaluation
+from sparsebody.dynamics.initial import mechanism_size
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
@@ -22,6 +23,7 @@ Evaluate = Callable[[State], Evaluation]
 _SAME_POSE = 1e-5  # twists below this [rad, m] leave the factors good enough to go on with
 _CLOSED = 1e-12  # a smaller position error is rounding
 _OPEN = 1e-9  # a larger one after all corrections means that rows are missing, or contradict
+_TORN = 0.1  # [rad, sizes of the mechanism] that is no drift any more
 _CORRECTIONS = 8
 
 
@@ -54,6 +56,34 @@ class Stabilization:
 def unchanged(evaluate: Evaluate, state: State) -> Stabilized:
     """Return the state as it is."""
     return Stabilized(state, evaluate(state), 0.0)
+
+
+def pulled(evaluate: Evaluate, state: State) -> Stabilized:
+    """Return the state as it is, sure that Baumgarte's terms hold the joints.
+
+    They do not hold rows that were left out, nor any at a singular pose.
+
+    Raises
+    ------
+    OpenJointError
+        If a joint is wide open, and opens further.
+    """
+    evaluation = evaluate(state)
+    subspace, delta = evaluation.constraint.subspace, evaluation.position_error
+    system = evaluation.dynamics.system
+    size = np.linalg.norm(subspace[:, :3], axis=1)
+    size += mechanism_size(system) * np.linalg.norm(subspace[:, 3:], axis=1)
+    error = np.where(delta * evaluation.velocity_error > 0.0, np.abs(delta), 0.0)  # and growing
+    if np.any(error > _TORN * size):
+        worst = int(np.argmax(error / size))
+        raise OpenJointError(
+            f"joint {system.joint_names[system.row_joint[worst]]!r} is {error[worst]:.1e} open at "
+            f"t = {state.time:.6g} s: Baumgarte's terms do not hold it; take smaller steps, or the "
+            "stabilization 'projection' (near singular poses)",
+            float(error[worst]),
+            Stabilized(state, evaluation, 0.0),
+        )
+    return Stabilized(state, evaluation, 0.0)
 
 
 def projected(evaluate: Evaluate, state: State) -> Stabilized:
@@ -131,6 +161,6 @@ def largest(array: FloatArray) -> float:
 
 STABILIZATIONS: dict[str, Stabilization] = {
     "projection": Stabilization(projected),
-    "baumgarte": Stabilization(unchanged, uses_time_constant=True),
+    "baumgarte": Stabilization(pulled, uses_time_constant=True),
     "none": Stabilization(unchanged),
 }

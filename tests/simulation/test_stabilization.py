@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
+from sparsebody.model.gallery import build
 from sparsebody.model.gallery.n_four_bar import n_four_bar
 from sparsebody.simulation import STABILIZATIONS
 from sparsebody.simulation.stabilization import constraint_errors, projected
+from sparsebody.simulation.trajectory import StoppedSimulationError
 
 
 def swinging_four_bar() -> sb.System:
@@ -113,3 +115,40 @@ def test_a_drive_into_a_dead_end_stops_with_the_name_of_a_joint():
     pulled.add_distance("rod", sb.WORLD, "second", first_point=[0, 1, 0], second_point=[0.5, 0, 0])
     with pytest.raises(sb.SparsebodyError, match=r"stopped at t = .*(joint '|dependent)"):
         sb.simulate(pulled.compile(), duration=3.0, step=0.01)
+
+
+def test_baumgarte_terms_that_do_not_hold_a_joint_stop_with_its_name():
+    """At rest in one plane rows are left out that this sheet of cubes needs once it moves."""
+    system = build("lattice", rows=3, columns=3).compile()
+    with pytest.raises(StoppedSimulationError, match=r"joint 'cube-.* open .*projection") as stop:
+        sb.simulate(system, duration=1.0, step=0.002, stabilization="baumgarte")
+    assert 0.0 < stop.value.trajectory.position_error.max() < 0.1
+
+
+def test_baumgarte_terms_may_close_a_joint_that_begins_wide_open():
+    system = swinging_four_bar()
+    state = sb.consistent_state(system)
+    shift = np.zeros((system.n_bodies, 6))
+    shift[0, 3:] = 0.3, 0.2, 0.0
+    run = sb.simulate(
+        system,
+        sb.displaced(state, shift).with_(velocity=np.zeros_like(state.velocity)),
+        duration=0.2,
+        step=0.005,
+        stabilization="baumgarte",
+        dynamics=sb.ForwardDynamics(system, state, baumgarte=0.02),
+    )
+    assert run.position_error[0] > 0.2
+    assert run.position_error[-1] < 0.01
+
+
+def test_a_driven_screw_stays_closed_between_swinging_bodies():
+    mechanism = sb.Mechanism("screw", gravity=(1, 2, -9))
+    for name in ("nut", "bolt"):
+        mechanism.add_body(name, mass=1.0, inertia=[0.1, 0.2, 0.15], center_of_mass=[0.1, 0.3, 0.2])
+    mechanism.add_joint("hook", sb.Spherical(), sb.WORLD, "nut", point=[0.3, 0, 0])
+    motion = sb.Sinusoid(0.3, 2.0)
+    mechanism.add_joint("thread", sb.Helical(0.1), "nut", "bolt", prescribed=motion)
+    run = sb.simulate(mechanism.compile(), duration=0.2, step=0.005)
+    assert run.position_error.max() < 1e-11
+    assert run.events == ()
