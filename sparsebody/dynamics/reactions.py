@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.sparse import csc_array, eye_array
+from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import ConstraintRows
 from sparsebody.model.system import System
 
-_PROXIMAL = 1e-11  # damping of A'A, relative to its diagonal
+_PROXIMAL = 1e-11  # damping of A'A, the columns of A scaled to unit norm
 
 
 def joint_wrenches(
@@ -42,11 +42,13 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
     ----------
     Carpentier, Budhiraja and Mansard (2021), sec. III; Rockafellar (1976).
     """
+    square = np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
+    scale = 1.0 / np.sqrt(np.where(square > 0.0, square, 1.0))  # units, and small bodies beside
+    rows = (rows @ diags_array(scale)).tocsc()  # large ones, do not change what is sought
     force = rows.T @ multiplier
     normal = (rows.T @ rows).tocsc()
-    damping = _PROXIMAL * float(normal.diagonal().max())
     factor = splu(
-        normal + damping * eye_array(normal.shape[0], format="csc"),
+        normal + _PROXIMAL * eye_array(normal.shape[0], format="csc"),
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.0,  # it is positive definite
         options={"SymmetricMode": True},

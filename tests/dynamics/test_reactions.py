@@ -3,9 +3,11 @@
 import numpy as np
 import oracles
 import pytest
+from scipy.sparse import csc_array
 
 from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
 from sparsebody.dynamics.initial import consistent_state
+from sparsebody.dynamics.reactions import minimum_norm
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Free, Prismatic, Revolute, Spherical
@@ -49,6 +51,19 @@ def test_two_equal_supports_carry_half_each() -> None:
     left, right = found.joint_wrench
     np.testing.assert_allclose(left, right, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(left[3:]), 10.0)
+
+
+def test_small_bodies_beside_large_ones_get_their_reactions() -> None:
+    """Moments per angle of a body grow with its size: here from millimetres to 100 m."""
+    rng = np.random.default_rng(3)
+    size = np.repeat([1e-3, 1.0, 100.0], 4)
+    A = rng.normal(size=(11, 12))
+    A = np.vstack([A, A[:3] + A[3:6]]) * size
+    given = rng.normal(size=14)
+    found = minimum_norm(csc_array(A), given)
+    np.testing.assert_allclose((A / size).T @ found, (A / size).T @ given, atol=1e-11)
+    null = np.linalg.svd((A / size).T)[2][11:]
+    np.testing.assert_allclose(found, given - null.T @ (null @ given), atol=1e-11)
 
 
 def test_a_drive_shows_its_effort_in_the_wrench() -> None:
