@@ -40,5 +40,13 @@ class SimulationError(SparsebodyError, RuntimeError):
     """The motion could not be continued; what was computed is kept."""
 
 
+class SimulationOptionError(SimulationError, ValueError):
+    """An option of a simulation that makes no sense, or a file that does not fit it."""
+
+
+class RankWarning(UserWarning):
+    """The constraint rows that were left out do not hold at this state: the rank has changed."""
+
+
 class ModelWarning(UserWarning):
     """Something in a file was left out or changed; the message names it."""

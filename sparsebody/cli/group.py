@@ -15,8 +15,15 @@ from sparsebody.cli.gallery import gallery
 from sparsebody.cli.inspect import inspect
 from sparsebody.cli.plot import plot
 from sparsebody.cli.simulate import simulate
-from sparsebody.errors import ModelError, ShapeError, SparsebodyError, UnknownNameError
+from sparsebody.errors import (
+    ModelError,
+    ShapeError,
+    SimulationOptionError,
+    SparsebodyError,
+    UnknownNameError,
+)
 
+BAD_INPUTS = (ModelError, ShapeError, SimulationOptionError, UnknownNameError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
@@ -78,7 +85,7 @@ def _message(error: Exception) -> str:
 def _exit_code(error: Exception) -> int:
     if isinstance(error, click.ClickException):
         return error.exit_code
-    return BAD_INPUT if isinstance(error, ModelError | ShapeError | UnknownNameError) else FAILED
+    return BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED
 
 
 def _close_quietly() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,13 @@ from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.choice import SolverChoice, choose_solver
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
-from sparsebody.errors import ModelError, ShapeError, SingularSystemError, UnknownNameError
+from sparsebody.errors import (
+    ModelError,
+    RankWarning,
+    ShapeError,
+    SingularSystemError,
+    UnknownNameError,
+)
 from sparsebody.factorization import Numeric, refined_solve
 from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
@@ -142,9 +149,24 @@ class ForwardDynamics:
         ------
         SingularSystemError
             If the kept constraint rows are dependent at this state.
+
+        Warns
+        -----
+        RankWarning
+            If the rows that were left out are violated: they are independent at this state, or
+            the state is not consistent.
         """
         check_state(self.system, state)
-        return self.evaluate(state, body_force=body_force).accelerations()
+        result = self.evaluate(state, body_force=body_force).accelerations()
+        if result.dropped_residual > _WORST_RESIDUAL:
+            warnings.warn(
+                f"the constraint rows left out at the pose analyzed are violated here by "
+                f"{result.dropped_residual:.1e}: make the state consistent, or a new "
+                "ForwardDynamics at this state",
+                RankWarning,
+                stacklevel=2,
+            )
+        return result
 
     def evaluate(self, state: State, *, body_force: FloatArray | None = None) -> Evaluation:
         """Return kinematics, matrix and factors at a state, for several right-hand sides."""

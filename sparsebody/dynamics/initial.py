@@ -10,7 +10,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.errors import AssemblyError, SingularSystemError
-from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.coordinates import coordinate_motion, prescribed_motion
 from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.kinematics.poses import displaced
@@ -50,6 +50,10 @@ def consistent_state(system: System, state: State | None = None) -> State:
 
 
 def _with_coordinates(system: System, state: State) -> State:
+    """Count whole turns of the joint coordinates, those of drives from the values they ask for."""
+    coordinate = state.coordinate.copy()
+    coordinate[system.coordinates.prescribed] = prescribed_motion(system, state.time)[:, 0]
+    state = state.with_(coordinate=coordinate)
     motion = joint_motion(system, state)
     return state.with_(coordinate=coordinate_motion(system, state, motion).value)
 

@@ -102,7 +102,7 @@ def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
         If `order` does not list every block once.
     """
     if name not in COSTS:
-        raise UnknownNameError(f"no cost model for {name!r}; there are {', '.join(COSTS)}")
+        raise UnknownNameError(f"unknown factorization {name!r}; there are {', '.join(COSTS)}")
     check_order(pattern, order)
     return COSTS[name].seconds(WORK[name](pattern, order))
 

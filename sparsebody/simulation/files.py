@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import SimulationError
+from sparsebody.errors import SimulationOptionError
 from sparsebody.model.system import System
 from sparsebody.simulation.checkpoint import Checkpoint, unpack
 from sparsebody.simulation.samples import Header
@@ -112,12 +112,12 @@ def load_trajectory(path: Path) -> Trajectory:
 def open_trajectory(path: Path) -> Iterator[h5py.File]:
     """Open a trajectory file for reading, whether it was closed or not."""
     if not path.is_file():
-        raise SimulationError(f"there is no trajectory file {str(path)!r}")
+        raise SimulationOptionError(f"there is no trajectory file {str(path)!r}")
     file = _open_for_reading(path)
     with file:
         found = file.attrs.get("format"), file.attrs.get("format_version")
         if found != (FORMAT, FORMAT_VERSION):
-            raise SimulationError(
+            raise SimulationOptionError(
                 f"{str(path)!r} is no sparsebody trajectory of version {FORMAT_VERSION} "
                 f"(it says {found[0]!r}, version {found[1]!r})"
             )
@@ -130,7 +130,9 @@ def _open_for_reading(path: Path) -> h5py.File:
             return h5py.File(path, "r", swmr=swmr)
         except OSError as error:
             reason = error
-    raise SimulationError(f"{str(path)!r} cannot be read as a trajectory: {reason}") from reason
+    raise SimulationOptionError(
+        f"{str(path)!r} cannot be read as a trajectory: {reason}"
+    ) from reason
 
 
 def read_checkpoint(file: h5py.File, system: System) -> Checkpoint | None:
@@ -141,17 +143,17 @@ def read_checkpoint(file: h5py.File, system: System) -> Checkpoint | None:
 
 
 def check_same_run(path: Path, file: h5py.File, header: Header) -> None:
-    """Raise SimulationError unless the file is one of the same mechanism and options."""
+    """Raise SimulationOptionError unless the file is one of the same mechanism and options."""
     remedy = "; give another output, or overwrite it"
     if file.attrs["fingerprint"] != header.fingerprint:
-        raise SimulationError(
-            f"cannot resume {str(path)!r}: it holds the motion of another mechanism, "
-            f"{file.attrs['name']!r}{remedy}"
+        raise SimulationOptionError(
+            f"cannot resume {str(path)!r}: it holds the motion of a mechanism "
+            f"{file.attrs['name']!r} with other bodies, joints or numbers{remedy}"
         )
     stored = json.loads(file.attrs["options"])
     for name, value in header.options.items():
         if stored.get(name) != value:
-            raise SimulationError(
+            raise SimulationOptionError(
                 f"cannot resume {str(path)!r}: its {name.replace('_', ' ')} is "
                 f"{stored.get(name)!r}, not {value!r}{remedy}"
             )
@@ -171,7 +173,7 @@ def rewind(path: Path, header: Header, checkpoint: Checkpoint) -> None:
     copy = path.with_name(path.name + ".resumed")
     with open_trajectory(path) as old:
         if _n_records(old) < n_records:
-            raise SimulationError(f"cannot resume {str(path)!r}: records are missing")
+            raise SimulationOptionError(f"cannot resume {str(path)!r}: records are missing")
         create_file(copy, header, old[CHECKPOINTS].shape[1])
         with h5py.File(copy, "r+", libver="v110") as new:
             for name in header.channels:

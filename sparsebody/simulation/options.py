@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any
 
-from sparsebody.errors import SimulationError, UnknownNameError
+from sparsebody.errors import SimulationOptionError, UnknownNameError
 from sparsebody.simulation.integrators import INTEGRATORS
 from sparsebody.simulation.stabilization import STABILIZATIONS
 
@@ -65,10 +66,10 @@ def simulation_options(
     )
 
 
-def check_positive(value: float, what: str) -> None:
-    """Raise SimulationError unless `value` is a positive, finite number."""
-    if not (isinstance(value, int | float) and math.isfinite(value) and value > 0.0):
-        raise SimulationError(f"{what} is {value!r}; give a positive number of seconds")
+def check_positive(value: object, what: str) -> None:
+    """Raise SimulationOptionError unless `value` is a positive, finite number."""
+    if not (isinstance(value, Real) and math.isfinite(float(value)) and float(value) > 0.0):
+        raise SimulationOptionError(f"{what} is {value!r}; give a positive number of seconds")
 
 
 def check_name(name: str, table: Iterable[str], what: str) -> None:
@@ -93,7 +94,7 @@ def _whole_steps(record_step: float, step: float) -> int:
     every = round(record_step / step)
     if every < 1 or abs(record_step / step - every) > 1e-6 * every:
         nearest = max(1, every) * step
-        raise SimulationError(
+        raise SimulationOptionError(
             f"record step is {record_step}, not a multiple of the step {step}; try {nearest:.6g}"
         )
     return every

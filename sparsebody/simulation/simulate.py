@@ -13,7 +13,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
-from sparsebody.errors import SimulationError, SparsebodyError
+from sparsebody.errors import SimulationError, SimulationOptionError, SparsebodyError
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
 from sparsebody.simulation.files import (
@@ -134,7 +134,7 @@ def simulate(
     if dynamics is not None:
         _check_dynamics(system, dynamics, stabilization)
     if control is not None and not callable(control):
-        raise SimulationError(f"control is {control!r}; give a function of time and state")
+        raise SimulationOptionError(f"control is {control!r}; give a function of time and state")
     path = None if output is None else _output_path(Path(output), resume, overwrite)
     conservative = control is None and is_conservative(system)
     head = header(system, options, conservative, source)
@@ -150,13 +150,13 @@ def simulate(
 
 def _check_dynamics(system: System, dynamics: ForwardDynamics, stabilization: str) -> None:
     if dynamics.system is not system:
-        raise SimulationError(
+        raise SimulationOptionError(
             f"dynamics was prepared for another system, {dynamics.system.name!r}; "
             f"prepare it for {system.name!r}"
         )
     needs = STABILIZATIONS[stabilization].uses_time_constant
     if needs != (dynamics.baumgarte is not None):
-        raise SimulationError(
+        raise SimulationOptionError(
             f"stabilization is {stabilization!r}, but the given dynamics has a Baumgarte time "
             f"constant of {dynamics.baumgarte}; let both agree"
         )
@@ -165,11 +165,13 @@ def _check_dynamics(system: System, dynamics: ForwardDynamics, stabilization: st
 def _output_path(path: Path, resume: bool, overwrite: bool) -> Path:
     """Return the path, sure that it may be written."""
     if not path.parent.is_dir():
-        raise SimulationError(f"output {str(path)!r}: there is no directory {str(path.parent)!r}")
+        raise SimulationOptionError(
+            f"output {str(path)!r}: there is no directory {str(path.parent)!r}"
+        )
     if path.is_dir():
-        raise SimulationError(f"output {str(path)!r} is a directory; give a file name")
+        raise SimulationOptionError(f"output {str(path)!r} is a directory; give a file name")
     if path.exists() and not (resume or overwrite):
-        raise SimulationError(
+        raise SimulationOptionError(
             f"output {str(path)!r} exists; give another name, resume it or overwrite it"
         )
     return path

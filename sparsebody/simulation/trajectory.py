@@ -93,7 +93,8 @@ class Trajectory:
         change = np.abs(self.energy - self.energy[0]).max()
         exchanged = np.abs(self.potential_energy - self.potential_energy[0]).max()
         scale = max(float(exchanged), float(np.abs(self.kinetic_energy).max()))
-        return float(change) / scale if scale > 0.0 else 0.0
+        noise = 64.0 * np.finfo(float).eps * float(np.abs(self.potential_energy).max())
+        return float(change) / scale if scale > noise else 0.0
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers that tell how the run went, by name."""

@@ -43,12 +43,18 @@ def _spans(ends: IntArray, place: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def frontal_pivots(
-    rows: FloatArray, ends: IntArray, sizes: IntArray, order: IntArray, tolerance: float
+    rows: FloatArray,
+    ends: IntArray,
+    sizes: IntArray,
+    order: IntArray,
+    group: IntArray,
+    tolerance: float,
 ) -> FloatArray:
     """Return |R_jj| of every row of A: what is left of it beside the rows decided before.
 
-    A row is decided when the last of its bodies has been met; of several, the largest remainder
-    first. Remainders below `tolerance` count as zero: the row is dependent, and is not used.
+    A row is decided when the last of its bodies has been met; of several, group by group, and the
+    largest remainder of a group first. Remainders below `tolerance` count as zero: the row is
+    dependent, and is not used.
 
     Parameters
     ----------
@@ -56,6 +62,9 @@ def frontal_pivots(
         Rows of A on both ends, of unit norm; every row touches at least one body.
     ends, sizes, order
         As in `front_widths`.
+    group : (n_rows,) int array
+        The joint of each row. Joint by joint, all rows that a loop makes dependent are found at
+        the joint that closes it, and what is kept stays independent when the mechanism moves.
     tolerance : float
         Below it a remainder counts as zero.
 
@@ -76,8 +85,11 @@ def frontal_pivots(
     width = int(front_widths(ends, sizes, order).max(initial=0))
     front = np.zeros((width + int(sizes.max(initial=0)), width))
     pivots = np.zeros(len(rows))
-    _sweep(rows, ends, sizes, order, last, enter, enter_start, tolerance, front, pivots)
+    _sweep(rows, ends, sizes, order, group, last, enter, enter_start, tolerance, front, pivots)
     return pivots
+
+
+_NO_GROUP = 2**62
 
 
 @njit(cache=True)
@@ -86,6 +98,7 @@ def _sweep(
     ends: IntArray,
     sizes: IntArray,
     order: IntArray,
+    group: IntArray,
     last: IntArray,
     enter: IntArray,
     enter_start: IntArray,
@@ -112,9 +125,13 @@ def _sweep(
                 front[m + a, column] = value
         m += sizes[body]
         while True:
-            best, largest = -1, -1.0
+            best, largest, now = -1, -1.0, _NO_GROUP
             for column in range(n):
                 if last[column_row[column]] == step:
+                    now = min(now, group[column_row[column]])
+            for column in range(n):
+                row = column_row[column]
+                if last[row] == step and group[row] == now:
                     size = 0.0
                     for i in range(m):
                         size += front[i, column] ** 2

@@ -31,6 +31,7 @@ SMALL = 48  # rows up to which compiled Gram-Schmidt is faster than a call of LA
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
+SHARE = 0.01  # of the best conditioning: how much a choice that holds in more poses may cost
 POOR = 1e-6  # smallest singular value of kept rows below which a better choice is looked for
 
 
@@ -87,7 +88,8 @@ def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecis
     ends = matrix.pattern.ends[matrix.row_block]
     keep = np.zeros(len(rows), dtype=np.bool_)
     small = np.diff(indptr) <= SMALL
-    gap = _decide_small(rows, ends, by_component, indptr, small, tolerance, NOISE, keep)
+    joint = matrix.row_block
+    gap = _decide_small(rows, ends, joint, by_component, indptr, small, tolerance, NOISE, keep)
     decision = RankDecision(keep, float(gap), bool(gap >= CLEAR_GAP), "pivoted QR by components")
     if np.all(small):
         return decision
@@ -97,7 +99,8 @@ def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecis
         bodies, local = _local_numbers(ends[member])
         sizes = matrix.pattern.block_sizes[bodies]
         columns = _without_empty_columns(whitened[member])
-        part = _decide_large(columns, rows[member], local, sizes, tolerance)
+        fronts = _decide_by_fronts(rows[member], local, joint[member], sizes, tolerance)
+        part = _decide_large(columns, fronts, tolerance)
         keep[member] = part.keep
         decision = _joined(decision, part)
     return decision
@@ -131,6 +134,7 @@ def whitened_rows(matrix: SaddleMatrix) -> FloatArray:
 def _decide_small(
     rows: FloatArray,
     ends: IntArray,
+    joint: IntArray,
     members: IntArray,
     indptr: IntArray,
     small: BoolArray,
@@ -143,17 +147,29 @@ def _decide_small(
     for c in range(len(indptr) - 1):
         if small[c]:
             member = members[indptr[c] : indptr[c + 1]]
-            pivots, pivot_rows = _pivoted_gram_schmidt(_gathered(rows, ends, member))
-            for k in range(len(pivots)):
-                keep[member[pivot_rows[k]]] = pivots[k] > tolerance
-            least, largest = np.inf, noise
-            for pivot in pivots:
-                if pivot > tolerance:
-                    least = min(least, pivot)
-                else:
-                    largest = max(largest, pivot)
+            gathered = _gathered(rows, ends, member)
+            pivots = _gram_schmidt(gathered.copy(), np.zeros_like(member), tolerance)
+            by_joint = _gram_schmidt(gathered, joint[member], tolerance)
+            least, largest = _least_and_largest(pivots, tolerance, noise)
             gap = min(gap, least / largest)
+            same_rank = np.sum(by_joint > tolerance) == np.sum(pivots > tolerance)
+            if same_rank and _least_and_largest(by_joint, tolerance, noise)[0] > SHARE * least:
+                pivots = by_joint
+            for k in range(len(member)):
+                keep[member[k]] = pivots[k] > tolerance
     return gap
+
+
+@njit(cache=True)
+def _least_and_largest(pivots: FloatArray, tolerance: float, noise: float) -> tuple[float, float]:
+    """Return the least remainder that is kept and the largest that is dropped."""
+    least, largest = np.inf, noise
+    for pivot in pivots:
+        if pivot > tolerance:
+            least = min(least, pivot)
+        else:
+            largest = max(largest, pivot)
+    return least, largest
 
 
 @njit(cache=True)
@@ -172,33 +188,41 @@ def _gathered(rows: FloatArray, ends: IntArray, member: IntArray) -> FloatArray:
 
 
 @njit(cache=True)
-def _pivoted_gram_schmidt(rows: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return |R_ii| and the rows in the order in which they were taken; overwrites `rows`."""
+def _gram_schmidt(rows: FloatArray, group: IntArray, tolerance: float) -> FloatArray:
+    """Return |R_ii| of each row, taken group by group, largest first; overwrites `rows`.
+
+    Remainders up to `tolerance` are dependent and are not used.
+    """
     n = rows.shape[0]
-    pivots, order = np.zeros(n), np.arange(n)
-    for k in range(n):
-        best, largest = k, -1.0
-        for i in range(k, n):
-            square = 0.0
-            for a in range(rows.shape[1]):
-                square += rows[order[i], a] ** 2
-            if square > largest * (1.0 + 1e-12):
-                best, largest = i, square
-        order[k], order[best] = order[best], order[k]
-        pivots[k] = np.sqrt(largest)
-        if pivots[k] == 0.0:
-            break
-        unit = rows[order[k]]
+    pivots, waiting = np.zeros(n), np.ones(n, dtype=np.bool_)
+    for _ in range(n):
+        now = 2**62
+        for i in range(n):
+            if waiting[i]:
+                now = min(now, group[i])
+        best, largest = -1, -1.0
+        for i in range(n):
+            if waiting[i] and group[i] == now:
+                square = 0.0
+                for a in range(rows.shape[1]):
+                    square += rows[i, a] ** 2
+                if square > largest * (1.0 + 1e-12):
+                    best, largest = i, square
+        waiting[best] = False
+        pivots[best] = np.sqrt(largest)
+        if pivots[best] <= tolerance:
+            continue
+        unit = rows[best]
         for a in range(rows.shape[1]):
-            unit[a] /= pivots[k]
-        for i in range(k + 1, n):
-            row = rows[order[i]]
-            part = 0.0
-            for a in range(rows.shape[1]):
-                part += row[a] * unit[a]
-            for a in range(rows.shape[1]):
-                row[a] -= part * unit[a]
-    return pivots, order
+            unit[a] /= pivots[best]
+        for i in range(n):
+            if waiting[i]:
+                row, part = rows[i], 0.0
+                for a in range(rows.shape[1]):
+                    part += row[a] * unit[a]
+                for a in range(rows.shape[1]):
+                    row[a] -= part * unit[a]
+    return pivots
 
 
 def _local_numbers(ends: IntArray) -> tuple[IntArray, IntArray]:
@@ -212,38 +236,44 @@ def _without_empty_columns(rows: csr_array) -> csr_array:
     return rows[:, np.unique(rows.indices)]
 
 
-def _decide_large(
-    rows: csr_array, blocks: FloatArray, ends: IntArray, sizes: IntArray, tolerance: float
-) -> RankDecision:
-    """Decide in one component, given as a matrix and as blocks on the bodies of the component.
+def _decide_large(rows: csr_array, fronts: list[RowChoice], tolerance: float) -> RankDecision:
+    """Decide in one component, from the choices of a frontal QR and what else is needed.
 
-    Large ones by sparse methods: a frontal QR from either end and the pivots of a sweep. Where
-    those that are clear agree, the best conditioned of their choices is taken, unless it is poor;
-    otherwise dense QR decides, as long as that takes no minutes.
+    Large ones by sparse methods, the fronts and the pivots of a sweep: where those that are clear
+    agree, theirs is the rank, unless all that they keep is poorly conditioned. Otherwise dense QR
+    decides, as long as that takes no minutes.
     """
     n = rows.shape[0]
-    if n <= SPARSE_ROWS:
-        return _decide_by_qr(rows, tolerance)
-    found = [*_decide_by_fronts(blocks, ends, sizes, tolerance), *swept_choices(rows)]
-    clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
-    agreed = len({np.count_nonzero(choice.keep) for choice in clear}) == 1
-    if agreed:
-        floor = [smallest_singular_value(rows[choice.keep]) for choice in clear]
-        best = clear[int(np.argmax(floor))]
+    if n > SPARSE_ROWS:
+        found = [*fronts, *swept_choices(rows)]
+        clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
         methods = sorted({choice.method for choice in clear})
-        if max(floor) >= POOR or n > DENSE_ROWS:
-            certain = len(methods) > 1
-            return RankDecision(best.keep, best.gap, certain, " and ".join(methods))
-    if n <= DENSE_ROWS:
-        return _decide_by_qr(rows, tolerance)
-    best = max(
-        found, key=lambda choice: choice.gap, default=RowChoice(np.ones(n, bool), 0.0, "none")
-    )
-    return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
+        if len({np.count_nonzero(choice.keep) for choice in clear}) == 1:
+            best, floor = _preferred(rows, clear)
+            if floor >= POOR or n > DENSE_ROWS:
+                return RankDecision(best.keep, best.gap, len(methods) > 1, " and ".join(methods))
+        if n > DENSE_ROWS:
+            everything = RowChoice(np.ones(n, dtype=np.bool_), 0.0, "nothing left out")
+            best = max([everything, *found], key=lambda choice: choice.gap)
+            return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
+    decision = _decide_by_qr(rows, tolerance)
+    same = [choice for choice in fronts if np.count_nonzero(choice.keep) == decision.rank]
+    pivoted = RowChoice(decision.keep, decision.gap, decision.method)
+    return replace(decision, keep=_preferred(rows, [*same, pivoted])[0].keep)
+
+
+def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, float]:
+    """Return the first choice that is not much worse conditioned than the best one.
+
+    Choices of the frontal QR come first: made joint by joint, they hold in other poses as well.
+    """
+    floor = [smallest_singular_value(rows[choice.keep]) for choice in choices]
+    k = next(k for k, value in enumerate(floor) if value >= SHARE * max(floor))
+    return choices[k], floor[k]
 
 
 def _decide_by_fronts(
-    rows: FloatArray, ends: IntArray, sizes: IntArray, tolerance: float
+    rows: FloatArray, ends: IntArray, joint: IntArray, sizes: IntArray, tolerance: float
 ) -> list[RowChoice]:
     """Frontal QR from both ends of the component; nothing where the fronts are too wide."""
     joined = ends[(ends >= 0).all(axis=1)]
@@ -252,7 +282,7 @@ def _decide_by_fronts(
     choices = []
     for direction in (order, order[::-1].copy()):
         if front_widths(ends, sizes, direction).max() <= LARGEST_FRONT:
-            pivots = frontal_pivots(rows, ends, sizes, direction, tolerance)
+            pivots = frontal_pivots(rows, ends, sizes, direction, joint, tolerance)
             keep = pivots > tolerance
             dropped = max(float(pivots[~keep].max(initial=0.0)), NOISE)
             gap = float(pivots[keep].min(initial=np.inf)) / dropped

@@ -11,6 +11,7 @@ import pytest
 from pinocchio_models import PinocchioModel
 from random_mechanisms import TREE_TYPES, random_loops, random_tree
 
+import sparsebody as sb
 from sparsebody.dynamics.energy import energy
 from sparsebody.dynamics.forward import (
     Accelerations,
@@ -20,6 +21,7 @@ from sparsebody.dynamics.forward import (
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.errors import (
     ModelError,
+    RankWarning,
     ShapeError,
     SingularSystemError,
     UnknownNameError,
@@ -518,3 +520,19 @@ def test_dependent_rows_that_are_kept_are_refused_or_do_no_harm(factorization: s
     else:
         with pytest.raises(SingularSystemError, match="depends on the others; leave dependent"):
             dynamics(state)
+
+
+def test_a_rank_that_has_grown_since_the_analysis_is_told() -> None:
+    """A flat lattice of ball joints has dependent rows that it needs as soon as it folds."""
+    system = build("lattice", rows=3, columns=3).compile()
+    flat = sb.consistent_state(system)
+    dynamics = sb.ForwardDynamics(system, flat)
+    assert dynamics.redundant_rows.size > 0
+    dynamics(flat)
+    rng = np.random.default_rng(0)
+    folded = sb.consistent_state(
+        system, sb.displaced(flat, 0.1 * rng.normal(size=(system.n_bodies, 6)))
+    )
+    with pytest.warns(RankWarning, match="violated here by .* a new ForwardDynamics"):
+        dynamics(folded)
+    sb.ForwardDynamics(system, folded)(folded)

@@ -87,7 +87,7 @@ def test_work_grows_with_the_mechanism():
 
 
 def test_an_unknown_name_has_no_prediction():
-    with pytest.raises(UnknownNameError, match="no cost model for 'qr'"):
+    with pytest.raises(UnknownNameError, match="unknown factorization 'qr'"):
         predict_seconds("qr", chain(2), np.arange(4))
 
 
