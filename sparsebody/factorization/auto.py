@@ -46,6 +46,7 @@ COSTS = {
     "superlu": Cost(call=2.6e-5, row=9e-8, entry=5.4e-8, flop=1e-11),
     "cholmod": Cost(call=2.3e-5, row=1e-8, entry=1.5e-8, flop=2e-10),
     "cholmod-ldl": Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=1e-10),
+    "block-ldl": Cost(call=6.0e-6, row=1e-8, entry=1e-9, flop=2e-10),
     "banded": Cost(call=6.0e-6, row=3e-7, entry=6e-10, flop=6.5e-12),
     "dense": Cost(call=1.0e-5, row=1e-8, entry=4.5e-9, flop=1.8e-11),
 }
@@ -86,6 +87,7 @@ WORK: dict[str, Callable[[BlockPattern, IntArray], Work]] = {
     "superlu": _whole_work,
     "cholmod": _schur_work,
     "cholmod-ldl": _whole_work,
+    "block-ldl": _whole_work,
     "banded": _band_work,
     "dense": _dense_work,
 }

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.ordering.admissibility import is_admissible, repair
+from sparsebody.sparse.admissibility import is_admissible, repair
 from sparsebody.ordering.cholmod import cholmod_amd, cholmod_metis
 from sparsebody.ordering.leaves_first import leaves_first
 from sparsebody.ordering.level_sweep import level_sweep
