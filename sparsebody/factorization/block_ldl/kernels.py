@@ -57,19 +57,26 @@ from sparsebody.factorization.block_ldl.vectors import (
 
 SMALLEST_PIVOT = 1e-12  # relative to the diagonal before other dual pivots took from it
 
-FAST = {"contract", "reassoc", "nsz"}  # keeps NaN and infinity
+# No kernel owns an array, so none counts references: that would take a third of the time.
+PHASE = {
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"contract", "reassoc", "nsz"},  # keeps NaN and infinity
+    "_nrt": False,
+}
+STEP = PHASE | {"forceinline": True}
 _0, _1, _2, _3, _4 = (np.uintp(i) for i in range(5))
 
 
 def _update_kernel(literal: int) -> Callable[..., None]:
     """Make the step that adds left V' to the later panels, tile by tile."""
 
-    @njit(cache=True, error_model="numpy", fastmath=FAST)
+    @njit(**STEP)
     def update(pivot, end, tiles, updates, values, left):  # type: ignore[no-untyped-def]
-        size = np.uintp(literal) if literal else pivot[SIZE]
-        start, stride, column = pivot[START], pivot[STRIDE], pivot[OWN]
-        place = pivot[FIRST_UPDATE]
-        for c in range(pivot[FIRST_TILE], end):
+        size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
+        start, stride, column = pivot[START], pivot[STRIDE], np.uintp(pivot[OWN])
+        place = np.uintp(pivot[FIRST_UPDATE])
+        for c in range(np.uintp(pivot[FIRST_TILE]), np.uintp(end)):
             target_stride, n = tiles[c, TARGET_STRIDE], tiles[c, COLUMNS]
             row = column
             for _ in range(c, end):
@@ -83,7 +90,7 @@ def _update_kernel(literal: int) -> Callable[..., None]:
                     a_3 = multiply_add4(a_3, left[of + _3], rows)
                     at += stride
                     of += stride
-                target = updates[place]
+                target = np.uintp(updates[place])
                 store4(values, target, add4(load4(values, target), a_0))
                 if n > _1:
                     target += target_stride
@@ -104,12 +111,12 @@ def _update_kernel(literal: int) -> Callable[..., None]:
 def _invert_kernel(literal: int) -> Callable[..., None]:
     """Make the step of a constant pivot: left = -inverse V; A D^-1 A' counts in `reference`."""
 
-    @njit(cache=True, error_model="numpy", fastmath=FAST)
+    @njit(**STEP)
     def invert(pivot, end, tiles, inverse, values, left, reference):  # type: ignore[no-untyped-def]
-        size = np.uintp(literal) if literal else pivot[SIZE]
+        size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
         start, stride = pivot[START], pivot[STRIDE]
         row = _0
-        for c in range(pivot[FIRST_TILE], end):
+        for c in range(np.uintp(pivot[FIRST_TILE]), np.uintp(end)):
             squares = load4(reference, tiles[c, ROW])
             to = row
             for k in range(size):
@@ -132,16 +139,16 @@ def _invert_kernel(literal: int) -> Callable[..., None]:
 def _divide_kernel(literal: int) -> Callable[..., bool]:
     """Make the step of any other pivot: LDL' of it, V and left; tell whether it is regular."""
 
-    @njit(cache=True, error_model="numpy", fastmath=FAST)
+    @njit(**STEP)
     def divide(pivot, end, tiles, values, left, reference):  # type: ignore[no-untyped-def]
-        size = np.uintp(literal) if literal else pivot[SIZE]
+        size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
         start, stride = pivot[START], pivot[STRIDE]
         is_primal = pivot[KIND] == PRIMAL
         sign = 1.0 if is_primal else -1.0
         regular = True
         for k in range(size):
             column = k * stride
-            for row in range(k & ~_3, pivot[OWN], _4):
+            for row in range(k & ~_3, np.uintp(pivot[OWN]), _4):
                 total = load4(values, start + column + row)
                 at = row
                 for _l in range(k):
@@ -152,12 +159,12 @@ def _divide_kernel(literal: int) -> Callable[..., bool]:
             bound = SMALLEST_PIVOT * reference[pivot[PADDED] + k]
             regular &= sign * diagonal > bound
             reciprocal = 1.0 / diagonal
-            for row in range(k & ~_3, pivot[OWN], _4):
+            for row in range(k & ~_3, np.uintp(pivot[OWN]), _4):
                 own = load4(values, start + column + row)
                 store4(left, column + row, multiply_add4(zero4(), -reciprocal, own))
             values[start + column + k] = reciprocal
-        row = pivot[OWN]
-        for c in range(pivot[FIRST_TILE], end):
+        row = np.uintp(pivot[OWN])
+        for c in range(np.uintp(pivot[FIRST_TILE]), np.uintp(end)):
             squares = zero4()
             to = row
             for k in range(size):
@@ -187,7 +194,7 @@ _invert, _invert_6 = _invert_kernel(0), _invert_kernel(6)
 _divide, _divide_3, _divide_5, _divide_6 = (_divide_kernel(i) for i in (0, 3, 5, 6))
 
 
-@njit(cache=True)
+@njit(**STEP)
 def _open(
     pivot: Table,
     last_fill: int,
@@ -198,14 +205,14 @@ def _open(
     reference: FloatArray,
 ) -> bool:
     """Fill a panel with its part of the matrix; tell whether the diagonal is positive."""
-    start, stride, size = pivot[START], pivot[STRIDE], pivot[SIZE]
+    start, stride, size = np.uintp(pivot[START]), pivot[STRIDE], np.uintp(pivot[SIZE])
     for place in range(start, start + size * stride):
         values[place] = 0.0
-    for row in range(pivot[PADDED], pivot[PADDED] + size):
+    for row in range(np.uintp(pivot[PADDED]), pivot[PADDED] + size):
         reference[row] = 0.0
-    for f in range(pivot[FIRST_FILL], last_fill):
-        first, side, column = fills[f, A_ROW], fills[f, SIDE], fills[f, PLACE]
-        for c in range(fills[f, N_COLUMNS]):
+    for f in range(np.uintp(pivot[FIRST_FILL]), np.uintp(last_fill)):
+        first, side, column = np.uintp(fills[f, A_ROW]), fills[f, SIDE], np.uintp(fills[f, PLACE])
+        for c in range(np.uintp(fills[f, N_COLUMNS])):
             place = column
             for r in range(first, first + fills[f, N_ROWS]):
                 values[place] += rows[r, side, c]
@@ -223,7 +230,7 @@ def _open(
     return positive
 
 
-@njit(cache=True)
+@njit(**PHASE)
 def factorize(
     pivots: Table,
     tiles: Table,
@@ -240,8 +247,8 @@ def factorize(
     """Fill `values` with the factors; return the position of the first bad pivot, or -1."""
     for j in range(np.uintp(len(pivots) - 1)):
         pivot, following = pivots[j], pivots[j + _1]
-        for i in range(pivot[FIRST_OPENED], following[FIRST_OPENED]):
-            p = opened[i]
+        for i in range(np.uintp(pivot[FIRST_OPENED]), np.uintp(following[FIRST_OPENED])):
+            p = np.uintp(opened[i])
             last = pivots[p + _1, FIRST_FILL]
             if not _open(pivots[p], last, fills, diagonal, rows, values, reference):
                 return np.intp(p)
@@ -277,9 +284,9 @@ def factorize(
 def _forward_kernel(literal: int) -> Callable[..., None]:
     """Make the step y = L^-1 y of a pivot; what it leaves in its rows is 1 / D times y."""
 
-    @njit(cache=True, error_model="numpy", fastmath=FAST)
+    @njit(**STEP)
     def forward(pivot, end, tiles, inverse, values, y, w):  # type: ignore[no-untyped-def]
-        size = np.uintp(literal) if literal else pivot[SIZE]
+        size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
         start, stride, own = pivot[START], pivot[STRIDE], pivot[PADDED]
         if pivot[KIND] == UNTOUCHED:
             block = inverse[pivot[BLOCK]]
@@ -298,7 +305,7 @@ def _forward_kernel(literal: int) -> Callable[..., None]:
                 w[k] = total * values[at]
                 y[own + k] = w[k]
         row = start + pivot[OWN]
-        for c in range(pivot[FIRST_TILE], end):
+        for c in range(np.uintp(pivot[FIRST_TILE]), np.uintp(end)):
             total = load4(y, tiles[c, ROW])
             at = row
             for k in range(size):
@@ -313,14 +320,14 @@ def _forward_kernel(literal: int) -> Callable[..., None]:
 def _backward_kernel(literal: int) -> Callable[..., None]:
     """Make the step x = L'^-1 y of a pivot."""
 
-    @njit(cache=True, error_model="numpy", fastmath=FAST)
+    @njit(**STEP)
     def backward(pivot, end, tiles, inverse, values, y, w):  # type: ignore[no-untyped-def]
-        size = np.uintp(literal) if literal else pivot[SIZE]
+        size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
         start, stride, own = pivot[START], pivot[STRIDE], pivot[PADDED]
         for k in range(size):
             total = zero4()
             at = start + k * stride + pivot[OWN]
-            for c in range(pivot[FIRST_TILE], end):
+            for c in range(np.uintp(pivot[FIRST_TILE]), np.uintp(end)):
                 total = add4(total, multiply4(load4(values, at), load4(y, tiles[c, ROW])))
                 at += _4
             w[k] = sum4(total)
@@ -349,7 +356,7 @@ _forward, _forward_3, _forward_5, _forward_6 = (_forward_kernel(i) for i in (0, 
 _backward, _backward_3, _backward_5, _backward_6 = (_backward_kernel(i) for i in (0, 3, 5, 6))
 
 
-@njit(cache=True)
+@njit(**PHASE)
 def solve(
     pivots: Table,
     tiles: Table,
@@ -365,7 +372,7 @@ def solve(
     for column in range(rhs.shape[1]):
         for j in range(n):
             start, natural = pivots[j, PADDED], pivots[j, NATURAL]
-            for a in range(pivots[j, SIZE]):
+            for a in range(np.uintp(pivots[j, SIZE])):
                 y[start + a] = rhs[natural + a, column]
         for j in range(n):
             pivot, end = pivots[j], pivots[j + _1, FIRST_TILE]
@@ -391,5 +398,5 @@ def solve(
             else:
                 _backward(pivot, end, tiles, inverse, values, y, w)
             start, natural = pivot[PADDED], pivot[NATURAL]
-            for a in range(pivot[SIZE]):
+            for a in range(np.uintp(pivot[SIZE])):
                 x[natural + a, column] = y[start + a]

@@ -20,7 +20,7 @@ from sparsebody.errors import ShapeError
 from sparsebody.sparse.etree import column_structures, positions
 from sparsebody.sparse.pattern import BlockPattern
 
-Table = NDArray[np.uintp]
+Table = NDArray[np.uint32]
 
 TILE = 4  # rows of a tile
 MOST_UPDATES = 50_000_000  # pairs of tiles; 8 bytes each
@@ -73,7 +73,7 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     own = np.where(kind == UNTOUCHED, 0, TILE * n_tiles)
     stride = own + TILE * below
     tiled = _starts(TILE * n_tiles)
-    pivots = np.zeros((pattern.n_blocks + 1, 12), dtype=np.uintp)
+    pivots = np.zeros((pattern.n_blocks + 1, 12), dtype=np.uint32)
     pivots[:-1, SIZE] = size
     pivots[:, START] = _starts(stride * size)
     pivots[:-1, STRIDE] = stride
@@ -85,12 +85,12 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     pivots[:-1, NATURAL] = pattern.offsets[order]
     pivots[:, PADDED] = tiled
     pivots[:-1, KIND] = kind
-    tiles = np.empty((int(below.sum()), 3), dtype=np.uintp)
-    updates = np.empty(int(n_updates), dtype=np.uintp)
+    tiles = np.empty((int(below.sum()), 3), dtype=np.uint32)
+    updates = np.empty(int(n_updates), dtype=np.uint32)
     _fill_tiles(indptr, rows, pivots.astype(np.intp), tiles, updates)
     fills, holder = _fills(pattern, order, indptr, rows, pivots.astype(np.intp))
     pivots[:, FIRST_FILL] = _starts(np.bincount(holder, minlength=pattern.n_blocks))
-    opened = np.argsort(opener, kind="stable").astype(np.uintp)
+    opened = np.argsort(opener, kind="stable").astype(np.uint32)
     n_values, largest = int(pivots[-1, START]), int(np.max(stride * size, initial=size.max(initial=0)))
     return Layout(pivots, tiles, updates, fills, opened, n_values, int(tiled[-1]), largest)
 
@@ -178,7 +178,7 @@ def _fills(
     row = _row_in_panel(indptr, rows, pivots, holder, other)
     start, stride = pivots[holder, START] + row, pivots[holder, STRIDE]
     by_row = body < joint  # rows of A are rows of the panel, not columns
-    fills = np.empty((len(dual), 7), dtype=np.uintp)
+    fills = np.empty((len(dual), 7), dtype=np.uint32)
     fills[:, A_ROW] = pattern.offsets[pattern.n_primal + dual] - pattern.n_primal_rows
     fills[:, SIDE] = side
     fills[:, PLACE] = start
