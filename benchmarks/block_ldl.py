@@ -26,14 +26,36 @@ def ladder_ends(n: int) -> np.ndarray:
     return np.concatenate([np.maximum(rails, -1), np.column_stack([first, first + 1])])
 
 
-def scissor(n: int) -> tuple[np.ndarray, np.ndarray]:
+def hinge_rows(arm: tuple[float, float], rows: int) -> np.ndarray:
+    """Rows (rows, 6) of a hinge along y at (x, z) from the center of mass; the last two in plane."""
+    place = np.array([arm[0], 0.0, arm[1]])
+    moves = np.hstack([np.cross(place, np.eye(3)[[1, 0, 2]]), np.eye(3)[[1, 0, 2]]])
+    return np.vstack([np.eye(6)[[0, 2]], moves])[5 - rows :]
+
+
+def scissor(n: int) -> SaddleMatrix:
     """Pairs of crossed bars; of the two hinges between pairs one keeps 5 rows and one 2."""
-    first = 2 * np.arange(n // 2)
-    crossings = np.column_stack([first, first + 1])
-    up = np.column_stack([first[:-1], first[1:] + 1])
-    across = np.column_stack([first[:-1] + 1, first[1:]])
-    ends = np.concatenate([[[-1, 0]], crossings, up, across])
-    return ends, np.repeat([5, 5, 5, 2], [1, len(crossings), len(up), len(across)])
+    x, z = 0.5, 0.2  # half of a bar
+    ends, rows = [(-1, 0)], [(None, hinge_rows((-x, -z), 5))]
+    for k in range(0, n, 2):
+        ends.append((k, k + 1))
+        rows.append((hinge_rows((0, 0), 5), hinge_rows((0, 0), 5)))
+    for k in range(0, n - 2, 2):
+        ends += [(k, k + 3), (k + 1, k + 2)]
+        rows.append((hinge_rows((x, z), 5), hinge_rows((x, -z), 5)))
+        rows.append((hinge_rows((-x, z), 2), hinge_rows((-x, -z), 2)))
+    values = np.zeros((sum(len(second) for _, second in rows), 2, 6))
+    start = 0
+    for first, second in rows:
+        part = values[start : start + len(second)]
+        if first is not None:
+            part[:, 0] = -first
+        part[:, 1] = second
+        start += len(second)
+    sizes = np.array([6] * n + [len(second) for _, second in rows], dtype=np.intp)
+    pattern = BlockPattern(sizes, np.array(ends, dtype=np.intp))
+    diagonal = np.tile(np.diag([0.02, 0.1, 0.08, 1.0, 1.0, 1.0]), (n, 1, 1))
+    return SaddleMatrix(pattern, diagonal, np.linalg.inv(diagonal), values)
 
 
 def chain_ends(n: int) -> np.ndarray:
@@ -41,11 +63,11 @@ def chain_ends(n: int) -> np.ndarray:
     return np.column_stack([np.arange(-1, n - 1), np.arange(n)])
 
 
-def random_saddle(ends: np.ndarray, rows: np.ndarray | int) -> SaddleMatrix:
+def random_saddle(ends: np.ndarray, rows: int) -> SaddleMatrix:
     """Bodies of 6 freedoms, random inertias and random constraint rows."""
     rng = np.random.default_rng(0)
     n = int(ends.max()) + 1
-    sizes = np.concatenate([np.full(n, 6), np.broadcast_to(rows, len(ends))]).astype(np.intp)
+    sizes = np.concatenate([np.full(n, 6), np.full(len(ends), rows)]).astype(np.intp)
     pattern = BlockPattern(sizes, ends.astype(np.intp))
     half = rng.normal(size=(n, 6, 6))
     diagonal = half @ half.transpose(0, 2, 1) / 6 + np.eye(6)
@@ -54,11 +76,22 @@ def random_saddle(ends: np.ndarray, rows: np.ndarray | int) -> SaddleMatrix:
     return SaddleMatrix(pattern, diagonal, np.linalg.inv(diagonal), values * touched[:, :, None])
 
 
+def lattice_ends(n: int) -> np.ndarray:
+    """A square of bodies, joined to their neighbours and at one corner to the world."""
+    k = round(n**0.5)
+    body = np.arange(k * k).reshape(k, k)
+    right = np.column_stack([body[:, :-1].ravel(), body[:, 1:].ravel()])
+    up = np.column_stack([body[:-1].ravel(), body[1:].ravel()])
+    return np.concatenate([[[-1, 0]], right, up])
+
+
 def cases(n: int) -> Iterator[tuple[str, SaddleMatrix, str]]:
     """Yield name, matrix and ordering."""
     yield "ladder", random_saddle(ladder_ends(n), 3), "minimum-degree"
-    yield "scissor", random_saddle(*scissor(n)), "minimum-degree"
+    yield "scissor", scissor(n), "minimum-degree"
     yield "chain", random_saddle(chain_ends(n), 5), "leaves-first"
+    if 128 <= n <= 8192:
+        yield "lattice", random_saddle(lattice_ends(n), 2), "minimum-degree"
 
 
 def least_seconds(call: Callable[[], object], budget: float = 0.3) -> float:

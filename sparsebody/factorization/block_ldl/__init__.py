@@ -44,7 +44,7 @@ class BlockLDLNumeric:
             columns,
             x,
             symbolic.work,
-            symbolic.left,
+            symbolic.block,
         )
         return x.reshape(rhs.shape)
 
@@ -64,6 +64,7 @@ class BlockLDLSymbolic:
     values: FloatArray = field(init=False)
     left: FloatArray = field(init=False)
     work: FloatArray = field(init=False)
+    block: FloatArray = field(init=False)
     newest: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
@@ -71,6 +72,7 @@ class BlockLDLSymbolic:
         self.values = np.zeros(layout.n_values)
         self.left = np.zeros(layout.largest_panel)
         self.work = np.zeros(layout.n_padded)
+        self.block = np.zeros(int(self.pattern.block_sizes.max(initial=1)) ** 2)
 
     def factorize(self, matrix: SaddleMatrix) -> BlockLDLNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
@@ -89,6 +91,7 @@ class BlockLDLSymbolic:
             self.values,
             self.left,
             self.work,
+            self.block,
         )
         if bad >= 0:
             scales(matrix)  # names a row that is zero or not finite

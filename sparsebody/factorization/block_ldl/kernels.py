@@ -140,29 +140,30 @@ def _divide_kernel(literal: int) -> Callable[..., bool]:
     """Make the step of any other pivot: LDL' of it, V and left; tell whether it is regular."""
 
     @njit(**STEP)
-    def divide(pivot, end, tiles, values, left, reference):  # type: ignore[no-untyped-def]
+    def divide(pivot, end, tiles, values, left, reference, block):  # type: ignore[no-untyped-def]
         size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
         start, stride = pivot[START], pivot[STRIDE]
         is_primal = pivot[KIND] == PRIMAL
         sign = 1.0 if is_primal else -1.0
         regular = True
         for k in range(size):
-            column = k * stride
-            for row in range(k & ~_3, np.uintp(pivot[OWN]), _4):
-                total = load4(values, start + column + row)
-                at = row
-                for _l in range(k):
-                    total = multiply_add4(total, left[at - row + k], load4(values, start + at))
-                    at += stride
-                store4(values, start + column + row, total)
-            diagonal = values[start + column + k]
-            bound = SMALLEST_PIVOT * reference[pivot[PADDED] + k]
-            regular &= sign * diagonal > bound
+            for row in range(k, size):
+                block[k * size + row] = values[start + k * stride + row]
+        for k in range(size):
+            diagonal = block[k * size + k]
+            regular &= sign * diagonal > SMALLEST_PIVOT * reference[pivot[PADDED] + k]
             reciprocal = 1.0 / diagonal
-            for row in range(k & ~_3, np.uintp(pivot[OWN]), _4):
-                own = load4(values, start + column + row)
-                store4(left, column + row, multiply_add4(zero4(), -reciprocal, own))
-            values[start + column + k] = reciprocal
+            for row in range(k + _1, size):
+                factor = block[k * size + row] * reciprocal
+                for column in range(k + _1, row + _1):
+                    block[column * size + row] -= factor * block[k * size + column]
+            block[k * size + k] = reciprocal
+        for k in range(size):
+            reciprocal = block[k * size + k]
+            values[start + k * stride + k] = reciprocal
+            for row in range(k + _1, size):
+                values[start + k * stride + row] = block[k * size + row]
+                left[k * stride + row] = -reciprocal * block[k * size + row]
         row = np.uintp(pivot[OWN])
         for c in range(np.uintp(pivot[FIRST_TILE]), np.uintp(end)):
             squares = zero4()
@@ -175,7 +176,7 @@ def _divide_kernel(literal: int) -> Callable[..., bool]:
                     at += stride
                     of += stride
                 store4(values, start + to, total)
-                reciprocal = values[start + k * stride + k]
+                reciprocal = block[k * size + k]
                 quotient = multiply_add4(zero4(), -reciprocal, total)
                 store4(left, to, quotient)
                 squares = multiply_add4(squares, -1.0, multiply4(quotient, total))
@@ -243,6 +244,7 @@ def factorize(
     values: FloatArray,
     left: FloatArray,
     reference: FloatArray,
+    block: FloatArray,
 ) -> int:
     """Fill `values` with the factors; return the position of the first bad pivot, or -1."""
     for j in range(np.uintp(len(pivots) - 1)):
@@ -261,13 +263,13 @@ def factorize(
                 _invert(pivot, end, tiles, of_block, values, left, reference)
             regular = True
         elif size == 3:
-            regular = _divide_3(pivot, end, tiles, values, left, reference)
+            regular = _divide_3(pivot, end, tiles, values, left, reference, block)
         elif size == 5:
-            regular = _divide_5(pivot, end, tiles, values, left, reference)
+            regular = _divide_5(pivot, end, tiles, values, left, reference, block)
         elif size == 6:
-            regular = _divide_6(pivot, end, tiles, values, left, reference)
+            regular = _divide_6(pivot, end, tiles, values, left, reference, block)
         else:
-            regular = _divide(pivot, end, tiles, values, left, reference)
+            regular = _divide(pivot, end, tiles, values, left, reference, block)
         if not regular:
             return np.intp(j)
         if size == 3:
