@@ -17,7 +17,7 @@ from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 
-__all__ = ["BlockLDLNumeric", "BlockLDLSymbolic", "analyze"]
+__all__ = ["BlockLDLNumeric", "BlockLDLSymbolic", "analyze", "safe_order"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +114,11 @@ class BlockLDLSymbolic:
             )
 
 
+def safe_order(pattern: BlockPattern, order: IntArray) -> IntArray:
+    """Return `order` if it is admissible, else with each joint after the later of its bodies."""
+    return order if is_admissible(pattern, order) else repair(pattern, order)
+
+
 def analyze(pattern: BlockPattern, order: IntArray) -> BlockLDLSymbolic:
     """Lay L out in the given order, or in a repaired one if the given one is not admissible.
 
@@ -123,6 +128,5 @@ def analyze(pattern: BlockPattern, order: IntArray) -> BlockLDLSymbolic:
         If `order` does not list every block once, or L would be too large for small blocks.
     """
     check_order(pattern, order)
-    safe = order if is_admissible(pattern, order) else repair(pattern, order)
-    safe = postordered(pattern, safe)
+    safe = postordered(pattern, safe_order(pattern, order))
     return BlockLDLSymbolic(pattern, safe, make_layout(pattern, safe))

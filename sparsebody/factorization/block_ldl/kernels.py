@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.factorization.base import LARGEST_INVERSE
 from sparsebody.factorization.block_ldl.layout import (
     A_ROW,
     BLOCK,
@@ -55,7 +56,7 @@ from sparsebody.factorization.block_ldl.vectors import (
     zero4,
 )
 
-SMALLEST_PIVOT = 1e-12  # relative to the diagonal before other dual pivots took from it
+SMALLEST_PIVOT = 1.0 / LARGEST_INVERSE  # relative to the diagonal before other dual pivots took from it
 
 # No kernel owns an array, so none counts references: that would take a third of the time.
 PHASE = {
