@@ -22,12 +22,14 @@ SIZES = (8, 128, 2048, 32_768)
 def ladder_ends(n: int) -> np.ndarray:
     """Two rails of bodies 2 k and 2 k + 1, fixed to the world, with a joint at every rung."""
     first = 2 * np.arange(n // 2)
-    rails = np.concatenate([np.column_stack([first - 2, first]), np.column_stack([first - 1, first + 1])])
+    rails = np.concatenate(
+        [np.column_stack([first - 2, first]), np.column_stack([first - 1, first + 1])]
+    )
     return np.concatenate([np.maximum(rails, -1), np.column_stack([first, first + 1])])
 
 
 def hinge_rows(arm: tuple[float, float], rows: int) -> np.ndarray:
-    """Rows (rows, 6) of a hinge along y at (x, z) from the center of mass; the last two in plane."""
+    """Rows (rows, 6) of a hinge along y, seen from the center of mass; the last two in plane."""
     place = np.array([arm[0], 0.0, arm[1]])
     moves = np.hstack([np.cross(place, np.eye(3)[[1, 0, 2]]), np.eye(3)[[1, 0, 2]]])
     return np.vstack([np.eye(6)[[0, 2]], moves])[5 - rows :]
@@ -110,7 +112,9 @@ def least_seconds(call: Callable[[], object], budget: float = 0.3) -> float:
 
 def main() -> None:
     """Print the table."""
-    print(f"{'case':8}{'bodies':>8} {'backend':10}{'analyze':>9}{'factor':>9}{'solve':>9}  residual")
+    print(
+        f"{'case':8}{'bodies':>8} {'backend':10}{'analyze':>9}{'factor':>9}{'solve':>9}  residual"
+    )
     for n in SIZES:
         for name, matrix, ordering in cases(n):
             for backend in {"block-ldl", "cholmod"} & set(available_factorizations()):

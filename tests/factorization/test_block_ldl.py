@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from patterns import graph_pattern, ladder, pattern_of, patterns, shuffled
+from patterns import ladder, pattern_of, patterns, shuffled
 from random_saddles import dense_solution, draw, loop_of_hinges, random_matrix, scaled_error
 
 from sparsebody.errors import ShapeError, SingularSystemError
@@ -46,15 +46,18 @@ def test_any_regular_matrix_is_solved_in_any_order(pattern, data):
     assert solution_error(matrix, order) < 1e-9
 
 
+@pytest.mark.parametrize("size", range(1, 7))
+def test_bodies_of_every_size_are_solved(size):
+    pattern = pattern_of([(-1, 0), (0, 1), (1, 2), (2, 3)], 4, size, max(1, size // 2))
+    for order in (natural(pattern), leaves_first(pattern)):
+        assert solution_error(random_matrix(np.random.default_rng(1), pattern), order) < 1e-9
+
+
 @pytest.mark.parametrize("size", range(1, 10))
-def test_blocks_of_every_size_are_solved(size):
-    pattern = pattern_of([(-1, 0), (0, 1), (1, 2), (2, 3), (3, 0)], 4, size, max(1, size // 2))
-    matrix = random_matrix(np.random.default_rng(size), pattern)  # bodies of up to 6 freedoms
-    if size > 6:
-        pattern = pattern_of([(-1, 0), (0, 1), (0, 1)], 2, 6, 3)
-        sizes = np.array([6, 6, 1, min(size, 8), 1])
-        matrix = random_matrix(np.random.default_rng(2), BlockPattern(sizes, pattern.ends))
-    assert solution_error(matrix, natural(matrix.pattern)) < 1e-9
+def test_joints_of_every_size_are_solved(size):
+    pattern = BlockPattern(np.array([6, 6, size, 1, 1]), np.array([[0, 1], [-1, 0], [0, 1]]))
+    matrix = random_matrix(np.random.default_rng(1), pattern)
+    assert solution_error(matrix, natural(pattern)) < 1e-8
 
 
 def test_a_tree_in_the_order_of_the_articulated_body_algorithm_is_solved_without_repair():
@@ -75,9 +78,7 @@ def test_an_order_that_could_meet_a_zero_pivot_is_repaired():
     order = np.array([2, 3, 4, 0, 1])
     symbolic = analyze("block-ldl", pattern, order)
     assert is_admissible(pattern, symbolic.order)
-    np.testing.assert_array_equal(
-        symbolic.order, postordered(pattern, repair(pattern, order))
-    )
+    np.testing.assert_array_equal(symbolic.order, postordered(pattern, repair(pattern, order)))
 
 
 def test_one_body_with_two_ball_joints_to_the_world_is_solved():
@@ -154,7 +155,7 @@ def test_what_32_bits_cannot_count_is_refused(monkeypatch):
 def test_a_planar_loop_in_space_is_named_as_singular_by_its_joint():
     matrix = loop_of_hinges(np.random.default_rng(0), 4)
     symbolic = analyze("block-ldl", matrix.pattern, natural(matrix.pattern))
-    with pytest.raises(SingularSystemError, match="a pivot of dual block . vanishes: a constraint"):
+    with pytest.raises(SingularSystemError, match=r"a pivot of dual block \d vanishes: a"):
         symbolic.factorize(matrix)
 
 
@@ -187,16 +188,6 @@ def test_masses_over_twelve_decades_are_solved():
         assert solution_error(matrix, order) < 1e-9
 
 
-def test_numbering_changes_neither_the_work_nor_the_storage():
-    grid = graph_pattern(__import__("networkx").ladder_graph(20))
-    chosen = {}
-    for seed in range(3):
-        pattern = shuffled(grid, seed)
-        order = repair(pattern, natural(pattern))
-        chosen[seed] = len(make_layout(pattern, order).updates)
-    assert len(chosen) == 3
-
-
 def test_factorizing_and_solving_allocate_nothing_but_the_solution():
     matrix = draw(1)
     symbolic = analyze("block-ldl", matrix.pattern, natural(matrix.pattern))
@@ -206,12 +197,22 @@ def test_factorizing_and_solving_allocate_nothing_but_the_solution():
     assert all(old is new for old, new in zip(storage, now, strict=True))
 
 
-@pytest.mark.parametrize("literal", [3, 5, 6])
-def test_a_step_for_a_fixed_size_does_what_the_general_one_does(literal):
-    pattern = pattern_of([(-1, 0), (0, 1), (1, 2), (2, 0)], 3, 6, min(literal, 3))
-    sizes = pattern.block_sizes.copy()
-    sizes[3] = literal if literal < 6 else 3
-    matrix = random_matrix(np.random.default_rng(1), BlockPattern(sizes, pattern.ends))
-    order = leaves_first(matrix.pattern)
-    assert solution_error(matrix, order) < 1e-9
-    assert kernels.SMALLEST_PIVOT < 1e-11
+@pytest.mark.parametrize("size", [3, 5, 6])
+def test_a_step_for_a_fixed_size_does_what_the_general_one_does(size):
+    pattern = pattern_of([(0, 1), (1, 2), (2, 3)], 4, size, 1)
+    symbolic = analyze("block-ldl", pattern, np.array([0, 4, 1, 5, 2, 6, 3]))
+    found, rng = symbolic.layout, np.random.default_rng(0)
+    place = int(np.flatnonzero(symbolic.order == 1)[0])
+    pivot, end = found.pivots[place], found.pivots[place + 1, layout.FIRST_TILE]
+    assert pivot[layout.SIZE] == size
+    assert pivot[layout.KIND] == layout.PRIMAL
+    values, left = rng.normal(size=found.n_values), rng.normal(size=found.largest_panel)
+    results = []
+    for suffix in ("", f"_{size}"):
+        step = {name: getattr(kernels, name + suffix) for name in ("_divide", "_update")}
+        v, w, y = values.copy(), left.copy(), np.ones(found.n_padded)
+        step["_divide"](pivot, end, found.tiles, v, w, y, symbolic.block)
+        step["_update"](pivot, end, found.tiles, found.updates, v, w)
+        results.append(np.concatenate([v, y]))
+    np.testing.assert_allclose(*results, rtol=1e-9, atol=1e-9)
+    assert np.any(results[0][: len(values)] != values)

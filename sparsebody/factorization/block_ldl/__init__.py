@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import SingularSystemError, SparsebodyError
-from sparsebody.factorization.base import REMEDY, check_pattern, check_rhs
+from sparsebody.errors import SingularSystemError
+from sparsebody.factorization.base import REMEDY, check_newest, check_pattern, check_rhs
 from sparsebody.factorization.block_ldl.kernels import factorize, solve
 from sparsebody.factorization.block_ldl.layout import Layout, make_layout
 from sparsebody.factorization.scatter import scales
@@ -32,7 +32,7 @@ class BlockLDLNumeric:
         """Return x for rhs (n_rows,) or (n_rows, k) in natural order."""
         symbolic = self.symbolic
         check_rhs(rhs, symbolic.pattern)
-        symbolic.check_newest(self.number)
+        check_newest(self.number, symbolic.newest)
         columns = np.ascontiguousarray(rhs.reshape(len(rhs), -1), dtype=np.float64)
         x = np.empty_like(columns)
         layout = symbolic.layout
@@ -104,14 +104,6 @@ class BlockLDLSymbolic:
         is_dual = block >= n_primal
         name = f"dual block {block - n_primal}" if is_dual else f"primal block {block}"
         return f"a pivot of {name} vanishes: {REMEDY}"
-
-    def check_newest(self, number: int) -> None:
-        """Raise SparsebodyError if the factors were overwritten meanwhile."""
-        if number != self.newest:
-            raise SparsebodyError(
-                "these factors were overwritten by a later factorize() of the same Symbolic: "
-                "analyze() twice to keep two sets of factors"
-            )
 
 
 def safe_order(pattern: BlockPattern, order: IntArray) -> IntArray:

@@ -9,9 +9,13 @@ Each step is made by a factory for a constant number of columns, so that its inn
 stands for any number.
 """
 
+# Indices are unsigned numbers of 32 and 64 bits, which numba mixes and mypy does not.
+# mypy: disable-error-code="assignment, no-untyped-call, no-untyped-def, return-value"
+
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -56,10 +60,12 @@ from sparsebody.factorization.block_ldl.vectors import (
     zero4,
 )
 
-SMALLEST_PIVOT = 1.0 / LARGEST_INVERSE  # relative to the diagonal before other dual pivots took from it
+SMALLEST_PIVOT = (
+    1.0 / LARGEST_INVERSE
+)  # relative to the diagonal before other dual pivots took from it
 
 # No kernel owns an array, so none counts references: that would take a third of the time.
-PHASE = {
+PHASE: dict[str, Any] = {
     "cache": True,
     "error_model": "numpy",
     "fastmath": {"contract", "reassoc", "nsz"},  # keeps NaN and infinity
@@ -73,7 +79,7 @@ def _update_kernel(literal: int) -> Callable[..., None]:
     """Make the step that adds left V' to the later panels, tile by tile."""
 
     @njit(**STEP)
-    def update(pivot, end, tiles, updates, values, left):  # type: ignore[no-untyped-def]
+    def update(pivot, end, tiles, updates, values, left):
         size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
         start, stride, column = pivot[START], pivot[STRIDE], np.uintp(pivot[OWN])
         place = np.uintp(pivot[FIRST_UPDATE])
@@ -113,7 +119,7 @@ def _invert_kernel(literal: int) -> Callable[..., None]:
     """Make the step of a constant pivot: left = -inverse V; A D^-1 A' counts in `reference`."""
 
     @njit(**STEP)
-    def invert(pivot, end, tiles, inverse, values, left, reference):  # type: ignore[no-untyped-def]
+    def invert(pivot, end, tiles, inverse, values, left, reference):
         size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
         start, stride = pivot[START], pivot[STRIDE]
         row = _0
@@ -127,9 +133,7 @@ def _invert_kernel(literal: int) -> Callable[..., None]:
                     total = multiply_add4(total, -inverse[k, other], load4(values, at))
                     at += stride
                 store4(left, to, total)
-                squares = multiply_add4(
-                    squares, -1.0, multiply4(total, load4(values, start + to))
-                )
+                squares = multiply_add4(squares, -1.0, multiply4(total, load4(values, start + to)))
                 to += stride
             store4(reference, tiles[c, ROW], squares)
             row += _4
@@ -141,7 +145,7 @@ def _divide_kernel(literal: int) -> Callable[..., bool]:
     """Make the step of any other pivot: LDL' of it, V and left; tell whether it is regular."""
 
     @njit(**STEP)
-    def divide(pivot, end, tiles, values, left, reference, block):  # type: ignore[no-untyped-def]
+    def divide(pivot, end, tiles, values, left, reference, block):
         size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
         start, stride = pivot[START], pivot[STRIDE]
         is_primal = pivot[KIND] == PRIMAL
@@ -288,7 +292,7 @@ def _forward_kernel(literal: int) -> Callable[..., None]:
     """Make the step y = L^-1 y of a pivot; what it leaves in its rows is 1 / D times y."""
 
     @njit(**STEP)
-    def forward(pivot, end, tiles, inverse, values, y, w):  # type: ignore[no-untyped-def]
+    def forward(pivot, end, tiles, inverse, values, y, w):
         size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
         start, stride, own = pivot[START], pivot[STRIDE], pivot[PADDED]
         if pivot[KIND] == UNTOUCHED:
@@ -324,7 +328,7 @@ def _backward_kernel(literal: int) -> Callable[..., None]:
     """Make the step x = L'^-1 y of a pivot."""
 
     @njit(**STEP)
-    def backward(pivot, end, tiles, inverse, values, y, w):  # type: ignore[no-untyped-def]
+    def backward(pivot, end, tiles, inverse, values, y, w):
         size = np.uintp(literal) if literal else np.uintp(pivot[SIZE])
         start, stride, own = pivot[START], pivot[STRIDE], pivot[PADDED]
         for k in range(size):

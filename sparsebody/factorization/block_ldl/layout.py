@@ -4,7 +4,8 @@ Blocks are cut into *tiles* of four rows, the last one of a block filled up with
 kernels work on vectors of four without looking at sizes. The *panel* of a pivot holds its own
 tiles and those of the blocks below it; element (row r, column k) lies at `start + k * stride + r`.
 A primal block that receives no update has a constant pivot and no tiles of its own in its panel.
-All tables are unsigned: a signed index costs a test for negative ones at every access.
+All tables are unsigned: a signed index costs a test for negative ones at every access. 32 bits
+halve what has to come from memory.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from sparsebody.sparse.pattern import BlockPattern
 Table = NDArray[np.uint32]
 
 TILE = 4  # rows of a tile
-MOST_UPDATES = 50_000_000  # pairs of tiles; 8 bytes each
+MOST_UPDATES = 50_000_000  # pairs of tiles; 4 bytes each
+MOST_VALUES = 2**32 - 1  # that the tables can count
 
 # Columns of the table of pivots.
 SIZE, START, STRIDE, OWN = 0, 1, 2, 3  # rows, place and stride of the panel, own rows in it
@@ -56,7 +58,7 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     Raises
     ------
     ShapeError
-        If there are so many updates that their table would not fit in memory.
+        If L has too many blocks, or values, for the tables.
     """
     indptr, rows = column_structures(pattern, order)
     size = pattern.block_sizes[order]
@@ -67,6 +69,11 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
         raise ShapeError(
             f"block-ldl would update {n_updates:.0f} pairs of tiles in this order: fronts are too "
             "large for small blocks; use another ordering, or the factorization cholmod"
+        )
+    if size.astype(float) @ (TILE * (n_tiles + below)) > MOST_VALUES:
+        raise ShapeError(
+            f"block-ldl would store more than {MOST_VALUES} values in this order: use another "
+            "ordering, or the factorization cholmod"
         )
     opener = _openers(indptr, rows)
     kind = _kinds(pattern, order, opener < np.arange(pattern.n_blocks))
@@ -91,7 +98,10 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     fills, holder = _fills(pattern, order, indptr, rows, pivots.astype(np.intp))
     pivots[:, FIRST_FILL] = _starts(np.bincount(holder, minlength=pattern.n_blocks))
     opened = np.argsort(opener, kind="stable").astype(np.uint32)
-    n_values, largest = int(pivots[-1, START]), int(np.max(stride * size, initial=size.max(initial=0)))
+    n_values, largest = (
+        int(pivots[-1, START]),
+        int(np.max(stride * size, initial=size.max(initial=0))),
+    )
     return Layout(pivots, tiles, updates, fills, opened, n_values, int(tiled[-1]), largest)
 
 

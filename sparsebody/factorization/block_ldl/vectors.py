@@ -45,7 +45,9 @@ def _pointer(context, builder, array_type, array, index):
 def _broadcast(builder, scalar):
     """Return a vector of four times the scalar."""
     lanes = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0, 0, 0, 0])
-    single = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0))
+    single = builder.insert_element(
+        ir.Constant(_VECTOR, ir.Undefined), scalar, ir.Constant(ir.IntType(32), 0)
+    )
     return builder.shuffle_vector(single, ir.Constant(_VECTOR, ir.Undefined), lanes)
 
 
@@ -119,7 +121,9 @@ def _sum4(typing_context, vector):
     """Return the sum of the elements."""
 
     def code(context, builder, signature, arguments):
-        parts = [builder.extract_element(arguments[0], ir.Constant(ir.IntType(32), i)) for i in range(4)]
+        parts = [
+            builder.extract_element(arguments[0], ir.Constant(ir.IntType(32), i)) for i in range(4)
+        ]
         left = builder.fadd(parts[0], parts[1], flags=_FAST)
         right = builder.fadd(parts[2], parts[3], flags=_FAST)
         return builder.fadd(left, right, flags=_FAST)
