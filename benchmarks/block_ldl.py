@@ -16,7 +16,7 @@ from sparsebody.ordering import order
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
 
-SIZES = (8, 128, 2048, 32_768)
+SIZES = (8, 128, 2048, 32_768, 100_000)
 
 
 def ladder_ends(n: int) -> np.ndarray:

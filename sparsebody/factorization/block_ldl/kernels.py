@@ -157,7 +157,7 @@ def _divide_kernel(literal: int) -> Callable[..., bool]:
         for k in range(size):
             diagonal = block[k * size + k]
             regular &= sign * diagonal > SMALLEST_PIVOT * reference[pivot[PADDED] + k]
-            reciprocal = 1.0 / diagonal
+            reciprocal = 1.0 / diagonal if diagonal != 0.0 else np.inf
             for row in range(k + _1, size):
                 factor = block[k * size + row] * reciprocal
                 for column in range(k + _1, row + _1):

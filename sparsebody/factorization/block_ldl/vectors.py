@@ -131,18 +131,25 @@ def _sum4(typing_context, vector):
     return types.float64(_float64x4), code
 
 
-def _store_slice(array, index, vector) -> None:
-    array[index : index + np.uintp(4)] = vector
+if config.DISABLE_JIT:  # the same in Python, slowly: intrinsics are for compiled code only
 
+    def zero4():
+        """Return zeros."""
+        return np.zeros(4)
 
-if config.DISABLE_JIT:
-    zero4 = lambda: np.zeros(4)  # noqa: E731
-    load4 = lambda array, index: array[index : index + np.uintp(4)].copy()  # noqa: E731
-    store4 = _store_slice
-    multiply_add4 = lambda vector, factor, other: vector + factor * other  # noqa: E731
-    multiply4 = np.multiply
-    add4 = np.add
-    sum4 = np.sum
+    def load4(array, index):
+        """Return array[index : index + 4]."""
+        return array[int(index) : int(index) + 4].copy()
+
+    def store4(array, index, vector):
+        """Set array[index : index + 4] to a vector."""
+        array[int(index) : int(index) + 4] = vector
+
+    def multiply_add4(vector, factor, other):
+        """Return vector + factor other, with a number as factor."""
+        return vector + factor * other
+
+    multiply4, add4, sum4 = np.multiply, np.add, np.sum
 else:
     zero4, load4, store4 = _zero4, _load4, _store4
     multiply_add4, multiply4, add4, sum4 = _multiply_add4, _multiply4, _add4, _sum4
