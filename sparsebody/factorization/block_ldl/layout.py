@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.arrays import IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.etree import column_structures, positions
 from sparsebody.sparse.pattern import BlockPattern
@@ -64,6 +64,23 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     size = pattern.block_sizes[order]
     n_tiles = -(-size // TILE)
     below = _sums(n_tiles[rows], indptr)
+    _check_sizes(size, n_tiles, below)
+    opener = _openers(indptr, rows)
+    pivots = _pivot_table(pattern, order, n_tiles, below, opener)
+    signed = pivots.astype(np.intp)
+    tiles = np.empty((int(below.sum()), 3), dtype=np.uint32)
+    updates = np.empty(int(signed[-1, FIRST_UPDATE]), dtype=np.uint32)
+    _fill_tiles(indptr, rows, signed, tiles, updates)
+    fills, holder = _fills(pattern, order, indptr, rows, signed)
+    pivots[:, FIRST_FILL] = _starts(np.bincount(holder, minlength=pattern.n_blocks))
+    opened = np.argsort(opener, kind="stable").astype(np.uint32)
+    n_values, n_padded = signed[-1, [START, PADDED]]
+    largest = int(np.max(signed[:-1, STRIDE] * size, initial=0))
+    return Layout(pivots, tiles, updates, fills, opened, int(n_values), int(n_padded), largest)
+
+
+def _check_sizes(size: IntArray, n_tiles: IntArray, below: IntArray) -> None:
+    """Raise ShapeError if the tables would have to count too far."""
     n_updates = below.astype(float) @ (below + 1) / 2
     if n_updates > MOST_UPDATES:
         raise ShapeError(
@@ -75,34 +92,31 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
             f"block-ldl would store more than {MOST_VALUES} values in this order: use another "
             "ordering, or the factorization cholmod"
         )
-    opener = _openers(indptr, rows)
-    kind = _kinds(pattern, order, opener < np.arange(pattern.n_blocks))
+
+
+def _pivot_table(
+    pattern: BlockPattern, order: IntArray, n_tiles: IntArray, below: IntArray, opener: IntArray
+) -> Table:
+    """Return the table of pivots, but for FIRST_FILL."""
+    n = pattern.n_blocks
+    size = pattern.block_sizes[order]
+    touched = opener < np.arange(n)
+    kind = np.where(order >= pattern.n_primal, DUAL, np.where(touched, PRIMAL, UNTOUCHED))
     own = np.where(kind == UNTOUCHED, 0, TILE * n_tiles)
     stride = own + TILE * below
-    tiled = _starts(TILE * n_tiles)
-    pivots = np.zeros((pattern.n_blocks + 1, 12), dtype=np.uint32)
+    pivots = np.zeros((n + 1, 12), dtype=np.uint32)
     pivots[:-1, SIZE] = size
     pivots[:, START] = _starts(stride * size)
     pivots[:-1, STRIDE] = stride
     pivots[:-1, OWN] = own
     pivots[:, FIRST_TILE] = _starts(below)
     pivots[:, FIRST_UPDATE] = _starts(below * (below + 1) // 2)
-    pivots[:, FIRST_OPENED] = _starts(np.bincount(opener, minlength=pattern.n_blocks))
+    pivots[:, FIRST_OPENED] = _starts(np.bincount(opener, minlength=n))
     pivots[:-1, BLOCK] = order
     pivots[:-1, NATURAL] = pattern.offsets[order]
-    pivots[:, PADDED] = tiled
+    pivots[:, PADDED] = _starts(TILE * n_tiles)
     pivots[:-1, KIND] = kind
-    tiles = np.empty((int(below.sum()), 3), dtype=np.uint32)
-    updates = np.empty(int(n_updates), dtype=np.uint32)
-    _fill_tiles(indptr, rows, pivots.astype(np.intp), tiles, updates)
-    fills, holder = _fills(pattern, order, indptr, rows, pivots.astype(np.intp))
-    pivots[:, FIRST_FILL] = _starts(np.bincount(holder, minlength=pattern.n_blocks))
-    opened = np.argsort(opener, kind="stable").astype(np.uint32)
-    n_values, largest = (
-        int(pivots[-1, START]),
-        int(np.max(stride * size, initial=size.max(initial=0))),
-    )
-    return Layout(pivots, tiles, updates, fills, opened, n_values, int(tiled[-1]), largest)
+    return pivots
 
 
 def _starts(counts: IntArray) -> IntArray:
@@ -113,11 +127,6 @@ def _starts(counts: IntArray) -> IntArray:
 def _sums(values: IntArray, indptr: IntArray) -> IntArray:
     """Return the sum of the values of each range."""
     return np.diff(_starts(values)[indptr])
-
-
-def _kinds(pattern: BlockPattern, order: IntArray, touched: BoolArray) -> IntArray:
-    """Return the kind of every pivot."""
-    return np.where(order >= pattern.n_primal, DUAL, np.where(touched, PRIMAL, UNTOUCHED))
 
 
 @njit(cache=True)
