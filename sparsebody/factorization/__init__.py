@@ -5,7 +5,7 @@ from importlib import import_module
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.factorization import banded, cholmod, cholmod_ldl, dense, superlu
+from sparsebody.factorization import banded, block_ldl, cholmod, cholmod_ldl, dense, superlu
 from sparsebody.factorization.base import Backend, Numeric, Symbolic
 from sparsebody.factorization.refinement import refined_solve
 from sparsebody.sparse.pattern import BlockPattern
@@ -29,6 +29,9 @@ FACTORIZATIONS: dict[str, Backend] = {
         cholmod_ldl.analyze,
         needs="sksparse.cholmod",
         summary="LDL' of the quasi-definite matrix, refined",
+    ),
+    "block-ldl": Backend(
+        block_ldl.analyze, needs=None, summary="LDL' of the whole matrix by small dense blocks"
     ),
     "banded": Backend(banded.analyze, needs=None, summary="LU of a band by LAPACK"),
     "dense": Backend(dense.analyze, needs=None, summary="LU of the dense matrix by LAPACK"),

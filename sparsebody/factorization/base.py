@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import ShapeError, SingularSystemError
+from sparsebody.errors import ShapeError, SingularSystemError, SparsebodyError
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
@@ -71,6 +71,15 @@ def check_regular(solve: Callable[[FloatArray], FloatArray], probe: FloatArray) 
     growth = np.abs(solve(probe)).max(initial=0.0)
     if not growth < LARGEST_INVERSE:  # catches NaN as well
         raise SingularSystemError(f"the matrix is singular (inverse beyond {growth:.0e}): {REMEDY}")
+
+
+def check_newest(number: int, newest: int) -> None:
+    """Raise SparsebodyError if factors, kept in place, were overwritten by newer ones."""
+    if number != newest:
+        raise SparsebodyError(
+            "these factors were overwritten by a later factorize() of the same Symbolic: "
+            "analyze() twice to keep two sets of factors"
+        )
 
 
 def probe_vector(n: int) -> FloatArray:

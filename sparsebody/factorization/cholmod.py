@@ -9,9 +9,10 @@ import numpy as np
 from scipy.sparse import csc_matrix
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import SingularSystemError, SparsebodyError
+from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.base import (
     REMEDY,
+    check_newest,
     check_pattern,
     check_regular,
     check_rhs,
@@ -54,11 +55,7 @@ class CholmodFactor:
 
     def check_newest(self, number: int) -> None:
         """Raise SparsebodyError if the factors were overwritten meanwhile."""
-        if number != self.newest:
-            raise SparsebodyError(
-                "these factors were overwritten by a later factorize() of the same Symbolic: "
-                "analyze() twice to keep two sets of factors"
-            )
+        check_newest(number, self.newest)
 
 
 def analyzed_factor(columns: Columns, mode: str) -> CholmodFactor:

@@ -11,7 +11,6 @@ from importlib.util import find_spec
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.ordering.admissibility import is_admissible, repair
 from sparsebody.ordering.cholmod import cholmod_amd, cholmod_metis
 from sparsebody.ordering.leaves_first import leaves_first
 from sparsebody.ordering.level_sweep import level_sweep
@@ -19,6 +18,7 @@ from sparsebody.ordering.minimum_degree import minimum_degree
 from sparsebody.ordering.natural import natural
 from sparsebody.ordering.random_order import random_order
 from sparsebody.ordering.reverse_cuthill_mckee import reverse_cuthill_mckee
+from sparsebody.sparse.admissibility import is_admissible, repair
 from sparsebody.sparse.pattern import BlockPattern
 
 __all__ = ["ORDERINGS", "Ordering", "available_orderings", "is_admissible", "order", "repair"]

@@ -3,8 +3,8 @@
 import numpy as np
 
 from sparsebody.arrays import IntArray
-from sparsebody.ordering.admissibility import tree_parts
 from sparsebody.ordering.minimum_degree import minimum_degree
+from sparsebody.sparse.admissibility import tree_parts
 from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.ordering.admissibility import tree_parts
+from sparsebody.sparse.admissibility import tree_parts
 from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.sparse import csgraph, csr_array
 
 from sparsebody.arrays import IntArray
-from sparsebody.ordering.admissibility import repair
+from sparsebody.sparse.admissibility import repair
 from sparsebody.sparse.pattern import BlockPattern
 
 

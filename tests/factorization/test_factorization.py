@@ -30,7 +30,10 @@ BACKENDS = [
     for name, backend in FACTORIZATIONS.items()
 ]
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
-overwriting = pytest.mark.parametrize("backend", ["cholmod", "cholmod-ldl"])
+IN_PLACE = ("cholmod", "cholmod-ldl", "block-ldl")
+overwriting = pytest.mark.parametrize(
+    "backend", [backend for backend in BACKENDS if backend.values[0] in IN_PLACE]
+)
 
 
 def natural(matrix):
@@ -209,7 +212,6 @@ def test_an_order_that_leaves_a_block_out_is_refused(backend):
         analyze(backend, draw(1).pattern, np.arange(3))
 
 
-@pytest.mark.cholmod
 @overwriting
 def test_factors_that_were_overwritten_cannot_be_used(backend):
     matrix = draw(1)
@@ -265,7 +267,7 @@ def test_every_package_that_a_backend_needs_has_an_install_command():
 
 
 def test_what_needs_nothing_is_always_available():
-    assert {"superlu", "banded", "dense"} <= set(available_factorizations())
+    assert {"superlu", "block-ldl", "banded", "dense"} <= set(available_factorizations())
 
 
 @every_backend
