@@ -176,7 +176,7 @@ class RowBuilder:
         self._finish(rate)
 
     def turn_rows(self, joints: IntArray, direction: np.ndarray) -> None:
-        """No relative turning about `direction` (n_joints, 3), which is fixed in the predecessor."""
+        """No relative turning about `direction` (n_joints, 3), fixed in the predecessor."""
         e = direction[joints]
         first, second = (self.moving.angular[self.ends[joints, side]] for side in (0, 1))
         for side, sign in ((0, -1), (1, 1)):

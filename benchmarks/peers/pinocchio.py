@@ -33,22 +33,27 @@ VERSION = f"pin {pin.__version__}"
 
 @dataclass(frozen=True)
 class Settings:
-    """Tree and proximal parameters, the fastest of a scan that still converge."""
+    """Tree and proximal parameters, from scans on these very mechanisms."""
 
     tree: TreeKind
     mu: float
     iterations: int
 
 
-LCABA = {
+ANY = "any"
+FASTEST = {  # errors of 1e-6 to 1e-4
     "ladder": Settings("breadth-first", 1e-6, 100),
-    "lattice": Settings("breadth-first", 1e-6, 100),
     "scissor": Settings("depth-first", 1e-10, 100),
+    ANY: Settings("breadth-first", 1e-6, 100),
 }
-CONSTRAINT_DYNAMICS = {
-    "ladder": Settings("breadth-first", 0.0, 1),
-    "lattice": Settings("breadth-first", 1e-10, 20),
-    "scissor": Settings("breadth-first", 1e-10, 20),
+ACCURATE = {  # errors near 1e-8, as long as it converges
+    "ladder": Settings("breadth-first", 1e-4, 1000),
+    "scissor": Settings("breadth-first", 1e-8, 1000),
+    ANY: Settings("breadth-first", 1e-4, 1000),
+}
+DIRECT = {
+    "ladder": Settings("breadth-first", 0.0, 1),  # no dependent rows
+    ANY: Settings("breadth-first", 1e-10, 20),
 }
 
 
@@ -75,6 +80,9 @@ class Model:
         self.q, self.v = pin.neutral(self.model), np.concatenate(self.rate)
         self.tau = np.zeros(self.model.nv)
 
+    def _pose(self, j: int) -> pin.SE3:
+        return pin.SE3(self.frames.joint_rotation[j], self.frames.joint_position[j])
+
     def _joint(self, parent: int, joint: pin.JointModel, pose: pin.SE3, rate: FloatArray) -> int:
         placement = self.world[parent].actInv(pose)
         index = self.model.addJoint(parent, joint, placement, f"joint {len(self.world)}")
@@ -83,7 +91,7 @@ class Model:
         return index
 
     def _add(self, tree: TreeJoint, mass: float, center: FloatArray, inertia: FloatArray) -> None:
-        pose = pin.SE3(self.frames.joint_rotation[tree.joint], self.frames.joint_position[tree.joint])
+        pose = self._pose(tree.joint)
         rate = tree.sign * self.frames.rate[tree.joint]
         index = int(self.carrier[tree.parent])
         if self.problem.system.joint_types[tree.joint].name == "revolute":
@@ -116,11 +124,17 @@ class Model:
         other = int(self.carrier[second])
         if system.joint_types[j].name == "point-on-plane":
             other = self._carriage(j, float(system.mass[first]))
-        pose = pin.SE3(self.frames.joint_rotation[j], self.frames.joint_position[j])
+        pose = self._pose(j)
         ends = (int(self.carrier[first]), other)
         places = [self.world[end].actInv(pose) for end in ends]
         return pin.RigidConstraintModel(
-            pin.ContactType.CONTACT_3D, self.model, ends[0], places[0], ends[1], places[1], pin.LOCAL
+            pin.ContactType.CONTACT_3D,
+            self.model,
+            ends[0],
+            places[0],
+            ends[1],
+            places[1],
+            pin.LOCAL,
         )
 
     def _carriage(self, j: int, mass: float) -> int:
@@ -168,7 +182,7 @@ def aba(problem: Problem) -> Prepared:
 
 def constraint_dynamics(problem: Problem) -> Prepared:
     """Sparse Cholesky factorization in joint space."""
-    chosen = CONSTRAINT_DYNAMICS.get(problem.mechanism, Settings("breadth-first", 1e-10, 20))
+    chosen = DIRECT.get(problem.mechanism, DIRECT[ANY])
     model = Model(problem, chosen.tree, balls_as_hinges=False)
     pin.initConstraintDynamics(model.model, model.data, model.contacts, model.contact_data)
     settings = pin.ProximalSettings(1e-12, chosen.mu, chosen.iterations)
@@ -176,8 +190,16 @@ def constraint_dynamics(problem: Problem) -> Prepared:
 
 
 def lcaba(problem: Problem) -> Prepared:
-    """Loop-constrained articulated-body algorithm."""
-    chosen = LCABA.get(problem.mechanism, Settings("breadth-first", 1e-6, 100))
+    """Loop-constrained articulated-body algorithm with its fastest settings."""
+    return _lcaba(problem, FASTEST.get(problem.mechanism, FASTEST[ANY]))
+
+
+def lcaba_accurate(problem: Problem) -> Prepared:
+    """Loop-constrained articulated-body algorithm with more, better conditioned iterations."""
+    return _lcaba(problem, ACCURATE.get(problem.mechanism, ACCURATE[ANY]))
+
+
+def _lcaba(problem: Problem, chosen: Settings) -> Prepared:
     model = Model(problem, chosen.tree, balls_as_hinges=True)
     pin.computeJointMinimalOrdering(model.model, model.data, model.contacts)
     settings = pin.ProximalSettings(1e-12, chosen.mu, chosen.iterations)

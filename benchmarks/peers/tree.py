@@ -21,7 +21,7 @@ CARRIAGE_MASS = 0.05  # part of a body's mass that goes to the carriage of a sph
 
 
 class UnsupportedError(Exception):
-    """This peer cannot represent this mechanism."""
+    """A peer cannot represent a mechanism."""
 
 
 @dataclass(frozen=True, eq=False)
