@@ -31,6 +31,7 @@ class Case:
     summary: str
     build: Callable[[int, int], Mechanism]  # of the number of bodies and the seed
     velocity: Callable[[System, int], tuple[FloatArray, FloatArray]]  # angular, linear; world axes
+    size: Callable[[int], int]  # number of bodies that comes out
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,12 +177,14 @@ CASES: dict[str, Case] = {
         "ladder of bars with ball joints",
         lambda n, seed: build("ladder", rungs=_half(n), gravity=TILTED),
         _ladder_velocity,
+        lambda n: 2 * _half(n),
     ),
     "scissor": Case(
         "B",
         "scissor lift of spatial hinges, undriven",
         lambda n, seed: build("scissor", pairs=_half(n), gravity=TILTED),
         _scissor_velocity,
+        lambda n: 2 * _half(n),
     ),
     "lattice": Case(
         "C50",
@@ -190,11 +193,13 @@ CASES: dict[str, Case] = {
             "lattice", rows=_square(n), columns=_square(n), keep=0.5, seed=seed, gravity=TILTED
         ),
         _lattice_velocity,
+        lambda n: _square(n) ** 2,
     ),
     "chain": Case(
         "D",
         "open chain of hinges about y and z in turn",
         lambda n, seed: build("chain", bodies=n, gravity=TILTED),
         _chain_velocity,
+        lambda n: n,
     ),
 }

@@ -63,6 +63,7 @@ class Row:
     system_mb: float = np.nan  # resident memory of the mechanism and its System
     memory_mb: float = np.nan  # peak above that, preparation and evaluation
     repeats: int = 0
+    run: str = ""  # when the run began that measured it
     machine: str = ""
     blas: str = ""
     python: str = ""
@@ -74,7 +75,7 @@ COLUMNS = [field.name for field in fields(Row)]
 
 def blank_row(task: Task, n_bodies: int | None = None, **values: Any) -> Row:
     """Return a row without measurements, such as a failure's."""
-    known = asdict(task) | {"n_bodies": n_bodies or task.n_bodies}
+    known = asdict(task) | {"n_bodies": n_bodies or CASES[task.mechanism].size(task.n_bodies)}
     return Row(**(known | environment() | values))
 
 
@@ -102,13 +103,12 @@ def measure(task: Task, cache: Path | None = None) -> Row:
     if is_ours and task.method not in ours.methods():
         known = ", ".join([*ours.methods(), *PEERS])
         raise ValueError(f"no method {task.method!r}; there are {known}")
-    exact = load_reference(task, cache)
+    exact = load_reference(task, cache) or store_reference(task, cache)
     before, start = machine.memory_in_use(), time.perf_counter()
     given = problem(task.mechanism, task.n_bodies, task.seed, task.relabelled)
     compile_ms = 1e3 * (time.perf_counter() - start)
     gc.collect()
     system_mb = machine.memory_in_use() - before
-    exact = exact or stored_reference(task, cache)
     machine.reset_peak_memory()
     before, start = machine.memory_in_use(), time.perf_counter()
     if is_ours:
@@ -193,14 +193,14 @@ def acceleration_error(given: Problem, found: FloatArray, exact: Named) -> float
     return float(np.abs(found - truth).max() / np.abs(truth).max())
 
 
-def stored_reference(task: Task, cache: Path | None) -> Named:
-    """Return the reference solution, which shuffled mechanisms share with the ordered one."""
+def store_reference(task: Task, cache: Path | None) -> Named:
+    """Solve and store the reference, which shuffled mechanisms share with the ordered one."""
     given = problem(task.mechanism, task.n_bodies, task.seed)
     solution = reference(given)
     names = given.system.body_names
     if cache is not None:
         cache.mkdir(parents=True, exist_ok=True)
-        target = _cache_file(task, cache)
+        target = reference_file(task, cache)
         draft = target.with_suffix(f".{time.time_ns()}.npz")
         np.savez(
             draft,
@@ -214,14 +214,14 @@ def stored_reference(task: Task, cache: Path | None) -> Named:
 
 def load_reference(task: Task, cache: Path | None) -> Named | None:
     """Return what an earlier case stored."""
-    if cache is None or not _cache_file(task, cache).exists():
+    if cache is None or not reference_file(task, cache).exists():
         return None
-    with np.load(_cache_file(task, cache)) as stored:
+    with np.load(reference_file(task, cache)) as stored:
         error, kappa = stored["numbers"]
         solution = Reference(stored["acceleration"], float(error), float(kappa))
         return tuple(stored["names"].tolist()), solution
 
 
-def _cache_file(task: Task, cache: Path) -> Path:
-    assert task.mechanism in CASES, task.mechanism
+def reference_file(task: Task, cache: Path) -> Path:
+    """Return where the reference solution of a case is stored."""
     return cache / f"{task.mechanism}-{task.n_bodies}-{task.seed}.npz"

@@ -107,9 +107,7 @@ def equations(problem: Problem) -> Equations:
     return Equations(inertia, mass, *rows, force.ravel())
 
 
-def _rows(
-    system: System, moving: Motion
-) -> tuple[IntArray, IntArray, np.ndarray, np.ndarray]:
+def _rows(system: System, moving: Motion) -> tuple[IntArray, IntArray, np.ndarray, np.ndarray]:
     """Return row, column, value and right-hand side of the constraints on accelerations."""
     point, world = _joint_points(system, moving), _joint_axes(system, moving)
     kinds = np.array([joint_type.name for joint_type in system.joint_types])

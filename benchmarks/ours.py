@@ -74,7 +74,5 @@ class Prepared:
 def prepare(method: str, problem: Problem) -> Prepared:
     """Analyze a problem; forces of dependent rows are those of the kept ones, which is cheaper."""
     name = "auto" if method == PREFIX else method.removeprefix(f"{PREFIX}-")
-    dynamics = ForwardDynamics(
-        problem.system, problem.state, factorization=name, reactions="basic"
-    )
+    dynamics = ForwardDynamics(problem.system, problem.state, factorization=name, reactions="basic")
     return Prepared(problem, dynamics)

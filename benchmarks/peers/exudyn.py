@@ -72,7 +72,11 @@ def _add_joints(mbs: Any, problem: Problem, frame: Frames, bodies: list[Any]) ->
             mbs.CreateSphericalJoint(bodyNumbers=ends, position=place, show=False)
         elif joint_type.name == "revolute":
             mbs.CreateRevoluteJoint(
-                bodyNumbers=ends, position=place, axis=list(R[:, 2]), useGlobalFrame=True, show=False
+                bodyNumbers=ends,
+                position=place,
+                axis=list(R[:, 2]),
+                useGlobalFrame=True,
+                show=False,
             )
         elif joint_type.name == "point-on-plane":
             mbs.CreateGenericJoint(
