@@ -69,10 +69,10 @@ def _add_joints(mbs: Any, problem: Problem, frame: Frames, bodies: list[Any]) ->
         ends = [bodies[system.predecessor[j]], bodies[system.successor[j]]]
         place, R = list(frame.joint_position[j]), frame.joint_rotation[j]
         if joint_type.name == "spherical":
-            mbs.CreateSphericalJoint(bodyNumbers=ends, position=place, show=False)
+            mbs.CreateSphericalJoint(itemNumbers=ends, position=place, show=False)
         elif joint_type.name == "revolute":
             mbs.CreateRevoluteJoint(
-                bodyNumbers=ends,
+                itemNumbers=ends,
                 position=place,
                 axis=list(R[:, 2]),
                 useGlobalFrame=True,
@@ -80,7 +80,7 @@ def _add_joints(mbs: Any, problem: Problem, frame: Frames, bodies: list[Any]) ->
             )
         elif joint_type.name == "point-on-plane":
             mbs.CreateGenericJoint(
-                bodyNumbers=ends,
+                itemNumbers=ends,
                 position=place,
                 rotationMatrixAxes=frame.plane[j],
                 constrainedAxes=[0, 0, 1, 0, 0, 0],
@@ -98,9 +98,8 @@ def _settings(steps: int) -> Any:
     settings.timeIntegration.verboseMode = 0
     settings.timeIntegration.newton.useModifiedNewton = False
     settings.timeIntegration.generalizedAlpha.computeInitialAccelerations = True
-    settings.solutionSettings.writeSolutionToFile = False
-    settings.solutionSettings.sensorsWritePeriod = 1.0
-    settings.linearSolverType = exu.LinearSolverType.EigenSparse
+    settings.solution.file.write = False
+    settings.linearSolver.solverType = exu.LinearSolverType.EigenSparse
     settings.parallel.numberOfThreads = 1
     return settings
 
@@ -161,8 +160,8 @@ class PlanarModel:
         )
         body = self.mbs.AddObject(
             exi.ObjectRigidBody2D(
-                physicsMass=float(self.mass[i]),
-                physicsInertia=float((R @ self.inertia[i] @ R.T)[2, 2]),
+                mass=float(self.mass[i]),
+                inertia=float((R @ self.inertia[i] @ R.T)[2, 2]),
                 nodeNumber=self.mbs.AddNode(node),
             )
         )
@@ -184,7 +183,7 @@ class PlanarModel:
             exi.NodePoint2D(referenceCoordinates=list(place[:2]), initialVelocities=[speed[0], 0.0])
         )
         mass = CARRIAGE_MASS * float(self.problem.system.mass[self.problem.system.successor[j]])
-        body = self.mbs.AddObject(exi.ObjectMassPoint2D(physicsMass=mass, nodeNumber=node))
+        body = self.mbs.AddObject(exi.ObjectMassPoint2D(mass=mass, nodeNumber=node))
         self._load(body)
         ground = self.mbs.AddNode(exi.NodePointGround())
         markers = [
