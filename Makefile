@@ -34,13 +34,17 @@ demo: $(STAMP)  ## simulate a scissor lift of 200 pairs; results in out/
 	$(BIN)/sparsebody simulate scissor -p pairs=200 -p drive=true --duration 2 --step 0.005 --output out/scissor.h5
 	$(BIN)/sparsebody plot out/scissor.h5 --output out/
 
-bench: $(STAMP)  ## benchmark against the peers, in less than 5 minutes
+bench: .venv/.peers  ## benchmark against the peers, in less than 5 minutes
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.report
 
-bench-full: $(STAMP)  ## the same with all sizes, methods and shufflings, in hours
+bench-full: .venv/.peers  ## the same with all sizes, methods and shufflings, in hours
 	$(BIN)/python -m benchmarks.run --full
 	$(BIN)/python -m benchmarks.report
+
+.venv/.peers: $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable '.[peers]'
+	touch $@
 
 clean:  ## remove .venv, caches and results
 	rm -rf .venv out build dist *.egg-info .*_cache .hypothesis

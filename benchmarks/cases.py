@@ -14,10 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.gallery import build
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
-from sparsebody.spatial import rotation_from_quaternion
 
 TILTED = (1.3, -2.1, -9.493155)  # gravity, 9.81 m/s^2 in no special direction [m/s^2]
 SPIN = 0.7  # [rad/s]
@@ -78,7 +78,7 @@ def moving_state(system: System, angular: FloatArray, linear: FloatArray) -> Sta
 
 def body_axes(system: System) -> FloatArray:
     """Return (n, 3, 3) rotations from body to world axes at the initial pose."""
-    return np.array([rotation_from_quaternion(q) for q in system.initial_state.orientation])
+    return body_rotations(system.initial_state)
 
 
 def shuffled(mechanism: Mechanism, seed: int) -> Mechanism:

@@ -149,7 +149,8 @@ def timings(prepared: Any) -> tuple[float, float, int]:
     """Return median CPU and wall time [s] of one warm evaluation, and the number of repeats."""
     one = prepared.measure if hasattr(prepared, "measure") else lambda: _batch(prepared.evaluate)
     one()
-    cpu, wall = [], []
+    cpu: list[float] = []
+    wall: list[float] = []
     start = time.perf_counter()
     while len(cpu) < REPEATS and (len(cpu) < 2 or time.perf_counter() - start < LONGEST):
         spent = one()
@@ -175,7 +176,8 @@ def _batch(evaluate: Any) -> tuple[float, float]:
 def phase_times(prepared: ours.Prepared) -> dict[str, float]:
     """Return medians of the phases [us], named as the columns."""
     prepared.phases()
-    runs, start = [], time.perf_counter()
+    runs: list[dict[str, float]] = []
+    start = time.perf_counter()
     while len(runs) < 3 or (len(runs) < 1001 and time.perf_counter() - start < 0.3):
         runs.append(prepared.phases())
     return {f"{name}_us": 1e6 * statistics.median(run[name] for run in runs) for name in runs[0]}

@@ -36,7 +36,7 @@ QUICK_METHODS = (
     "exudyn",
     "mujoco",
 )
-QUICK_BUDGET = 270.0  # [s]
+QUICK_BUDGET = 255.0  # [s]
 SHUFFLED_METHODS = (ours.PREFIX, "pinocchio-lcaba", "pinocchio-aba")  # worth a relabelled row
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"

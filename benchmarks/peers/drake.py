@@ -1,4 +1,4 @@
-"""Drake: a continuous plant for trees, one step of its discrete solver (SAP) where loops are closed.
+"""Drake: a continuous plant for trees, one step of its discrete solver (SAP) for loops.
 
 Loops exist in the discrete plant only, whose constraints are soft and act on velocities: the
 accelerations are differences over a step, and not the exact ones.
