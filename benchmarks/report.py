@@ -189,10 +189,11 @@ def _panel(panel: Axes, members: list[Series], column: str) -> None:
         panel.loglog(
             one.n_bodies,
             np.where(values > 0, values, np.nan),
-            "o-",
+            marker="o",
             markersize=3.5,
             linewidth=2.4 if best else 1.3,
-            color=COLOURS.get(one.method, FADED),
+            color=COLOURS.get(one.method.replace("-lean", ""), FADED),
+            linestyle="--" if "-lean" in one.method else "-",
             label=one.method + growth,
         )
     panel.grid(True, which="major", linewidth=0.4, alpha=0.6)

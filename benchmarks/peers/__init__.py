@@ -38,10 +38,14 @@ class Peer:
     tolerance: float  # relative error of small cases; large for engines with soft constraints
     trees_only: bool = False
     loops_only: bool = False
+    probed: bool = False  # the module itself says whether it can be used here
 
     def is_available(self) -> bool:
-        """Tell whether the package is installed."""
-        return find_spec(self.needs) is not None
+        """Tell whether the package is installed, and what else its module asks for."""
+        if find_spec(self.needs) is None:
+            return False
+        probe = getattr(self._module, "is_available", None) if self.probed else None
+        return probe is None or bool(probe())
 
     def prepare(self, problem: Problem) -> Any:
         """Convert a problem."""
@@ -57,6 +61,10 @@ class Peer:
         return import_module(f"benchmarks.peers.{self.module}")
 
 
+def _lean(function: str, tolerance: float, **kinds: bool) -> Peer:
+    return Peer("pinocchio_lean", function, "pinocchio", tolerance, probed=True, **kinds)
+
+
 PEERS: dict[str, Peer] = {
     "pinocchio-aba": Peer("pinocchio", "aba", "pinocchio", 1e-12, trees_only=True),
     "pinocchio-constraint-dynamics": Peer(
@@ -66,6 +74,10 @@ PEERS: dict[str, Peer] = {
     "pinocchio-lcaba-accurate": Peer(
         "pinocchio", "lcaba_accurate", "pinocchio", 1e-7, loops_only=True
     ),
+    "pinocchio-lean-aba": _lean("aba", 1e-12, trees_only=True),
+    "pinocchio-lean-constraint-dynamics": _lean("constraint_dynamics", 1e-10, loops_only=True),
+    "pinocchio-lean-lcaba": _lean("lcaba", 1e-4, loops_only=True),
+    "pinocchio-lean-lcaba-accurate": _lean("lcaba_accurate", 1e-7, loops_only=True),
     "mujoco": Peer("mujoco", "forward", "mujoco", 0.3),
     "exudyn": Peer("exudyn", "newton_iteration", "exudyn", 1e-7),
     "drake": Peer("drake", "discrete_update", "pydrake", 1.0),

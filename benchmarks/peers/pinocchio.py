@@ -7,7 +7,7 @@ mass on two slides, taken from the body, with a ball between them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,7 +60,9 @@ DIRECT = {
 class Model:
     """A mechanism at a state, in Pinocchio's terms; every joint has q = 0 there."""
 
-    def __init__(self, problem: Problem, kind: TreeKind, balls_as_hinges: bool) -> None:
+    def __init__(
+        self, problem: Problem, kind: TreeKind, balls_as_hinges: bool, with_data: bool = True
+    ) -> None:
         self.problem = problem
         self.balls_as_hinges = balls_as_hinges
         self.frames: Frames = frames(problem)
@@ -76,7 +78,7 @@ class Model:
         for joint in self.tree.joints:
             self._add(joint, *(part[joint.body] for part in masses))
         self.contacts, self.contact_data = self._close()
-        self.data = self.model.createData()
+        self.data = self.model.createData() if with_data else None
         self.q, self.v = pin.neutral(self.model), np.concatenate(self.rate)
         self.tau = np.zeros(self.model.nv)
 
@@ -151,9 +153,13 @@ class Model:
     def accelerations(self, qdd: FloatArray) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
         pin.forwardKinematics(self.model, self.data, self.q, self.v, qdd)
+        return self.of_bodies(self.data.a)
+
+    def of_bodies(self, joints: Sequence[pin.Motion]) -> FloatArray:
+        """Return spatial accelerations of the bodies, given those of Pinocchio's joints."""
         result = np.empty((self.problem.system.n_bodies, 6))
         for i in range(len(result)):
-            a = self.to_com[i].actInv(self.data.a[int(self.carrier[i])])
+            a = self.to_com[i].actInv(joints[int(self.carrier[i])])
             result[i, :3], result[i, 3:] = a.angular, a.linear
         return result
 
