@@ -86,7 +86,7 @@ def _pose(place: pin.SE3) -> str:
 
 def _lines(model: stock.Model, algorithm: str, of: stock.Settings) -> Iterator[str]:
     """Write a model as the program reads it."""
-    yield f"{algorithm} {of.mu!r} {of.iterations}"
+    yield f"{algorithm} {of.tolerance!r} {of.mu!r} {of.iterations}"
     yield _numbers(model.model.gravity.linear)
     yield str(model.model.njoints - 1)
     for i in range(1, model.model.njoints):
@@ -128,7 +128,7 @@ def _run(problem: Problem, algorithm: str, of: stock.Settings, balls_as_hinges: 
     first, *rest = done.stdout.strip().splitlines()
     cpu, wall = map(float, first.split())
     joints = [pin.Motion(np.array(line.split(), dtype=float)) for line in rest]
-    detail = f"C++, {of.tree} tree, mu {of.mu:g}, at most {of.iterations} iterations"
+    detail = f"C++, {of.tree} tree, mu {of.mu:g}, tolerance {of.tolerance:g}"
     return Prepared(cpu, wall, model.of_bodies(joints), detail)
 
 

@@ -117,6 +117,7 @@ void print_times(const Call& call) {
 int main() {
   std::string algorithm;
   std::cin >> algorithm;
+  const double tolerance = read_number();
   const double mu = read_number();
   const int iterations = static_cast<int>(read_number());
   const pin::Model model = read_model();
@@ -126,7 +127,7 @@ int main() {
   ContactData contact_data;
   for (const auto& contact : contacts) contact_data.push_back(contact.createData());
   pin::Data data(model);
-  pin::ProximalSettings settings(1e-12, mu, iterations);
+  pin::ProximalSettings settings(tolerance, mu, iterations);
   std::cout << std::setprecision(17);
   if (algorithm == "lcaba") {
     pin::computeJointMinimalOrdering(model, data, contacts);
