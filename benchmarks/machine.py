@@ -1,0 +1,64 @@
+"""What a time depends on besides the program: processor, BLAS, Python; and memory in use."""
+
+from __future__ import annotations
+
+import platform
+import re
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+MAPS, CPU = Path("/proc/self/maps"), Path("/proc/cpuinfo")
+STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+BLAS = re.compile(r"lib[a-z_]*(?:openblas|mkl_rt|blis|atlas|cblas|blas)[^/]*\.so[^/\s]*")
+
+
+def machine() -> str:
+    """Return the name of the processor."""
+    if CPU.exists():
+        found = re.search(r"model name\s*:\s*(.+)", CPU.read_text())
+        if found:
+            return found[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def loaded_blas() -> str:
+    """Return the BLAS libraries of this process; NumPy's, SciPy's and CHOLMOD's may differ."""
+    if not MAPS.exists():
+        return "unknown"
+    return " ".join(sorted(set(BLAS.findall(MAPS.read_text())))) or "none"
+
+
+def package_versions(*names: str) -> str:
+    """Return "name version" of those that are installed."""
+    found = []
+    for name in names:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(found)
+
+
+def memory_in_use() -> float:
+    """Return the resident memory of this process [MB]."""
+    return _status("VmRSS")
+
+
+def peak_memory() -> float:
+    """Return the largest resident memory since the last reset [MB]."""
+    return _status("VmHWM")
+
+
+def reset_peak_memory() -> None:
+    """Let the peak start again from what is in use; does nothing where Linux does not allow it."""
+    try:
+        CLEAR.write_text("5")
+    except OSError:
+        return
+
+
+def _status(field: str) -> float:
+    if not STATUS.exists():
+        return float("nan")
+    found = re.search(rf"{field}:\s*(\d+) kB", STATUS.read_text())
+    return int(found[1]) / 1000.0 if found else float("nan")

@@ -1,0 +1,229 @@
+"""One case measured in this process: one row of the results."""
+
+from __future__ import annotations
+
+import gc
+import platform
+import statistics
+import time
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import machine, ours
+from benchmarks.cases import CASES, Problem, problem
+from benchmarks.oracle import Reference, reference, relative_violation
+from benchmarks.peers import PEERS
+from sparsebody.arrays import FloatArray
+
+BATCH_SECONDS = 0.05  # of one timing, at least
+REPEATS = 5
+LONGEST = 20.0  # of all timings of a case [s], after which fewer repeats do
+
+
+@dataclass(frozen=True)
+class Task:
+    """What identifies a row."""
+
+    mechanism: str
+    n_bodies: int  # asked for
+    method: str
+    relabelled: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the results; times are medians, NaN is what was not measured."""
+
+    mechanism: str
+    n_bodies: int
+    method: str
+    relabelled: bool
+    seed: int
+    status: str = "ok"  # or unsupported, timeout, out-of-memory, skipped, crashed, failed
+    message: str = ""
+    detail: str = ""
+    peer_version: str = ""
+    cpu_us: float = np.nan  # of one evaluation
+    wall_us: float = np.nan
+    cpu_us_per_body: float = np.nan
+    kinematics_us: float = np.nan
+    assembly_us: float = np.nan
+    factorize_us: float = np.nan
+    solve_us: float = np.nan
+    compile_ms: float = np.nan  # mechanism built and compiled
+    analyze_ms: float = np.nan  # all that is prepared once after that; a peer's conversion
+    acceleration_error: float = np.nan  # relative to the largest reference acceleration
+    constraint_residual: float = np.nan  # max |A a - b| over the size of its terms
+    kappa: float = np.nan  # estimated condition of the scaled matrix
+    reference_error: float = np.nan
+    system_mb: float = np.nan  # resident memory of the mechanism and its System
+    memory_mb: float = np.nan  # peak above that, preparation and evaluation
+    repeats: int = 0
+    run: str = ""  # when the run began that measured it
+    machine: str = ""
+    blas: str = ""
+    python: str = ""
+    packages: str = ""
+
+
+COLUMNS = [field.name for field in fields(Row)]
+
+
+def blank_row(task: Task, n_bodies: int | None = None, **values: Any) -> Row:
+    """Return a row without measurements, such as a failure's."""
+    known = asdict(task) | {"n_bodies": n_bodies or CASES[task.mechanism].size(task.n_bodies)}
+    return Row(**(known | environment() | values))
+
+
+def environment() -> dict[str, str]:
+    """Return the columns that say where a row was measured."""
+    return {
+        "machine": machine.machine(),
+        "blas": machine.loaded_blas(),
+        "python": platform.python_version(),
+        "packages": machine.package_versions("numpy", "scipy", "numba", "scikit-sparse"),
+    }
+
+
+def measure(task: Task, cache: Path | None = None) -> Row:
+    """Build, prepare, check and time one case.
+
+    Parameters
+    ----------
+    task : Task
+        What to measure.
+    cache : Path, optional
+        A folder with the reference solutions of earlier cases.
+    """
+    is_ours = task.method not in PEERS
+    if is_ours and task.method not in ours.methods():
+        known = ", ".join([*ours.methods(), *PEERS])
+        raise ValueError(f"no method {task.method!r}; there are {known}")
+    exact = load_reference(task, cache) or store_reference(task, cache)
+    before, start = machine.memory_in_use(), time.perf_counter()
+    given = problem(task.mechanism, task.n_bodies, task.seed, task.relabelled)
+    compile_ms = 1e3 * (time.perf_counter() - start)
+    gc.collect()
+    system_mb = machine.memory_in_use() - before
+    machine.reset_peak_memory()
+    before, start = machine.memory_in_use(), time.perf_counter()
+    if is_ours:
+        prepared: Any = ours.prepare(task.method, given)
+    else:
+        prepared = PEERS[task.method].prepare(given)
+    analyze_ms = 1e3 * (time.perf_counter() - start)
+    found = prepared.accelerations()
+    cpu, wall, repeats = timings(prepared)
+    memory_mb = machine.peak_memory() - before
+    phases = phase_times(prepared) if is_ours else {}
+    n = given.system.n_bodies
+    return blank_row(
+        task,
+        n,
+        detail=prepared.detail,
+        peer_version=ours.VERSION if is_ours else PEERS[task.method].version,
+        cpu_us=1e6 * cpu,
+        wall_us=1e6 * wall,
+        cpu_us_per_body=1e6 * cpu / n,
+        compile_ms=compile_ms,
+        analyze_ms=analyze_ms,
+        acceleration_error=acceleration_error(given, found, exact),
+        constraint_residual=relative_violation(given, found),
+        kappa=exact[1].kappa,
+        reference_error=exact[1].error,
+        system_mb=system_mb,
+        memory_mb=memory_mb,
+        repeats=repeats,
+        **phases,
+    )
+
+
+# ---- time ------------------------------------------------------------------------------------
+
+
+def timings(prepared: Any) -> tuple[float, float, int]:
+    """Return median CPU and wall time [s] of one warm evaluation, and the number of repeats."""
+    one = prepared.measure if hasattr(prepared, "measure") else lambda: _batch(prepared.evaluate)
+    one()
+    cpu: list[float] = []
+    wall: list[float] = []
+    start = time.perf_counter()
+    while len(cpu) < REPEATS and (len(cpu) < 2 or time.perf_counter() - start < LONGEST):
+        spent = one()
+        cpu.append(spent[0])
+        wall.append(spent[1])
+    return statistics.median(cpu), statistics.median(wall), len(cpu)
+
+
+def _batch(evaluate: Any) -> tuple[float, float]:
+    """Return CPU and wall time of one evaluation, averaged over a batch."""
+    count, todo = 0, 1
+    cpu, wall = time.process_time(), time.perf_counter()
+    while True:
+        for _ in range(todo):
+            evaluate()
+        count += todo
+        spent = time.perf_counter() - wall
+        if spent >= BATCH_SECONDS:
+            return (time.process_time() - cpu) / count, spent / count
+        todo = count
+
+
+def phase_times(prepared: ours.Prepared) -> dict[str, float]:
+    """Return medians of the phases [us], named as the columns."""
+    prepared.phases()
+    runs: list[dict[str, float]] = []
+    start = time.perf_counter()
+    while len(runs) < 3 or (len(runs) < 1001 and time.perf_counter() - start < 0.3):
+        runs.append(prepared.phases())
+    return {f"{name}_us": 1e6 * statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+# ---- accuracy --------------------------------------------------------------------------------
+
+Named = tuple[tuple[str, ...], Reference]  # names of the bodies, and their accelerations
+
+
+def acceleration_error(given: Problem, found: FloatArray, exact: Named) -> float:
+    """Return max |a - a_exact| / max |a_exact|, bodies matched by name."""
+    place = {name: i for i, name in enumerate(exact[0])}
+    truth = exact[1].acceleration[[place[name] for name in given.system.body_names]]
+    return float(np.abs(found - truth).max() / np.abs(truth).max())
+
+
+def store_reference(task: Task, cache: Path | None) -> Named:
+    """Solve and store the reference, which shuffled mechanisms share with the ordered one."""
+    given = problem(task.mechanism, task.n_bodies, task.seed)
+    solution = reference(given)
+    names = given.system.body_names
+    if cache is not None:
+        cache.mkdir(parents=True, exist_ok=True)
+        target = reference_file(task, cache)
+        draft = target.with_suffix(f".{time.time_ns()}.npz")
+        np.savez(
+            draft,
+            names=np.array(names),
+            acceleration=solution.acceleration,
+            numbers=[solution.error, solution.kappa],
+        )
+        draft.replace(target)
+    return names, solution
+
+
+def load_reference(task: Task, cache: Path | None) -> Named | None:
+    """Return what an earlier case stored."""
+    if cache is None or not reference_file(task, cache).exists():
+        return None
+    with np.load(reference_file(task, cache)) as stored:
+        error, kappa = stored["numbers"]
+        solution = Reference(stored["acceleration"], float(error), float(kappa))
+        return tuple(stored["names"].tolist()), solution
+
+
+def reference_file(task: Task, cache: Path) -> Path:
+    """Return where the reference solution of a case is stored."""
+    return cache / f"{task.mechanism}-{task.n_bodies}-{task.seed}.npz"

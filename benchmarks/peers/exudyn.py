@@ -1,0 +1,267 @@
+"""Exudyn: redundant coordinates, Eigen's SparseLU of the whole matrix.
+
+It has no call for accelerations alone that could be timed: what is timed is one Newton iteration
+of an implicit time step, which evaluates, factorizes and solves once. The accelerations compared
+are its initial ones. Its factorization does not take dependent rows, so that planar mechanisms are
+modelled in the plane (RigidBody2D), as its users do. A sphere on a plane is there a point mass on a
+slide, taken from the body: the planar prismatic joint lacks a velocity term in the accelerations.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import exudyn as exu
+import exudyn.itemInterface as exi
+import numpy as np
+from exudyn.rigidBodyUtilities import RigidBodyInertia
+
+from benchmarks.cases import Problem
+from benchmarks.peers.tree import CARRIAGE_MASS, Frames, UnsupportedError, frames, inertias
+from sparsebody.arrays import FloatArray
+
+VERSION = f"exudyn {exu.config.Version() if hasattr(exu, 'config') else exu.__version__}"
+STEP = 1e-3  # [s]
+STEPS = 3
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Keep the engine's own messages off the standard output."""
+    kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(null)
+
+
+def _add_bodies(mbs: Any, problem: Problem, frame: Frames) -> list[Any]:
+    """Return the body numbers, the ground as the last one."""
+    system, state = problem.system, problem.state
+    bodies = []
+    for i in range(system.n_bodies):
+        R = frame.rotation[i]
+        bodies.append(
+            mbs.CreateRigidBody(
+                inertia=RigidBodyInertia(float(system.mass[i]), np.array(system.inertia[i])),
+                nodeType=exu.NodeType.RotationRxyz,
+                referencePosition=list(state.position[i]),
+                referenceRotationMatrix=R,
+                initialVelocity=list(R @ state.velocity[i, 3:]),
+                initialAngularVelocity=list(R @ state.velocity[i, :3]),
+                gravity=list(system.gravity),
+            )
+        )
+    return [*bodies, mbs.CreateGround()]
+
+
+def _add_joints(mbs: Any, problem: Problem, frame: Frames, bodies: list[Any]) -> None:
+    system = problem.system
+    for j, joint_type in enumerate(system.joint_types):
+        ends = [bodies[system.predecessor[j]], bodies[system.successor[j]]]
+        place, R = list(frame.joint_position[j]), frame.joint_rotation[j]
+        if joint_type.name == "spherical":
+            mbs.CreateSphericalJoint(itemNumbers=ends, position=place, show=False)
+        elif joint_type.name == "revolute":
+            mbs.CreateRevoluteJoint(
+                itemNumbers=ends,
+                position=place,
+                axis=list(R[:, 2]),
+                useGlobalFrame=True,
+                show=False,
+            )
+        elif joint_type.name == "point-on-plane":
+            mbs.CreateGenericJoint(
+                itemNumbers=ends,
+                position=place,
+                rotationMatrixAxes=frame.plane[j],
+                constrainedAxes=[0, 0, 1, 0, 0, 0],
+                useGlobalFrame=True,
+                show=False,
+            )
+        else:
+            raise UnsupportedError(f"joint type {joint_type.name} is not converted")
+
+
+def _settings(steps: int) -> Any:
+    settings = exu.SimulationSettings()
+    settings.timeIntegration.numberOfSteps = steps
+    settings.timeIntegration.endTime = steps * STEP
+    settings.timeIntegration.verboseMode = 0
+    settings.timeIntegration.newton.useModifiedNewton = False
+    settings.timeIntegration.generalizedAlpha.computeInitialAccelerations = True
+    settings.solution.file.write = False
+    settings.linearSolver.solverType = exu.LinearSolverType.EigenSparse
+    settings.parallel.numberOfThreads = 1
+    return settings
+
+
+def _plane(problem: Problem, frame: Frames) -> FloatArray | None:
+    """Return axes (3, 3) as rows, hinges along the third, if all motion is across it.
+
+    The second is the normal of the supporting planes.
+    """
+    kinds = np.array([joint_type.name for joint_type in problem.system.joint_types])
+    if not set(kinds) <= {"revolute", "point-on-plane"}:
+        return None
+    axes = frame.joint_rotation[kinds == "revolute"]
+    normal = axes[0, :, 2]
+    across = np.cross(axes[:, :, 2], normal)
+    tilt = frame.plane[kinds == "point-on-plane", :, 2] @ normal
+    if max(np.abs(across).max(), np.abs(tilt).max(initial=0.0)) > 1e-9:
+        return None
+    if not tilt.size:
+        return axes[0].T.copy()
+    up = frame.plane[kinds == "point-on-plane", :, 2][0]
+    return np.array([np.cross(up, normal), up, normal])
+
+
+class PlanarModel:
+    """Bodies and joints in a plane; all angles are zero at the state."""
+
+    def __init__(self, mbs: Any, problem: Problem, frame: Frames, axes: FloatArray) -> None:
+        self.mbs, self.problem, self.frame, self.axes = mbs, problem, frame, axes
+        system = problem.system
+        kinds = [joint_type.name for joint_type in system.joint_types]
+        supports = tuple(j for j, kind in enumerate(kinds) if kind == "point-on-plane")
+        self.mass, self.center, self.inertia = inertias(problem, supports)
+        self.bodies = [self._body(i) for i in range(system.n_bodies)]
+        self.bodies.append(mbs.AddObject(exi.ObjectGround()))
+        for j in range(system.n_joints):
+            ends = int(system.predecessor[j]), int(system.successor[j])
+            first = self._carriage(j) if j in supports else self._marker(j, ends[0])
+            markers = [first, self._marker(j, ends[1])]
+            mbs.AddObject(exi.ObjectJointRevolute2D(markerNumbers=markers))
+
+    def _place(self, i: int) -> FloatArray:
+        """Return the center of mass in the world."""
+        return np.asarray(self.frame.position[i] + self.frame.rotation[i] @ self.center[i])
+
+    def _load(self, body: Any) -> None:
+        weight = [*(self.axes @ self.problem.system.gravity)[:2], 0.0]
+        marker = self.mbs.AddMarker(exi.MarkerBodyMass(bodyNumber=body))
+        self.mbs.AddLoad(exi.LoadMassProportional(markerNumber=marker, loadVector=weight))
+
+    def _body(self, i: int) -> Any:
+        R = self.axes @ self.frame.rotation[i]
+        w, u = np.split(self.problem.state.velocity[i], 2)
+        v = R @ (u + np.cross(w, self.center[i]))
+        node = exi.NodeRigidBody2D(
+            referenceCoordinates=[*(self.axes @ self._place(i))[:2], 0.0],
+            initialVelocities=[v[0], v[1], (R @ w)[2]],
+        )
+        body = self.mbs.AddObject(
+            exi.ObjectRigidBody2D(
+                mass=float(self.mass[i]),
+                inertia=float((R @ self.inertia[i] @ R.T)[2, 2]),
+                nodeNumber=self.mbs.AddNode(node),
+            )
+        )
+        self._load(body)
+        return body
+
+    def _marker(self, j: int, i: int) -> Any:
+        origin = np.zeros(3) if i < 0 else self._place(i)
+        place = self.axes @ (self.frame.joint_position[j] - origin)
+        return self.mbs.AddMarker(
+            exi.MarkerBodyPosition(bodyNumber=self.bodies[i], localPosition=[*place[:2], 0.0])
+        )
+
+    def _carriage(self, j: int) -> Any:
+        """Add a point mass that slides along the first axis; return a marker on it."""
+        place = self.axes @ self.frame.joint_position[j]
+        speed = self.axes @ self.frame.joint_rotation[j] @ self.frame.rate[j, 3:]
+        node = self.mbs.AddNode(
+            exi.NodePoint2D(referenceCoordinates=list(place[:2]), initialVelocities=[speed[0], 0.0])
+        )
+        mass = CARRIAGE_MASS * float(self.problem.system.mass[self.problem.system.successor[j]])
+        body = self.mbs.AddObject(exi.ObjectMassPoint2D(mass=mass, nodeNumber=node))
+        self._load(body)
+        ground = self.mbs.AddNode(exi.NodePointGround())
+        markers = [
+            self.mbs.AddMarker(exi.MarkerNodeCoordinate(nodeNumber=number, coordinate=coordinate))
+            for number, coordinate in ((ground, 0), (node, 1))
+        ]
+        self.mbs.AddObject(exi.ObjectConnectorCoordinate(markerNumbers=markers))
+        return self.mbs.AddMarker(exi.MarkerBodyPosition(bodyNumber=body))
+
+    def local_com(self, i: int) -> FloatArray:
+        """Return the center of mass of the true body in the coordinates of its model."""
+        offset = self.axes @ (self.frame.position[i] - self._place(i))
+        return np.array([offset[0], offset[1], 0.0])
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """An assembled system at the state."""
+
+    problem: Problem
+    mbs: Any
+    bodies: list[Any]
+    planar: PlanarModel | None
+    detail: str
+
+    def accelerations(self) -> FloatArray:
+        """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
+        with silence():
+            solver = exu.MainSolverImplicitSecondOrder()
+            solver.InitializeSolver(self.mbs, _settings(1))
+            found = [self._acceleration(i) for i in range(self.problem.system.n_bodies)]
+            solver.FinalizeSolver(self.mbs, _settings(1))
+        R = frames(self.problem).rotation[:-1]
+        w, u = np.split(self.problem.state.velocity, 2, axis=1)
+        angular, linear = (np.einsum("nij,ni->nj", R, part) for part in np.swapaxes(found, 0, 1))
+        return np.concatenate([angular, linear - np.cross(w, u)], axis=1)
+
+    def _acceleration(self, i: int) -> FloatArray:
+        """Return the angular and the classical linear acceleration (2, 3) in world axes."""
+        kind, body = exu.OutputVariableType, self.bodies[i]
+        point = np.zeros(3) if self.planar is None else self.planar.local_com(i)
+        linear = np.array(self.mbs.GetObjectOutputBody(body, kind.Acceleration, list(point)))
+        angular = np.array(self.mbs.GetObjectOutputBody(body, kind.AngularAcceleration))
+        if self.planar is None:
+            return np.stack([angular, linear])
+        turn = np.array([0.0, 0.0, angular.ravel()[-1]])
+        return np.stack([self.planar.axes.T @ turn, self.planar.axes.T @ linear])
+
+    def measure(self) -> tuple[float, float]:
+        """Return CPU and wall time [s] of one Newton iteration, over a few time steps."""
+        settings = _settings(STEPS)
+        with silence():
+            solver = exu.MainSolverImplicitSecondOrder()
+            solver.InitializeSolver(self.mbs, settings)
+            cpu, wall = time.process_time(), time.perf_counter()
+            done = solver.SolveSteps(self.mbs, settings)
+            cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+            iterations = solver.it.newtonStepsCount
+            solver.FinalizeSolver(self.mbs, settings)
+        if not done or iterations < 1:
+            raise RuntimeError("Exudyn's Newton iteration did not converge")
+        return cpu / iterations, wall / iterations
+
+
+def newton_iteration(problem: Problem) -> Prepared:
+    """Return the assembled system of a mechanism."""
+    frame = frames(problem)
+    axes = _plane(problem, frame)
+    with silence():
+        mbs = exu.SystemContainer().AddSystem()
+        if axes is None:
+            bodies = _add_bodies(mbs, problem, frame)
+            _add_joints(mbs, problem, frame, bodies)
+            planar = None
+        else:
+            planar = PlanarModel(mbs, problem, frame, axes)
+            bodies = planar.bodies
+        mbs.Assemble()
+    model = "spatial" if planar is None else "planar"
+    detail = f"{model} model, EigenSparse, per Newton iteration"
+    return Prepared(problem, mbs, bodies, planar, detail)

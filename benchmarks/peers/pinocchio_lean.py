@@ -1,0 +1,155 @@
+"""Pinocchio compiled from its headers, with the cubic arrays of its `Data` left empty.
+
+The wheel allocates four nv x nv x nv arrays for second derivatives, so that it stops near nv = 550.
+No algorithm here uses them: the headers are copied and those arrays made empty, which is its best
+case. Needs a C++ compiler and `pip install pin cmeel-eigen`; the program is built once, in out/.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+
+from benchmarks.cases import Problem
+from benchmarks.peers import pinocchio as stock
+from benchmarks.peers.tree import UnsupportedError
+from sparsebody.arrays import FloatArray
+
+VERSION = f"{stock.VERSION}, lean"
+SOURCE = Path(__file__).parent / "lean" / "lean.cpp"
+BUILD = Path("out") / "pinocchio-lean"
+FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-march=native",
+    "-DNDEBUG",
+    "-DBOOST_MPL_LIMIT_LIST_SIZE=30",
+    "-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS",
+    "-DBOOST_FUSION_INVOKE_MAX_ARITY=10",
+    "-w",
+)
+CUBIC = re.compile(r"(, (?:d2tau_\w+|kinematic_hessians))\((?:6|model\.nv), model\.nv, model\.nv\)")
+
+
+def _prefix() -> Path:
+    return next(parent for parent in Path(pin.__file__).parents if parent.name == "cmeel.prefix")
+
+
+def is_available() -> bool:
+    """Tell whether there are a compiler and all headers."""
+    headers = _prefix() / "include"
+    return bool(shutil.which("g++")) and all(
+        (headers / name).exists() for name in ("pinocchio", "boost", "eigen3")
+    )
+
+
+def program() -> Path:
+    """Return the compiled program, built where it is missing or older than its source."""
+    version = hashlib.sha256(SOURCE.read_bytes() + VERSION.encode()).hexdigest()[:12]
+    target = (BUILD / f"lean-{version}").absolute()
+    if target.exists():
+        return target
+    headers, own = _prefix() / "include", BUILD / "include"
+    shutil.copytree(headers / "pinocchio", own / "pinocchio", dirs_exist_ok=True)
+    data = own / "pinocchio" / "src" / "multibody" / "data.hxx"
+    text, count = CUBIC.subn(r"\1(0, 0, 0)", data.read_text())
+    if count != 5:
+        raise UnsupportedError(f"{count} cubic arrays in Pinocchio's Data; 5 were expected")
+    data.write_text(text)
+    draft = target.with_suffix(".tmp")
+    paths = [f"-I{folder}" for folder in (own, headers, headers / "eigen3")]
+    lib = _prefix() / "lib"
+    link = [f"-L{lib}", f"-Wl,-rpath,{lib}", "-lpinocchio_default"]
+    command = ["g++", *FLAGS, *paths, str(SOURCE), "-o", str(draft), *link]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"g++ failed: {done.stderr[:900]}")
+    draft.replace(target)
+    return target
+
+
+def _numbers(*arrays: FloatArray | float) -> str:
+    return " ".join(repr(float(x)) for array in arrays for x in np.asarray(array).ravel())
+
+
+def _pose(place: pin.SE3) -> str:
+    return _numbers(place.rotation, place.translation)
+
+
+def _lines(model: stock.Model, algorithm: str, of: stock.Settings) -> Iterator[str]:
+    """Write a model as the program reads it."""
+    yield f"{algorithm} {of.tolerance!r} {of.mu!r} {of.iterations}"
+    yield _numbers(model.model.gravity.linear)
+    yield str(model.model.njoints - 1)
+    for i in range(1, model.model.njoints):
+        yield f"{model.model.joints[i].shortname()} {model.model.parents[i]}"
+        yield _pose(model.model.jointPlacements[i])
+        inertia = model.model.inertias[i]
+        yield _numbers(inertia.mass, inertia.lever, inertia.inertia)
+    yield _numbers(model.v)
+    yield str(len(model.contacts))
+    for contact in model.contacts:
+        yield f"{contact.joint1_id} {_pose(contact.joint1_placement)}"
+        yield f"{contact.joint2_id} {_pose(contact.joint2_placement)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What the program found and how long it took."""
+
+    cpu: float
+    wall: float
+    acceleration: FloatArray
+    detail: str
+
+    def measure(self) -> tuple[float, float]:
+        """Return CPU and wall time [s] of one evaluation, medians of several."""
+        return self.cpu, self.wall
+
+    def accelerations(self) -> FloatArray:
+        """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
+        return self.acceleration
+
+
+def _run(problem: Problem, algorithm: str, of: stock.Settings, balls_as_hinges: bool) -> Prepared:
+    model = stock.Model(problem, of.tree, balls_as_hinges, with_data=False)
+    text = "\n".join(_lines(model, algorithm, of))
+    done = subprocess.run([program()], input=text, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()[-200:]}")
+    first, *rest = done.stdout.strip().splitlines()
+    cpu, wall = map(float, first.split())
+    joints = [pin.Motion(np.array(line.split(), dtype=float)) for line in rest]
+    detail = f"C++, {of.tree} tree, mu {of.mu:g}, tolerance {of.tolerance:g}"
+    return Prepared(cpu, wall, model.of_bodies(joints), detail)
+
+
+def aba(problem: Problem) -> Prepared:
+    """Articulated-body algorithm; trees only."""
+    return _run(problem, "aba", stock.Settings("breadth-first", 0.0, 1), balls_as_hinges=False)
+
+
+def constraint_dynamics(problem: Problem) -> Prepared:
+    """Sparse Cholesky factorization in joint space."""
+    of = stock.DIRECT.get(problem.mechanism, stock.DIRECT[stock.ANY])
+    return _run(problem, "constraint-dynamics", of, balls_as_hinges=False)
+
+
+def lcaba(problem: Problem) -> Prepared:
+    """Loop-constrained articulated-body algorithm with its fastest settings."""
+    of = stock.FASTEST.get(problem.mechanism, stock.FASTEST[stock.ANY])
+    return _run(problem, "lcaba", of, balls_as_hinges=True)
+
+
+def lcaba_accurate(problem: Problem) -> Prepared:
+    """Loop-constrained articulated-body algorithm with more iterations."""
+    of = stock.ACCURATE.get(problem.mechanism, stock.ACCURATE[stock.ANY])
+    return _run(problem, "lcaba", of, balls_as_hinges=True)
