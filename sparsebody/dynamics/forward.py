@@ -200,7 +200,11 @@ def _rank_decision(system: System, state: State, redundancy: str) -> RankDecisio
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A ForwardDynamics at one state: what the time loop asks several questions of."""
+    """A ForwardDynamics at one state: what the time loop asks several questions of.
+
+    Some factorizations keep their factors in place, so ask before the next state is evaluated;
+    later questions raise SparsebodyError there.
+    """
 
     dynamics: ForwardDynamics
     state: State
