@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.base import Numeric
-from sparsebody.sparse.saddle import SaddleMatrix, saddle_residual
+from sparsebody.sparse.saddle import (
+    SaddleMatrix,
+    residual_scales,
+    residual_size,
+    saddle_residual,
+)
+
+_ROUNDING = 1e-15  # a residual that no correction makes smaller
 
 
 def refined_solve(
     numeric: Numeric, matrix: SaddleMatrix, rhs: FloatArray, steps: int = 1
 ) -> tuple[FloatArray, float]:
-    """Solve, then add `steps` corrections, as long as they make the residual smaller.
+    """Solve, then add `steps` corrections, as long as the residual is not rounding and shrinks.
 
     Parameters
     ----------
@@ -28,17 +35,20 @@ def refined_solve(
     x : float array shaped like rhs
         The best solution found.
     residual : float
-        Size of b - K x in the worst column, as `saddle_residual` measures it.
+        Size of b - K x in the worst column, against `residual_scales`.
 
     References
     ----------
     Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
     """
     x = numeric.solve(rhs)
-    rest, best = saddle_residual(matrix, x, rhs)
-    for _ in range(steps):
+    rest = saddle_residual(matrix, x, rhs)
+    scales = residual_scales(matrix, x, rhs)
+    best = residual_size(matrix, rest, scales)
+    for _ in range(steps if best > _ROUNDING else 0):
         trial = x + numeric.solve(rest)
-        rest, size = saddle_residual(matrix, trial, rhs)
+        rest = saddle_residual(matrix, trial, rhs)
+        size = residual_size(matrix, rest, scales)
         if not size < best:
             break
         x, best = trial, size

@@ -53,6 +53,11 @@ class BlockPattern:
         """First scalar row of each block in natural order, and the total: (n_blocks + 1,)."""
         return np.concatenate([[0], np.cumsum(self.block_sizes)]).astype(np.intp)
 
+    @cached_property
+    def has_full_blocks(self) -> bool:
+        """Whether every primal block has six rows."""
+        return bool(np.all(self.block_sizes[: self.n_primal] == 6))
+
     @property
     def n_rows(self) -> int:
         """Scalar size of the whole matrix."""

@@ -4,11 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from random_saddles import draw
+from random_saddles import draw, random_matrix
 
 from sparsebody.errors import ShapeError
+from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import (
     constraint_matrix,
+    residual_scales,
+    residual_size,
     saddle_csc,
     saddle_product,
     saddle_residual,
@@ -59,6 +62,21 @@ def test_a_vector_of_the_wrong_length_is_refused():
         saddle_product(draw(1), np.ones(3))
 
 
+def measured(matrix, x, rhs):
+    """The residual, and its size."""
+    rest = saddle_residual(matrix, x, rhs)
+    return rest, residual_size(matrix, rest, residual_scales(matrix, x, rhs))
+
+
+def test_blocks_of_six_have_the_same_residual_as_any():
+    pattern = BlockPattern(np.array([6, 6, 3, 5, 1]), np.array([[0, 1], [-1, 0], [1, -1]]))
+    matrix = random_matrix(np.random.default_rng(3), pattern)
+    x, rhs = np.random.default_rng(4).normal(size=(2, pattern.n_rows))
+    assert pattern.has_full_blocks
+    rest = saddle_residual(matrix, x, rhs)
+    np.testing.assert_allclose(rest, rhs - explicit(matrix) @ x, atol=1e-13)
+
+
 def test_the_residual_is_measured_in_the_worst_column():
     matrix = draw(4)
     n = matrix.pattern.n_primal_rows
@@ -66,7 +84,7 @@ def test_the_residual_is_measured_in_the_worst_column():
     rhs = explicit(matrix) @ x
     rhs[3, 1] += 0.5  # a primal row
     rhs[n + 2, 2] += 0.01  # a dual one
-    rest, relative = saddle_residual(matrix, x, rhs)
+    rest, relative = measured(matrix, x, rhs)
     np.testing.assert_allclose(rest, rhs - explicit(matrix) @ x, atol=1e-12)
     inertia = np.abs(explicit(matrix)[:n, :n] @ x[:n, 1]).max()
     assert relative == pytest.approx(0.5 / max(np.abs(rhs[:n, 1]).max(), inertia), rel=1e-9)
@@ -80,19 +98,19 @@ def test_the_size_of_a_residual_does_not_depend_on_the_unit_of_mass(mass):
     x = np.random.default_rng(5).normal(size=matrix.pattern.n_rows)
     rhs = explicit(matrix) @ x
     rhs[[1, n + 1]] += [1e-3, 1e-3]
-    expected = saddle_residual(matrix, x, rhs)[1]
+    expected = measured(matrix, x, rhs)[1]
     scaled = dataclasses.replace(
         matrix, diagonal=matrix.diagonal * mass, inverse=matrix.inverse / mass
     )
     unit = np.where(np.arange(len(x)) < n, 1.0, mass)
     force = np.where(np.arange(len(x)) < n, mass, 1.0)
-    assert saddle_residual(scaled, x * unit, rhs * force)[1] == pytest.approx(expected, rel=1e-9)
+    assert measured(scaled, x * unit, rhs * force)[1] == pytest.approx(expected, rel=1e-9)
 
 
 def test_a_solution_that_is_not_finite_has_no_small_residual():
     matrix = draw(4)
     x = np.full(matrix.pattern.n_rows, np.nan)
-    assert not saddle_residual(matrix, x, np.ones_like(x))[1] < 1.0
+    assert not measured(matrix, x, np.ones_like(x))[1] < 1.0
 
 
 def test_a_right_hand_side_of_another_shape_is_refused():
