@@ -113,7 +113,7 @@ def _rows(system: System, moving: Motion) -> tuple[IntArray, IntArray, np.ndarra
     kinds = np.array([joint_type.name for joint_type in system.joint_types])
     unknown = set(kinds) - {"spherical", "revolute", "point-on-plane"}
     if unknown:
-        raise NotImplementedError(f"the oracle has no rows for {', '.join(sorted(unknown))}")
+        raise ValueError(f"the oracle has no rows for {', '.join(sorted(unknown))}")
     builder = RowBuilder(system, moving, point)
     for a in range(3):
         direction = np.broadcast_to(np.eye(3, dtype=Extended)[a], (len(kinds), 3))
@@ -162,7 +162,7 @@ class RowBuilder:
         A direction that turns with the predecessor is only right where the points coincide.
         """
         if fixed_in_world and np.any(self.ends[joints, 0] >= 0):
-            raise NotImplementedError("the oracle knows planes that are fixed in the world only")
+            raise ValueError("the oracle knows planes that are fixed in the world only")
         e = direction[joints]
         rate = np.zeros(len(joints), Extended)
         for side, sign in ((0, -1), (1, 1)):
