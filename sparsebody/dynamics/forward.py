@@ -256,7 +256,7 @@ class Evaluation:
         return acceleration, residual
 
     def _solve_errors(self, error: FloatArray) -> FloatArray:
-        """Return the twists (n_bodies, 6) that change the rows by -error."""
+        """Return the twists (n_bodies, 6) that change the rows by -error, without refinement."""
         core = self.dynamics.core
         if self._number != core.newest:
             core.assemble(self.state, self.body_force, self._shift)
@@ -264,7 +264,7 @@ class Evaluation:
         right = np.zeros_like(core.right)
         right[len(right) - len(core.rows) :] = -error[core.rows]
         change = np.empty((self.dynamics.system.n_bodies, 6))
-        core.solve(right, change, _UNWANTED, self.state.time)
+        core.solve(right, change, _UNWANTED, self.state.time, refinement=0)
         return change
 
     def acceleration(self) -> FloatArray:

@@ -150,7 +150,12 @@ class Core:
         return _checked(residual, state.time)
 
     def solve(
-        self, right: FloatArray, acceleration: FloatArray, multiplier: FloatArray, time: float
+        self,
+        right: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+        time: float,
+        refinement: int | None = None,
     ) -> float:
         """Solve for a right-hand side in elimination order, and return the residual.
 
@@ -164,6 +169,8 @@ class Core:
             Filled where rows are kept; (0,) if they are not wanted.
         time : float
             For messages [s].
+        refinement : int, optional
+            Corrections of the solution at most, if other than usual.
 
         Raises
         ------
@@ -172,13 +179,12 @@ class Core:
         """
         if not self._is_factorized:
             self.factorize(time)
+        steps = self._refinement if refinement is None else refinement
         if self._factor is not None:
-            residual = refine(self._workspace, self._kept, self._factor, right, self._refinement)
+            residual = refine(self._workspace, self._kept, self._factor, right, steps)
         else:
             assert self._numeric is not None
-            self._x[:], residual = refined_solve(
-                self._numeric, self.matrix, right, self._refinement
-            )
+            self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
         unscramble(*self._numbers, self._x, acceleration, multiplier)
         return _checked(residual, time)
 
