@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
-from sparsebody.errors import ModelError, ShapeError, SparsebodyError
+from sparsebody.errors import ModelError, ShapeError, SparsebodyError, UnknownNameError
 from sparsebody.model.frames import Frame
+from sparsebody.model.gallery import build
 from sparsebody.model.joints import (
     ConstantDistance,
     Fixed,
@@ -24,6 +25,7 @@ from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.shapes import Box, Cylinder, Polyline, Sphere
 from sparsebody.model.system import State, check_state
 from sparsebody.model.time_functions import Polynomial, Sinusoid, SmoothStep
+from sparsebody.simulation import simulate
 
 NAN, INF = float("nan"), float("inf")
 
@@ -302,6 +304,12 @@ def test_forces_need_bodies_points_and_numbers(
     [
         (lambda m: m.body("z"), r"there is no body 'z'; add_body it first \(bodies: a, b"),
         (lambda m: m.joint("z"), r"there is no joint 'z'; add_joint it first \(hinge, ball"),
+        (lambda m: m.body([1]), r"there is no body \[1\]; add_body it first \(bodies: a, b"),
+        (lambda m: m.joint([1]), r"there is no joint \[1\]; add_joint it first \(hinge, ball"),
+        (lambda m: m.body(np.zeros(2)), r"there is no body array\(\[0., 0.\]\); add_body it"),
+        (lambda m: m.add_joint_force("f", [1]), r"there is no joint \[1\]; add_joint it first"),
+        (lambda m: m.compile().body([1]), r"system 'arm' has no body \[1\]"),
+        (lambda m: m.compile().joint({}), "system 'arm' has no joint {}"),
         (lambda m: m.compile().body("z"), "system 'arm' has no body 'z'"),
         (lambda m: m.compile().joint("z"), "system 'arm' has no joint 'z'"),
     ],
@@ -310,6 +318,20 @@ def test_a_name_that_is_nowhere_is_refused(
     action: Callable[[Mechanism], Any], message: str
 ) -> None:
     refused(message, lambda: action(arm()))
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda m: build([1]), r"no mechanism \[1\] in the gallery; it has chain"),
+        (lambda m: ForwardDynamics(m.compile(), ordering=[1]), r"no ordering \[1\]; there are"),
+        (lambda m: ForwardDynamics(m.compile(), factorization=[1]), r"unknown factorization \[1\]"),
+        (lambda m: simulate(m.compile(), duration=1, method={}), "method is {}; give one of"),
+    ],
+)
+def test_what_is_no_word_is_in_no_table(action: Callable[[Mechanism], Any], message: str) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        action(arm())
 
 
 # ---- states, and what fails only while it moves -------------------------------------------------

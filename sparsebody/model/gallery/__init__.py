@@ -131,7 +131,7 @@ def build(name: str, /, **parameters: Any) -> Mechanism:
     >>> build("scissor", pairs="3")
     Mechanism('scissor': 6 bodies, 9 joints)
     """
-    if name not in GALLERY:
+    if not isinstance(name, str) or name not in GALLERY:
         raise UnknownNameError(f"no mechanism {name!r} in the gallery; it has {', '.join(GALLERY)}")
     entry = GALLERY[name]
     hints = get_type_hints(entry.function)
