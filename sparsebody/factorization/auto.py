@@ -118,7 +118,7 @@ def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
     ShapeError
         If `order` does not list every block once.
     """
-    if name not in COSTS:
+    if not isinstance(name, str) or name not in COSTS:
         raise UnknownNameError(f"unknown factorization {name!r}; there are {', '.join(COSTS)}")
     check_order(pattern, order)
     return COSTS[name].seconds(WORK[name](pattern, order))

@@ -100,9 +100,9 @@ class Mechanism:
 
     def body(self, name: str) -> RigidBody:
         """Return the body called `name`; ModelError if there is none."""
-        if name == WORLD:
+        if isinstance(name, str) and name == WORLD:
             raise ModelError(f"{WORLD!r} is the fixed node and no body; name a moving body")
-        if name not in self.graph:
+        if not isinstance(name, str) or name not in self.graph:
             known = ", ".join(list(self.bodies)[:5]) or "none"
             raise ModelError(f"there is no body {name!r}; add_body it first (bodies: {known}, ...)")
         found: RigidBody = self.graph.nodes[name]["body"]
@@ -110,7 +110,7 @@ class Mechanism:
 
     def joint(self, name: str) -> Joint:
         """Return the joint called `name`; ModelError if there is none."""
-        if name not in self._joints:
+        if not isinstance(name, str) or name not in self._joints:
             known = ", ".join(list(self._joints)[:5]) or "none"
             raise ModelError(f"there is no joint {name!r}; add_joint it first ({known}, ...)")
         return self._joints[name]

@@ -172,13 +172,13 @@ class System:
 
     def body(self, name: str) -> int:
         """Return the index of a body."""
-        if name not in self._body_index:
+        if not isinstance(name, str) or name not in self._body_index:
             raise ModelError(f"system {self.name!r} has no body {name!r}")
         return self._body_index[name]
 
     def joint(self, name: str) -> int:
         """Return the index of a joint."""
-        if name not in self._joint_index:
+        if not isinstance(name, str) or name not in self._joint_index:
             raise ModelError(f"system {self.name!r} has no joint {name!r}")
         return self._joint_index[name]
 

@@ -101,7 +101,7 @@ def order(pattern: BlockPattern, name: str) -> IntArray:
     MissingDependencyError
         If the ordering needs a package that is not installed.
     """
-    if name not in ORDERINGS:
+    if not isinstance(name, str) or name not in ORDERINGS:
         raise UnknownNameError(f"no ordering {name!r}; there are {', '.join(ORDERINGS)}")
     needs = ORDERINGS[name].needs
     if not _is_installed(needs):

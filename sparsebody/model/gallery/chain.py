@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
-from sparsebody.model.gallery.parts import DOWN_Z, Vector, add_bar, check_at_least, named_joint
+from sparsebody.model.gallery.parts import (
+    DOWN_Z,
+    Vector,
+    add_bar,
+    check_at_least,
+    check_between,
+    named_joint,
+)
 from sparsebody.model.mechanism import WORLD, Mechanism
 
 
@@ -29,6 +37,7 @@ def chain(
         [m/s^2].
     """
     check_at_least(1, bodies=bodies)
+    check_between(0.0, math.inf, length=length, mass=mass)
     joint_type = named_joint(joint, "revolute", "spherical")
     mechanism = Mechanism("chain", gravity)
     before = WORLD

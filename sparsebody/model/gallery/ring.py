@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from sparsebody.model.gallery.parts import DOWN_Y, Vector, add_bar, check_at_least, named_joint
+from sparsebody.model.gallery.parts import (
+    DOWN_Y,
+    Vector,
+    add_bar,
+    check_at_least,
+    check_between,
+    named_joint,
+)
 from sparsebody.model.mechanism import WORLD, Mechanism
 
 
@@ -34,6 +41,7 @@ def ring(
         [m/s^2].
     """
     check_at_least(3, bodies=bodies)
+    check_between(0.0, math.inf, length=length, mass=mass)
     joint_type = named_joint(joint, "spherical", "revolute")
     mechanism = Mechanism("ring", gravity)
     radius = length / (2 * math.sin(math.pi / bodies))

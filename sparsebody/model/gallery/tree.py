@@ -79,6 +79,7 @@ def tree(
     check_between(0.0, 10.0, taper=taper)
     if random:
         return _random_tree(bodies, moving, np.random.default_rng(seed), gravity)
+    branching = min(branching, bodies)  # a star, and no more
     mechanism = Mechanism("tree", gravity)
     places, length = [Placement()], [0.0]
     for i in range(1, bodies + 1):
