@@ -69,7 +69,7 @@ ORDERINGS = {
         reverse_cuthill_mckee,
         True,
         None,
-        "small bandwidth (SciPy), each joint after its bodies",
+        "small bandwidth, each joint after its bodies",
         largest_automatic=50_000,
     ),
     "natural": Ordering(
