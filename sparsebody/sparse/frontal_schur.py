@@ -36,6 +36,8 @@ def _sweep(
     """Meet one body after the other; `front` (most rows of A, the same) is symmetric."""
     row = np.empty(len(front), dtype=np.intp)  # the row of A in each column, and its joint
     joint = np.empty(len(front), dtype=np.intp)
+    parts = np.zeros((6 * ((rows.shape[2] + 5) // 6), len(front)))
+    touching = np.empty(len(front), dtype=np.intp)
     n = 0
     for step in range(len(fronts.order)):
         body = fronts.order[step]
@@ -47,7 +49,7 @@ def _sweep(
                 front[:n, n] = 0.0
                 front[n, n] = delta
                 n += 1
-        _add_body(fronts, rows, body, row[:n], joint[:n], front)
+        _add_body(fronts, rows, body, row[:n], joint[:n], parts, touching, front)
         column = 0
         while column < n:
             if fronts.last[joint[column]] != step:
@@ -59,38 +61,35 @@ def _sweep(
             row[column], joint[column] = row[n], joint[n]
 
 
-@njit(cache=True, fastmath={"contract", "reassoc"})
+@njit(cache=True, fastmath={"contract"})
 def _add_body(
     fronts: Fronts,
     rows: FloatArray,
     body: int,
     row: IntArray,
     joint: IntArray,
+    parts: FloatArray,
+    touching: IntArray,
     front: FloatArray,
 ) -> None:
-    """Add the products of the rows' parts on `body`."""
-    size = fronts.sizes[body]
-    parts = np.zeros((len(row), size))
-    touching = np.empty(len(row), dtype=np.intp)
-    n = 0
-    for column in range(len(row)):
-        found = False
+    """Add the products of the rows' parts on `body`; `parts` (6 k, rows) has one in a column."""
+    n, n_touching = len(row), 0
+    for column in range(n):
+        parts[:, column] = 0.0
         for side in range(2):
             if fronts.ends[joint[column], side] == body:
-                found = True
-                for a in range(size):
-                    parts[n, a] += rows[row[column], side, a]
-        if found:
-            touching[n] = column
-            n += 1
-    for r in range(n):
-        for c in range(r + 1):
-            product = 0.0
-            for a in range(size):
-                product += parts[r, a] * parts[c, a]
-            front[touching[r], touching[c]] += product
-            if c < r:
-                front[touching[c], touching[r]] += product
+                for a in range(fronts.sizes[body]):
+                    parts[a, column] += rows[row[column], side, a]
+                if n_touching == 0 or touching[n_touching - 1] != column:
+                    touching[n_touching] = column
+                    n_touching += 1
+    for r in touching[:n_touching]:
+        for a in range(0, fronts.sizes[body], 6):
+            p0, p1, p2, p3, p4, p5 = parts[a], parts[a + 1], parts[a + 2], parts[a + 3], parts[a + 4], parts[a + 5]
+            r0, r1, r2, r3, r4, r5 = p0[r], p1[r], p2[r], p3[r], p4[r], p5[r]
+            for c in range(n):
+                first = r0 * p0[c] + r1 * p1[c] + r2 * p2[c]
+                front[r, c] += first + r3 * p3[c] + r4 * p4[c] + r5 * p5[c]
 
 
 @njit(cache=True)

@@ -39,7 +39,7 @@ def whitened_part(
 
     `label` (n_primal,) is -1 everywhere, before and after: room for numbers. With `sweep`, primal
     blocks are numbered breadth first, from the end where more of them touch nothing else, and dual
-    ones by the first of their primal blocks; otherwise they keep their sequence.
+    ones by the first of their primal blocks; otherwise they are numbered as `dual` lists them.
     """
     pattern = matrix.pattern
     primal = _numbered(pattern.ends, dual, label)
@@ -101,7 +101,7 @@ def _values(matrix: SaddleMatrix) -> tuple[FloatArray, FloatArray]:
 
 @njit(cache=True)
 def _numbered(ends: IntArray, dual: IntArray, label: IntArray) -> IntArray:
-    """Return the primal blocks that `dual` touch, sorted, and number them in `label`."""
+    """Return the primal blocks that `dual` touch, and number them in `label`."""
     found = np.empty(2 * len(dual), dtype=np.intp)
     n = 0
     for j in dual:
@@ -110,11 +110,7 @@ def _numbered(ends: IntArray, dual: IntArray, label: IntArray) -> IntArray:
                 label[ends[j, side]] = n
                 found[n] = ends[j, side]
                 n += 1
-    found = found[:n].copy()
-    found.sort()
-    for k in range(n):
-        label[found[k]] = k
-    return found
+    return found[:n].copy()
 
 
 @njit(cache=True)
