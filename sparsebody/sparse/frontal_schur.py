@@ -85,7 +85,14 @@ def _add_body(
                     n_touching += 1
     for r in touching[:n_touching]:
         for a in range(0, fronts.sizes[body], 6):
-            p0, p1, p2, p3, p4, p5 = parts[a], parts[a + 1], parts[a + 2], parts[a + 3], parts[a + 4], parts[a + 5]
+            p0, p1, p2, p3, p4, p5 = (
+                parts[a],
+                parts[a + 1],
+                parts[a + 2],
+                parts[a + 3],
+                parts[a + 4],
+                parts[a + 5],
+            )
             r0, r1, r2, r3, r4, r5 = p0[r], p1[r], p2[r], p3[r], p4[r], p5[r]
             for c in range(n):
                 first = r0 * p0[c] + r1 * p1[c] + r2 * p2[c]

@@ -71,9 +71,7 @@ def _grounded_first(pattern: BlockPattern) -> IntArray:
     return order[::-1] if is_last else order
 
 
-def _part(
-    matrix: SaddleMatrix, dual: IntArray, primal: IntArray, label: IntArray
-) -> WhitenedRows:
+def _part(matrix: SaddleMatrix, dual: IntArray, primal: IntArray, label: IntArray) -> WhitenedRows:
     """Return the rows of some dual blocks, in this sequence."""
     pattern = matrix.pattern
     part = _restricted(pattern, dual, primal, label)
