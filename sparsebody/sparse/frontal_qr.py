@@ -18,10 +18,11 @@ from sparsebody.sparse.fronts import Fronts
 def frontal_pivots(fronts: Fronts, rows: FloatArray, tolerance: float) -> FloatArray:
     """Return |R_jj| of every row of A: what is left of it beside the rows decided before.
 
-    A row is decided when the last of its bodies has been met; of several, joint by joint, and the
-    largest remainder of a joint first. So all rows that a loop makes dependent are found at the
-    joint that closes it, and what is kept stays independent when the mechanism moves. Remainders
-    below `tolerance` count as zero: the row is dependent, and is not used.
+    A row is decided when the last of its bodies has been met; of several, joint by joint, the last
+    one listed first, and the largest remainder of a joint first. So all rows that a loop makes
+    dependent are found at one joint, and what is kept stays independent when the mechanism moves;
+    if joints are listed as they enter, that one reaches farthest, and leaves the front narrow.
+    Remainders below `tolerance` count as zero: the row is dependent, and is not used.
 
     Parameters
     ----------
@@ -45,9 +46,6 @@ def frontal_pivots(fronts: Fronts, rows: FloatArray, tolerance: float) -> FloatA
     pivots = np.zeros(len(rows))
     _sweep(fronts, np.ascontiguousarray(rows), tolerance, front, pivots)
     return pivots
-
-
-_NO_JOINT = 2**62
 
 
 @njit(cache=True)
@@ -111,10 +109,10 @@ def _next_row(
     fronts: Fronts, step: int, joint: IntArray, front: FloatArray, m: int
 ) -> tuple[int, float]:
     """Return the column to decide next and its square, or -1 if this step has no more."""
-    best, largest, now = -1, -1.0, _NO_JOINT
+    best, largest, now = -1, -1.0, -1
     for column in range(len(joint)):
-        if joint[column] <= now and fronts.last[joint[column]] == step:
-            if joint[column] < now:
+        if joint[column] >= now and fronts.last[joint[column]] == step:
+            if joint[column] > now:
                 best, largest, now = -1, -1.0, joint[column]
             size = 0.0
             for i in range(m):
