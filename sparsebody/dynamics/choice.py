@@ -73,7 +73,10 @@ def choose_solver(pattern: BlockPattern, ordering: str, factorization: str) -> S
 
 def _unlike(predicted: Mapping[str, float]) -> list[str]:
     """Return the names without those that predict exactly what an earlier one does."""
-    return list({seconds: name for name, seconds in reversed(predicted.items())}.values())[::-1]
+    first: dict[float, str] = {}
+    for name, seconds in predicted.items():
+        first.setdefault(seconds, name)
+    return list(first.values())
 
 
 def _best(pattern: BlockPattern, names: list[str], factorization: str) -> SolverChoice:

@@ -254,7 +254,7 @@ def column_structures(pattern: BlockPattern, order: IntArray) -> tuple[IntArray,
     """
     found = elimination(pattern, order)
     column_start = np.zeros(len(order) + 1, dtype=np.intp)
-    np.cumsum(weighted_counts(found, np.ones(len(order))) - 1, out=column_start[1:])
+    np.cumsum(weighted_counts(found, np.ones(len(order), dtype=np.intp)) - 1, out=column_start[1:])
     rows = np.empty(column_start[-1], dtype=np.intp)
     _column_structures(*found[:3], column_start[:-1].copy(), rows)
     return column_start, rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sparsebody.arrays import IntArray
+from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern
 
 _SEARCHES = 8  # for a block at the periphery, at most
@@ -70,7 +70,7 @@ def _cuthill_mckee(indptr: IntArray, indices: IntArray) -> IntArray:
 
 @njit(cache=True)
 def _search(
-    start: int, indptr: IntArray, indices: IntArray, seen: IntArray, order: IntArray, begin: int
+    start: int, indptr: IntArray, indices: IntArray, seen: BoolArray, order: IntArray, begin: int
 ) -> tuple[int, int, int]:
     """Append the part of `start` to `order` from `begin`: its end, depth, start of the last level.
 
