@@ -13,10 +13,11 @@ import numpy as np
 
 from sparsebody.errors import FileFormatError, ModelError
 from sparsebody.model.bodies import RigidBody
+from sparsebody.model.connections import Joint
 from sparsebody.model.forces import ExternalForce, JointForce, PointForce
 from sparsebody.model.frames import Frame
 from sparsebody.model.joints import JOINT_TYPES, JointType
-from sparsebody.model.mechanism import WORLD, Joint, Mechanism
+from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.shapes import SHAPES
 from sparsebody.model.time_functions import TIME_FUNCTIONS
 
@@ -174,7 +175,7 @@ def _add_joint(mechanism: Mechanism, edge: Document) -> None:
     name = edge["key"]
     who = f"joint {name!r}"
     for end in ("source", "target"):
-        if edge[end] not in mechanism.graph:
+        if edge[end] != WORLD and edge[end] not in mechanism.body_names:
             raise ModelError(f"{who}: {end} {edge[end]!r} is no node; add that body to the nodes")
     kind = {**edge.get("options", {}), "type": edge["type"]}
     mechanism.add_joint(

@@ -11,6 +11,7 @@ import numpy as np
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.joints import JointKernels, JointType
+from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
 
 
@@ -103,12 +104,12 @@ class System:
 
     name: str
     gravity: FloatArray  # (3,) [m/s^2]
-    body_names: tuple[str, ...]
+    body_names: Names
     mass: FloatArray  # (n_bodies,) [kg]
     inertia: FloatArray  # (n_bodies, 3, 3) about the com, in body axes [kg m^2]
     center_of_mass: FloatArray  # (n_bodies, 3) in the user's body frame [m]
     freedoms: IntArray  # (n_bodies,) size of each body's block
-    joint_names: tuple[str, ...]
+    joint_names: Names
     joint_types: tuple[JointType, ...]
     predecessor: IntArray  # (n_joints,)
     successor: IntArray
@@ -162,25 +163,19 @@ class System:
         inverse[:, 3:, 3:] = np.eye(3) / self.mass[:, None, None]
         return inverse
 
-    @cached_property
-    def _body_index(self) -> dict[str, int]:
-        return {name: index for index, name in enumerate(self.body_names)}
-
-    @cached_property
-    def _joint_index(self) -> dict[str, int]:
-        return {name: index for index, name in enumerate(self.joint_names)}
-
     def body(self, name: str) -> int:
         """Return the index of a body."""
-        if name not in self._body_index:
+        index = self.body_names.find(name)
+        if index < 0:
             raise ModelError(f"system {self.name!r} has no body {name!r}")
-        return self._body_index[name]
+        return index
 
     def joint(self, name: str) -> int:
         """Return the index of a joint."""
-        if name not in self._joint_index:
+        index = self.joint_names.find(name)
+        if index < 0:
             raise ModelError(f"system {self.name!r} has no joint {name!r}")
-        return self._joint_index[name]
+        return index
 
     def rows(self, joint: int) -> slice:
         """Return the constraint rows of a joint."""
