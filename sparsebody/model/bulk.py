@@ -10,7 +10,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import RigidBody
-from sparsebody.model.checks import column, distinct, finite_rows, vector
+from sparsebody.model.checks import column, distinct, finite_rows, numbers, vector
 from sparsebody.model.columns import BodyColumns, JointColumns, ObjectArray, distinct_objects
 from sparsebody.model.connections import Motion, frames_in_bodies, prescribed_motions
 from sparsebody.model.frames import Frame, Frames, all_axes, are_unit_quaternions, axes
@@ -84,15 +84,19 @@ def body_columns(
 
 
 def _inertia(value: ArrayLike, n: int, who: str) -> FloatArray:
-    """(n, 3, 3) from (3,) or (3, 3) for all, (n, 3) or (n, 3, 3)."""
+    """(n, 3, 3) tensors, from (3,) or (n, 3) moments, or (1, 3, 3) or (n, 3, 3) tensors."""
     what = "rotational inertia"
-    if np.shape(value) in ((3, 3), (n, 3, 3)):
-        return column(value, (3, 3), n, who, what)
-    moments = distinct(column(value, (3,), n, who, what))
-    diagonal = np.zeros((len(moments), 3, 3))
-    diagonal[:, range(3), range(3)] = moments
-    diagonal.flags.writeable = False
-    return np.broadcast_to(diagonal if len(moments) == n else diagonal[0], (n, 3, 3))
+    given = numbers(value, who, what)
+    if given.shape not in ((3,), (n, 3), (1, 3, 3), (n, 3, 3)):
+        raise ModelError(
+            f"{who}: {what} has shape {given.shape}; give moments (3,) for all or ({n}, 3), or "
+            f"tensors (1, 3, 3) for all or ({n}, 3, 3)"
+        )
+    if given.ndim == 3:
+        return column(given if len(given) == n else given[0], (3, 3), n, who, what)
+    tensors = np.zeros((*given.shape, 3))
+    tensors[..., range(3), range(3)] = given
+    return column(tensors, (3, 3), n, who, what)
 
 
 def _are_right(columns: BodyColumns) -> BoolArray:

@@ -196,8 +196,8 @@ class Mechanism:
             Such as a list or `numbered("bar-{}", range(n))`; "bar-{}" alone counts from 0.
         mass : float or (n,) array_like
             [kg].
-        inertia : (3,), (3, 3), (n, 3) or (n, 3, 3) array_like
-            About the centers of mass in body axes [kg m^2]; (3, 3) is always one tensor.
+        inertia : (3,), (n, 3), (1, 3, 3) or (n, 3, 3) array_like
+            About the centers of mass in body axes [kg m^2]: moments, or tensors.
         center_of_mass, position : (3,) or (n, 3) array_like
             [m].
         orientation : (4,) or (n, 4) array_like

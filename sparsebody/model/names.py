@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, count
+from itertools import chain, count, repeat
 from typing import Any, overload
 
 import numpy as np
@@ -256,7 +256,11 @@ class Names(Sequence[str]):
         if len(names) > FEW and any(self._numbered()):
             places = dict(zip(self, range(self._length), strict=True))
             return np.fromiter((places.get(name, -1) for name in names), np.intp, len(names))
-        return np.fromiter(map(self.find, names), np.intp, len(names))
+        if any(self._numbered()):
+            return np.fromiter(map(self.find, names), np.intp, len(names))
+        found = np.fromiter(map(self._known.get, names, repeat(-1)), np.intp, len(names))
+        found[found >= self._length] = -1
+        return found
 
     def snapshot(self) -> Names:
         """Return the names as they are now; names that are added later do not change it."""

@@ -13,6 +13,7 @@ from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.joints import JointKernels, JointType
 from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
+from sparsebody.spatial.inertia import symmetric_inverse
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +153,15 @@ class System:
         """(n_bodies, 6, 6) diag(I_c, m 1), constant in body coordinates."""
         inertia = np.zeros((self.n_bodies, 6, 6))
         inertia[:, :3, :3] = self.inertia
-        inertia[:, 3:, 3:] = self.mass[:, None, None] * np.eye(3)
+        inertia.reshape(-1, 36)[:, 21::7] = self.mass[:, None]
         return inertia
 
     @cached_property
     def inverse_inertia(self) -> FloatArray:
         """(n_bodies, 6, 6) inverse of the spatial inertia."""
         inverse = np.zeros((self.n_bodies, 6, 6))
-        inverse[:, :3, :3] = np.linalg.inv(self.inertia)
-        inverse[:, 3:, 3:] = np.eye(3) / self.mass[:, None, None]
+        inverse[:, :3, :3] = symmetric_inverse(self.inertia)
+        inverse.reshape(-1, 36)[:, 21::7] = 1.0 / self.mass[:, None]
         return inverse
 
     def body(self, name: str) -> int:

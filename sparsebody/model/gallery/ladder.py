@@ -59,7 +59,7 @@ def ladder(
     bar = mechanism.add_bodies(
         numbered("bar-{}-{}", np.repeat(np.arange(rungs), 2), np.tile([0, 1], rungs)),
         mass=1.0,
-        inertia=box_inertia(1.0, SIDES),
+        inertia=box_inertia(1.0, SIDES)[None],
         position=place[:, :2].reshape(-1, 3),
         shape=Box(SIDES),
     )

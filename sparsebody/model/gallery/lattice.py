@@ -59,7 +59,7 @@ def lattice(
     cube = mechanism.add_bodies(
         numbered(NAME, *cell),
         mass=1.0,
-        inertia=box_inertia(1.0, SIDES),
+        inertia=box_inertia(1.0, SIDES)[None],
         position=place,
         shape=Box(SIDES),
     )

@@ -148,6 +148,8 @@ def add_bars(
         Directions from start to end, for all or for each.
     length : float
         Of each bar [m].
+    inertia : (3,) array_like, optional
+        Moments of each bar instead of those of the box [kg m^2].
     """
     directions = np.atleast_2d(np.asarray(along, dtype=float))
     directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
@@ -156,7 +158,7 @@ def add_bars(
     return mechanism.add_bodies(
         names,
         mass=mass,
-        inertia=box_inertia(mass, [length, width, width]) if inertia is None else inertia,
+        inertia=box_inertia(mass, [length, width, width])[None] if inertia is None else inertia,
         position=middle,
         orientation=orientation if len(orientation) > 1 else orientation[0],
         linear_velocity=linear_velocity,
