@@ -112,6 +112,7 @@ def add_body_documents(
         check_keys([node for node in nodes if node["id"] == WORLD], {"id"})
     if not bodies:
         return
+    check_keys(bodies, {"id", "mass", "inertia"}, {"shape", *BODY_NUMBERS})
     names = words(bodies, "id")
     shapes = [node.get("shape", NOTHING) for node in bodies]
     mechanism.add_bodies(

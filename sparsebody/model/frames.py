@@ -164,11 +164,12 @@ def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:
     axes that brings z where it is asked for.
     """
     e_z = direction(z, who, "axis")
+    given = np.array(z, dtype=float)[None]
     if x is None:
-        return all_axes(e_z[None])[0]
+        return all_axes(given)[0]
     e_x = direction(x, who, "x axis")
     direction(e_x - e_z * (e_z @ e_x), who, "part of the x axis across the axis")
-    return all_axes(e_z[None], e_x[None])[0]
+    return all_axes(given, np.array(x, dtype=float)[None])[0]
 
 
 def all_axes(z: FloatArray, x: FloatArray | None = None) -> FloatArray:
