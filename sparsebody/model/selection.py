@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparsebody.arrays import IntArray
+from sparsebody.model.names import Names
 from sparsebody.model.system import System
 
 
@@ -15,6 +16,10 @@ def with_joints(system: System, joints: IntArray) -> System:
 
     `joints` (m,) must contain all joints with tracked coordinates.
     """
+    if np.array_equal(joints, np.arange(system.n_joints)):
+        return system
+    names = Names()
+    names.extend([system.joint_names[j] for j in joints])
     place = np.full(system.n_joints, -1, dtype=np.intp)
     place[joints] = np.arange(len(joints))
     sizes = np.diff(system.first_row)[joints]
@@ -32,7 +37,7 @@ def with_joints(system: System, joints: IntArray) -> System:
     )
     return replace(
         system,
-        joint_names=tuple(system.joint_names[j] for j in joints),
+        joint_names=names,
         joint_types=tuple(system.joint_types[j] for j in joints),
         predecessor=system.predecessor[joints],
         successor=system.successor[joints],
