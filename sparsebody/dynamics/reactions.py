@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows
 from sparsebody.model.system import System
 
@@ -21,8 +22,17 @@ def joint_wrenches(
     Prescribed coordinates are constraint rows, so the wrench contains the force of the drive.
     """
     wrench = np.zeros((system.n_joints, 6))
-    np.add.at(wrench, system.row_joint, constraint.subspace * multiplier[:, None])
+    _joint_wrenches(system.row_joint, constraint.subspace, multiplier, wrench)
     return wrench
+
+
+@njit(cache=True)
+def _joint_wrenches(
+    row_joint: IntArray, subspace: FloatArray, multiplier: FloatArray, wrench: FloatArray
+) -> None:
+    for row in range(len(row_joint)):
+        for a in range(6):
+            wrench[row_joint[row], a] += subspace[row, a] * multiplier[row]
 
 
 def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
