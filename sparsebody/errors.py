@@ -13,6 +13,10 @@ class FileFormatError(ModelError):
     """A mechanism file that cannot be read, or that holds what cannot be represented."""
 
 
+class OutputError(SparsebodyError, OSError):
+    """A file that cannot be written; the message names it and the reason."""
+
+
 class ShapeError(SparsebodyError, ValueError):
     """An array argument whose shape or content does not fit."""
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from sparsebody.writing import check_writable, write_errors
+
 if TYPE_CHECKING:
     from sparsebody.model.mechanism import Mechanism
 
@@ -107,8 +109,10 @@ def load(mechanism: str, parameters: tuple[tuple[str, str], ...]) -> Mechanism:
 
 
 def existing_parent(path: Path) -> Path:
-    """Make the directory that `path` will be in."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Make the directory that `path` will be in; raise OutputError unless it can be written."""
+    with write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    check_writable(path)
     return path
 
 

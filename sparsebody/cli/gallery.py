@@ -106,8 +106,9 @@ def _write(
     if output.suffix.lower() != ".json":
         raise click.UsageError(f"mechanisms are written as .json, not as {output.name}")
     refuse_to_overwrite(output, overwrite)
+    existing_parent(output)
     mechanism = build(name, **parameters)
-    write_mechanism(mechanism, existing_parent(output))
+    write_mechanism(mechanism, output)
     if as_json:
         sizes = {"bodies": mechanism.n_bodies, "joints": mechanism.n_joints}
         print_json({"name": mechanism.name, "output": str(output)} | sizes)

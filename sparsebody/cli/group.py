@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import click
@@ -49,17 +50,18 @@ class Group(click.Group):
             self._fail(arguments, error)
         sys.exit(code if isinstance(code, int) else 0)
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Parse the arguments, which may print help."""
+        with _closed_pipes():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; end as after SIGPIPE where nobody reads what it prints."""
-        try:
+        """Run the command."""
+        with _closed_pipes():
             result = super().invoke(ctx)
-            sys.stdout.flush()
-        except OSError as error:
-            if error.errno != errno.EPIPE:
-                raise
-            _close_quietly()
-            raise click.exceptions.Exit(BROKEN_PIPE) from None
-        return result
+            if sys.stdout is not None:  # a shell can close it
+                sys.stdout.flush()
+            return result
 
     def _fail(self, arguments: list[str], error: Exception) -> NoReturn:
         if "--debug" in arguments and not isinstance(error, click.ClickException):
@@ -79,6 +81,8 @@ def _message(error: Exception) -> str:
         return error.format_message()
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"cannot write the output: {error.strerror}"
     if isinstance(error, MemoryError):
         return f"not enough memory; {error}".rstrip("; ")
     return str(error)
@@ -88,6 +92,18 @@ def _exit_code(error: Exception) -> int:
     if isinstance(error, click.ClickException):
         return error.exit_code
     return BAD_INPUT if isinstance(error, BAD_INPUTS) else FAILED
+
+
+@contextmanager
+def _closed_pipes() -> Iterator[None]:
+    """End as after SIGPIPE where nobody reads what is printed."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            raise
+        _close_quietly()
+        raise click.exceptions.Exit(BROKEN_PIPE) from None
 
 
 def _close_quietly() -> None:

@@ -89,9 +89,10 @@ def plot(
     files = _files(output, Path(source).stem, chosen, suffix)
     for file in files:
         refuse_to_overwrite(file, overwrite)
+        existing_parent(file)
     figures = [subject.figure(kind) for kind in chosen]
     for figure, file in zip(figures, files, strict=True):
-        save_figure(figure, existing_parent(file))
+        save_figure(figure, file)
     if as_json:
         named = zip(chosen, files, strict=True)
         print_json({"files": [{"kind": kind, "path": str(file)} for kind, file in named]})

@@ -75,12 +75,12 @@ def simulate(
     Ctrl-C keeps what was computed; --resume goes on from there, as if it had not been interrupted.
     """
     _check_output(output, resume, overwrite)
+    if output is not None:
+        existing_parent(output)
     model = load(mechanism, parameters)
     from sparsebody.simulation import StoppedSimulationError
     from sparsebody.simulation import simulate as run
 
-    if output is not None:
-        existing_parent(output)
     try:
         trajectory = run(
             model.compile(),
@@ -88,7 +88,7 @@ def simulate(
             resume=resume,
             overwrite=overwrite,
             source=_source(model),
-            progress=not quiet and sys.stderr.isatty(),
+            progress=not quiet and sys.stderr is not None and sys.stderr.isatty(),
             **options,
         )
     except StoppedSimulationError as error:

@@ -27,6 +27,7 @@ from sparsebody.model.documents import (
     mechanism_from_document,
 )
 from sparsebody.model.mechanism import Mechanism
+from sparsebody.writing import write_errors
 
 LONGEST_MESSAGE = 160  # of the schema checker, which quotes whole objects
 ENCODER = json.JSONEncoder(allow_nan=False)
@@ -69,21 +70,19 @@ def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     ------
     ModelError
         If something in the mechanism cannot be saved; the message names it.
-    FileFormatError
+    OutputError
         If the file cannot be written.
     """
     with _without_garbage_collection():
         text = _text(mechanism_document(mechanism))
     target = Path(path).resolve()
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, target)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise FileFormatError(
-            f"{path}: cannot be written: {error.strerror}; give a file in a folder that exists"
-        ) from error
+    with write_errors(Path(path)):
+        try:
+            temporary.write_text(text, encoding="utf-8")
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:

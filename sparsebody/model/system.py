@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
@@ -14,6 +16,8 @@ from sparsebody.model.joints import JointKernels, JointType
 from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.spatial.inertia import symmetric_inverse
+
+_UNIT = 1e-6  # how far from 1 the norm of a quaternion may be
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,31 +190,58 @@ class System:
 def check_state(system: System, state: State) -> None:
     """Raise ShapeError or ModelError unless `state` is a state of `system`."""
     n = system.n_bodies
-    shapes: dict[str, tuple[int, ...]] = {
-        "position": (n, 3),
-        "orientation": (n, 4),
-        "velocity": (n, 6),
-    }
-    shapes["coordinate"] = (len(system.coordinates.joint),)
-    for field, shape in shapes.items():
+    for field, shape in (
+        ("position", (n, 3)),
+        ("orientation", (n, 4)),
+        ("velocity", (n, 6)),
+        ("coordinate", (len(system.coordinates.joint),)),
+    ):
         array = getattr(state, field)
         if not isinstance(array, np.ndarray) or array.dtype != np.float64:
             kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
             raise ShapeError(f"state.{field} is of type {kind}; give a float64 array")
         if array.shape != shape:
             raise ShapeError(f"state.{field} has shape {array.shape}, the system needs {shape}")
+    if not math.isfinite(state.time):
+        raise ModelError(f"state.time is {state.time}; it must be finite")
+    if not _is_sound(state.position, state.orientation, state.velocity, state.coordinate):
+        _refuse(system, state)
+
+
+@njit(cache=True)
+def _is_sound(
+    position: FloatArray, orientation: FloatArray, velocity: FloatArray, coordinate: FloatArray
+) -> bool:
+    """Whether every number is finite and every quaternion unit to 1e-6."""
+    for value in coordinate:
+        if not math.isfinite(value):
+            return False
+    for i in range(position.shape[0]):
+        not_finite, square = 0.0, 0.0  # x - x is zero unless x is infinite or no number
+        for a in range(3):
+            not_finite += position[i, a] - position[i, a]
+        for a in range(6):
+            not_finite += velocity[i, a] - velocity[i, a]
+        for a in range(4):
+            square += orientation[i, a] ** 2
+        if not (not_finite == 0.0 and abs(math.sqrt(square) - 1.0) <= _UNIT):
+            return False
+    return True
+
+
+def _refuse(system: System, state: State) -> None:
+    """Raise ModelError that names the body or joint whose numbers are none."""
+    for field in ("position", "orientation", "velocity", "coordinate"):
+        array = getattr(state, field)
         finite = np.isfinite(array) if array.ndim == 1 else np.isfinite(array).all(axis=1)
         if not finite.all():
             bad = int(np.argmin(finite))
             names = system.body_names if field != "coordinate" else system.joint_names
             who = names[bad if field != "coordinate" else system.coordinates.joint[bad]]
             raise ModelError(f"state.{field} of {who!r} is {array[bad]}; it must be finite")
-    if not np.isfinite(state.time):
-        raise ModelError(f"state.time is {state.time}; it must be finite")
     norm = np.linalg.norm(state.orientation, axis=1)
-    if np.any(np.abs(norm - 1.0) > 1e-6):
-        bad = int(np.argmax(np.abs(norm - 1.0)))
-        raise ModelError(
-            f"state.orientation of body {system.body_names[bad]!r} has norm {norm[bad]:.6g}; "
-            "normalize the quaternion"
-        )
+    bad = int(np.argmax(np.abs(norm - 1.0)))
+    raise ModelError(
+        f"state.orientation of body {system.body_names[bad]!r} has norm {norm[bad]:.6g}; "
+        "normalize the quaternion"
+    )

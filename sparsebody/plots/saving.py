@@ -7,6 +7,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from sparsebody.errors import UnknownNameError
+from sparsebody.writing import write_errors
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -25,16 +26,17 @@ def save_figure(figure: Figure, path: Path) -> Path:
     ------
     UnknownNameError
         If the suffix is not that of a format.
-    OSError
+    OutputError
         If the file cannot be written.
     """
     check_format(path)
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
     kind = path.suffix[1:].lower()
     partial = path.with_name(f".{path.name}.part")
-    try:
-        figure.savefig(partial, format=kind, metadata=metadata.get(kind))
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with write_errors(path):
+        try:
+            figure.savefig(partial, format=kind, metadata=metadata.get(kind))
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
     return path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -15,11 +16,12 @@ import h5py
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.errors import SimulationOptionError
+from sparsebody.errors import OutputError, SimulationOptionError, SparsebodyError
 from sparsebody.model.system import System
 from sparsebody.simulation.checkpoint import Checkpoint, unpack
 from sparsebody.simulation.samples import Header
 from sparsebody.simulation.trajectory import Event, Trajectory
+from sparsebody.writing import write_errors
 
 FORMAT = "sparsebody-trajectory"
 FORMAT_VERSION = 1
@@ -30,9 +32,60 @@ _CHUNK_BYTES = 1 << 18
 _COPY_ROWS = 256
 
 
+@contextmanager
+def hdf5_errors(path: Path, file: h5py.File | None = None) -> Iterator[None]:
+    """Raise OutputError, naming `path` and the reason, where HDF5 cannot write; give up `file`."""
+    try:
+        yield
+    except SparsebodyError:
+        raise
+    except (OSError, RuntimeError) as error:
+        if file:
+            _give_up(file)
+        code = re.search(r"errno = (\d+)", str(error))
+        reason = os.strerror(int(code[1])) if code else str(error)
+        raise OutputError(f"cannot write {str(path)!r}: {reason}") from error
+
+
+def _give_up(file: h5py.File) -> None:
+    """Close a file that cannot be written; what was flushed stays in it.
+
+    HDF5 writes the rest when it closes, and crashes where that fails: let it write into memory.
+    """
+    has_memory_files = hasattr(os, "memfd_create")  # elsewhere than on Linux, the null device
+    nowhere = os.memfd_create("rest") if has_memory_files else os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, file.id.get_vfd_handle())
+    os.close(nowhere)
+    file.close()
+
+
+@contextmanager
+def _opened_for_writing(path: Path) -> Iterator[h5py.File]:
+    with hdf5_errors(path):
+        file = h5py.File(path, "r+", libver="v110")
+    try:
+        with hdf5_errors(path, file):
+            yield file
+            file.flush()
+    finally:
+        with hdf5_errors(path, file):
+            file.close()
+
+
 def create_file(path: Path, header: Header, checkpoint_size: int) -> None:
     """Write a trajectory file without records; nothing can be added to its structure later."""
-    with h5py.File(path, "w", libver="v110") as file:
+    content = _empty_file(header, checkpoint_size)
+    with write_errors(path):
+        try:
+            path.write_bytes(content)
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+
+
+def _empty_file(header: Header, checkpoint_size: int) -> bytes:
+    """Return the content of a trajectory file without records, made in memory."""
+    with h5py.File("empty", "w", driver="core", backing_store=False, libver="v110") as file:
         file.attrs.update(
             {
                 "format": FORMAT,
@@ -57,6 +110,8 @@ def create_file(path: Path, header: Header, checkpoint_size: int) -> None:
             _growing(file, name, shape, np.dtype("f8"))
         _growing(file, EVENTS, (), EVENT_TYPE)
         file.create_dataset(CHECKPOINTS, data=np.zeros((2, checkpoint_size)))
+        file.flush()
+        return bytes(file.id.get_file_image())
 
 
 def _growing(file: h5py.File, name: str, shape: tuple[int, ...], dtype: Any) -> None:
@@ -72,7 +127,7 @@ def _growing(file: h5py.File, name: str, shape: tuple[int, ...], dtype: Any) -> 
 
 def finish_file(path: Path, *, steps: int, wall_time: float, interrupted: bool) -> None:
     """Write how the run ended."""
-    with h5py.File(path, "r+") as file:
+    with _opened_for_writing(path) as file:
         file.attrs.update({"steps": steps, "wall_time": wall_time, "interrupted": interrupted})
 
 
@@ -84,14 +139,13 @@ def write_event(event: Event) -> tuple[float, bytes, bytes]:
 def load_trajectory(path: Path) -> Trajectory:
     """Read a trajectory file; `Trajectory.load` is its public name."""
     with open_trajectory(path) as file:
-        n = _n_records(file)
+        n = _n_whole_records(file)
         channels: dict[str, Any] = {"joint_wrench": None}
         channels |= {name: file[name][:n] for name in _channel_names(file)}
         attributes = file.attrs
         steps, wall_time = int(attributes["steps"]), float(attributes["wall_time"])
         if steps < 0:  # killed: the checkpoint knows more
-            last = max(file[CHECKPOINTS][:, :3].tolist())
-            steps, wall_time = int(last[0]), float(last[2])
+            steps, wall_time = _last_checkpoint(file)
         return Trajectory(
             **channels,
             events=_events(file),
@@ -169,19 +223,27 @@ def rewind(path: Path, header: Header, checkpoint: Checkpoint) -> None:
 
     Into a copy that then takes the file's place: until then, nothing is lost.
     """
-    n_records = 1 + checkpoint.step // header.options["record_every"]
     copy = path.with_name(path.name + ".resumed")
+    try:
+        _copy_until(checkpoint, path, copy, header)
+    except OutputError:
+        copy.unlink(missing_ok=True)
+        raise
+    os.replace(copy, path)
+
+
+def _copy_until(checkpoint: Checkpoint, path: Path, copy: Path, header: Header) -> None:
+    n_records = 1 + checkpoint.step // header.options["record_every"]
     with open_trajectory(path) as old:
         if _n_records(old) < n_records:
             raise SimulationOptionError(f"cannot resume {str(path)!r}: records are missing")
         create_file(copy, header, old[CHECKPOINTS].shape[1])
-        with h5py.File(copy, "r+", libver="v110") as new:
+        with _opened_for_writing(copy) as new:
             for name in header.channels:
                 _copy_rows(old[name], new[name], n_records)
             _copy_rows(old[EVENTS], new[EVENTS], checkpoint.n_events)
             new[CHECKPOINTS][:] = checkpoint.pack()
             new.attrs["created"] = old.attrs["created"]
-    os.replace(copy, path)
 
 
 def _copy_rows(old: h5py.Dataset, new: h5py.Dataset, n: int) -> None:
@@ -199,6 +261,22 @@ def _channel_names(file: h5py.File) -> list[str]:
 def _n_records(file: h5py.File) -> int:
     """Rows that every channel has: a kill can come between two of them."""
     return min(file[name].shape[0] for name in _channel_names(file))
+
+
+def _n_whole_records(file: h5py.File) -> int:
+    """Records that were written for sure: all of a run that is over, else up to a checkpoint."""
+    if file.attrs["steps"] >= 0:
+        return _n_records(file)
+    if not file[CHECKPOINTS][:].any():
+        return 0
+    every = json.loads(file.attrs["options"])["record_every"]
+    return min(_n_records(file), 1 + _last_checkpoint(file)[0] // every)
+
+
+def _last_checkpoint(file: h5py.File) -> tuple[int, float]:
+    """Return the steps and the wall time [s] of the newest checkpoint."""
+    step, _, wall_time = max(file[CHECKPOINTS][:, :3].tolist())
+    return int(step), wall_time
 
 
 def _events(file: h5py.File) -> tuple[Event, ...]:

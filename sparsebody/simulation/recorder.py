@@ -17,6 +17,7 @@ from sparsebody.simulation.files import (
     EVENTS,
     create_file,
     finish_file,
+    hdf5_errors,
     load_trajectory,
     write_event,
 )
@@ -112,8 +113,9 @@ class FileRecorder:
 
     def _open(self, path: Path, header: Header) -> None:
         self._path = path
-        self._file = h5py.File(path, "r+", libver="v110")
-        self._file.swmr_mode = True
+        with hdf5_errors(path):
+            self._file = h5py.File(path, "r+", libver="v110")
+            self._file.swmr_mode = True
         self._datasets = {name: self._file[name] for name in header.channels}
         row_bytes = 8 * sum(int(np.prod(shape)) for shape in header.channels.values())
         capacity = max(1, min(1024, _BLOCK_BYTES // row_bytes))
@@ -127,7 +129,8 @@ class FileRecorder:
     def append(self, sample: Sample) -> None:
         """Put one sample into the block, and the block into the file when it is full."""
         if self._filled == self._capacity:
-            self._write_block()
+            with hdf5_errors(self._path, self._file):
+                self._write_block()
         for name, block in self._blocks.items():
             block[self._filled] = sample[name]
         self._filled += 1
@@ -142,20 +145,23 @@ class FileRecorder:
 
     def flush(self, checkpoint: Checkpoint) -> None:
         """Write samples and events, and only then the checkpoint that counts on them."""
-        self._write_block()
-        self._write_events()
-        self._file.flush()
-        slots = self._file[CHECKPOINTS]
-        slots[self._n_flushes % len(slots)] = checkpoint.pack()
-        slots.flush()
+        with hdf5_errors(self._path, self._file):
+            self._write_block()
+            self._write_events()
+            self._file.flush()
+            slots = self._file[CHECKPOINTS]
+            slots[self._n_flushes % len(slots)] = checkpoint.pack()
+            slots.flush()
         self._n_flushes += 1
         self._last_flush = time.monotonic()
 
     def close(self, *, steps: int, wall_time: float, interrupted: bool) -> Trajectory:
         """Write what is left, close the file and return its content."""
-        self._write_block()
-        self._write_events()
-        self._file.close()
+        with hdf5_errors(self._path, self._file):
+            self._write_block()
+            self._write_events()
+            self._file.flush()
+            self._file.close()
         finish_file(self._path, steps=steps, wall_time=wall_time, interrupted=interrupted)
         return load_trajectory(self._path)
 

@@ -13,7 +13,12 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
-from sparsebody.errors import SimulationError, SimulationOptionError, SparsebodyError
+from sparsebody.errors import (
+    OutputError,
+    SimulationError,
+    SimulationOptionError,
+    SparsebodyError,
+)
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
 from sparsebody.simulation.files import (
@@ -38,6 +43,7 @@ from sparsebody.simulation.samples import Header, header, sample
 from sparsebody.simulation.stabilization import STABILIZATIONS
 from sparsebody.simulation.stepper import Control, Stepper
 from sparsebody.simulation.trajectory import Event, StoppedSimulationError, Trajectory
+from sparsebody.writing import check_writable
 
 
 def simulate(
@@ -106,6 +112,8 @@ def simulate(
     ------
     SimulationError
         For an argument that does not fit, before anything is computed or overwritten.
+    OutputError
+        If `output` cannot be written; where the disk is full later, what was written is kept.
     StoppedSimulationError
         If the motion cannot be continued; it carries the trajectory up to there.
     AssemblyError
@@ -168,12 +176,14 @@ def _output_path(path: Path, resume: bool, overwrite: bool) -> Path:
         raise SimulationOptionError(
             f"output {str(path)!r}: there is no directory {str(path.parent)!r}"
         )
-    if path.is_dir():
-        raise SimulationOptionError(f"output {str(path)!r} is a directory; give a file name")
+    if path.exists() and not path.is_file():
+        what = "a directory" if path.is_dir() else "a device"
+        raise SimulationOptionError(f"output {str(path)!r} is {what}; give a file name")
     if path.exists() and not (resume or overwrite):
         raise SimulationOptionError(
             f"output {str(path)!r} exists; give another name, resume it or overwrite it"
         )
+    check_writable(path)
     return path
 
 
@@ -266,6 +276,8 @@ class _Run:
                 is_over = not stop or self._state.time >= end - 0.5 * self._options.step
             except KeyboardInterrupt:
                 stop.signal, is_over = "SIGINT", False
+            except OutputError:  # there is nowhere to keep the rest
+                raise
             except SparsebodyError as error:
                 message = f"stopped at t = {self._state.time:.6g} s: {error}"
                 raise StoppedSimulationError(message, self._close(True)) from error

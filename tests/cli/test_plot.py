@@ -100,6 +100,17 @@ def test_an_unknown_body_is_named(trajectory, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_picture_that_cannot_be_written_is_named_before_any_is_drawn(
+    trajectory, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("sparsebody.plots.saving.save_figure", None)
+    path = tmp_path / "loop.png"
+    path.symlink_to(path)
+    result = run(trajectory, "--kind", "energy", "--output", path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"sparsebody: error: cannot write {str(path)!r}: ")
+
+
 def test_a_missing_trajectory_ends_with_code_2():
     result = run("nowhere.h5")
     assert result.exit_code == 2

@@ -113,7 +113,17 @@ def test_an_output_that_cannot_be_written_ends_with_code_1(tmp_path):
     blocked.write_text("not a directory")
     result = run("pendulum", "--output", str(blocked / "pendulum.h5"))
     assert result.exit_code == 1
-    assert result.stderr.startswith("sparsebody: error: ")
+    assert result.stderr.startswith("sparsebody: error: cannot write ")
+
+
+def test_an_output_is_tried_before_anything_is_computed(tmp_path, monkeypatch):
+    monkeypatch.setattr("sparsebody.model.gallery.build", None)
+    path = tmp_path / "loop.h5"
+    path.symlink_to(path)
+    result = run("pendulum", "--output", str(path))
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"sparsebody: error: cannot write {str(path)!r}: ")
+    assert result.stderr.count("\n") == 1
 
 
 def test_ctrl_c_ends_with_code_130_and_the_run_can_be_resumed(tmp_path):
@@ -147,3 +157,32 @@ def test_a_reader_that_goes_away_leaves_no_traceback():
     os.close(writing)
     assert result.returncode == 141
     assert result.stderr == b""
+
+
+@pytest.mark.parametrize("words", [["--help"], ["plot", "--help"], ["gallery", "--json"]])
+def test_help_and_json_end_alike_where_nobody_reads(words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    result = subprocess.run([*PROGRAM, *words], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (result.returncode, result.stderr) == (141, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="has no /dev/full")
+def test_a_full_disk_under_the_output_is_one_line_of_error():
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [*PROGRAM, "gallery", "--json"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert result.returncode == 1
+    assert result.stderr == (
+        "sparsebody: error: cannot write the output: No space left on device\n"
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no POSIX shell")
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_streams_that_the_shell_closed_are_no_error(closed):
+    words = "simulate pendulum --duration 0.01 --json"
+    command = f"'{sys.executable}' -m sparsebody.cli {words} {closed}"
+    assert subprocess.run(["sh", "-c", command], capture_output=True).returncode == 0

@@ -378,6 +378,32 @@ def test_a_state_that_is_none_is_refused(
         refused(f"state.{message}", action, kind)
 
 
+@pytest.mark.parametrize("wrong", [NAN, INF, -INF])
+def test_one_number_that_is_not_finite_is_found_wherever_it_is(wrong: float) -> None:
+    system = arm().compile()
+    for field in ("position", "orientation", "velocity"):
+        for place in np.ndindex(getattr(system.initial_state, field).shape):
+            array = getattr(system.initial_state, field).copy()
+            array[place] = wrong
+            state = system.initial_state.with_(**{field: array})
+            name = "ab"[place[0]]
+            refused(f"state.{field} of '{name}' is", lambda state=state: check_state(system, state))
+
+
+def test_a_state_may_lie_anywhere_in_memory_and_its_quaternions_be_rounded() -> None:
+    system = arm().compile()
+    state = system.initial_state
+    strided = np.repeat(state.velocity, 2, axis=0)[::2]
+    rounded = state.orientation * (1.0 + 9e-7)
+    rounded.flags.writeable = False
+    check_state(system, state.with_(velocity=strided, orientation=rounded))
+    rounded = state.orientation * (1.0 + 2e-6)
+    refused(
+        "orientation of body 'a' has norm 1; normalize",
+        lambda: check_state(system, state.with_(orientation=rounded)),
+    )
+
+
 def test_a_coordinate_that_is_not_finite_is_named_by_its_joint() -> None:
     mechanism = arm()
     mechanism.add_joint_force("spring", "hinge", stiffness=1.0)

@@ -7,16 +7,19 @@ import subprocess
 import sys
 import textwrap
 import time
+from contextlib import contextmanager
 
 import h5py
 import numpy as np
 import pytest
 
 import sparsebody as sb
-from sparsebody.errors import SimulationError
+from sparsebody.errors import OutputError, SimulationError
+from sparsebody.model.gallery.chain import chain
 from sparsebody.model.gallery.lattice import lattice
 from sparsebody.model.gallery.n_four_bar import n_four_bar
 from sparsebody.model.gallery.pendulum import pendulum
+from sparsebody.simulation import files
 
 CHANNELS = (
     *("time", "position", "orientation", "velocity", "coordinate", "kinetic_energy"),
@@ -138,6 +141,55 @@ def test_killed_run_is_readable_and_resumes_bit_for_bit(tmp_path):
     options = {"duration": duration, "step": 0.01}
     resumed = sb.simulate(pendulum().compile(), output=path, resume=True, **options)
     assert_same(resumed, sb.simulate(pendulum().compile(), **options))
+
+
+@contextmanager
+def small_disk(size: int):
+    """Files can have `size` bytes; yield what takes the limit away."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("period", [0.0, 1e9])
+def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, period):
+    monkeypatch.setattr("sparsebody.simulation.recorder._FLUSH_PERIOD", period)  # [s]
+    monkeypatch.setattr(files, "_CHUNK_BYTES", 1 << 12)
+    path, start, give_up = tmp_path / "run.h5", pendulum().compile(), files._give_up
+    options = {"duration": 5.0, "step": 0.01}
+    undisturbed = sb.simulate(start, **options)
+    with small_disk(100_000) as enlarge:  # of the disk, not of the memory that the rest goes to
+        monkeypatch.setattr(files, "_give_up", lambda file: (enlarge(), give_up(file)))
+        with pytest.raises(OutputError, match=r"cannot write '.*run\.h5': File too large"):
+            sb.simulate(start, output=path, **options)
+    kept = sb.Trajectory.load(path)
+    assert kept.interrupted
+    assert (len(kept) > 50) == (period == 0.0)
+    np.testing.assert_array_equal(kept.position, undisturbed.position[: len(kept)])
+    np.testing.assert_array_equal(kept.velocity, undisturbed.velocity[: len(kept)])
+    assert_same(sb.simulate(start, output=path, resume=True, **options), undisturbed)
+
+
+def test_disk_without_space_for_a_new_file_leaves_none(tmp_path):
+    many = chain(500).compile()
+    dynamics = sb.ForwardDynamics(many)
+    with (
+        small_disk(50_000),
+        pytest.raises(OutputError, match=r"cannot write '.*run\.h5': File too large"),
+    ):
+        sb.simulate(many, dynamics=dynamics, output=tmp_path / "run.h5", duration=1.0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_output_that_cannot_be_written_is_refused_before_anything_is_computed(tmp_path):
+    path = tmp_path / "loop.h5"
+    path.symlink_to(path)
+    with pytest.raises(OutputError, match=r"cannot write '.*loop\.h5'"):
+        sb.simulate(system(), system().initial_state.with_(time=np.nan), output=path, duration=1)
 
 
 def test_torn_checkpoint_is_not_used(tmp_path):

@@ -1,0 +1,34 @@
+"""Files that cannot be written: found out early, and said in one way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sparsebody.errors import OutputError
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Raise OutputError, naming `path` and the reason, where it cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise OutputError(f"cannot write {str(path)!r}: {reason}") from error
+
+
+def check_writable(path: Path) -> None:
+    """Raise OutputError unless `path` can be written; leave everything as it is."""
+    with write_errors(path):
+        target = Path(os.path.realpath(path))  # of a link, what it points to
+        if target.exists():
+            target.open("ab").close()
+            return
+        try:
+            target.write_bytes(b"\0")  # a full disk shows only here
+        finally:
+            if target.exists():
+                target.unlink()
