@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.fronts import Fronts
 
 
@@ -55,6 +55,7 @@ def _sweep(
     """Meet one body after the other; `front` is (most equations, most rows of A), all zero."""
     row = np.empty(front.shape[1], dtype=np.intp)  # the row of A in each column, and its joint
     joint = np.empty(front.shape[1], dtype=np.intp)
+    ready = np.empty(front.shape[1], dtype=np.bool_)
     w = np.empty(front.shape[1])
     m, n = 0, 0  # equations and columns in the front
     for step in range(len(fronts.order)):
@@ -65,10 +66,12 @@ def _sweep(
                 row[n], joint[n] = r, j
                 front[:m, n] = 0.0
                 n += 1
+        for column in range(n):
+            ready[column] = fronts.last[joint[column]] == step
         _append_body(fronts, rows, body, row[:n], joint[:n], front[m:])
         m += fronts.sizes[body]
         while True:
-            best, largest = _next_row(fronts, step, joint[:n], front, m)
+            best, largest = _next_row(joint[:n], ready[:n], front, m)
             if best < 0:
                 break
             remainder = np.sqrt(largest)
@@ -79,7 +82,7 @@ def _sweep(
                 for column in range(n):
                     front[0, column] = front[m, column]
             n -= 1
-            row[best], joint[best] = row[n], joint[n]
+            row[best], joint[best], ready[best] = row[n], joint[n], ready[n]
             for i in range(m):
                 front[i, best] = front[i, n]
         m = _reduced(front, m, n, w)
@@ -105,13 +108,11 @@ def _append_body(
 
 
 @njit(cache=True)
-def _next_row(
-    fronts: Fronts, step: int, joint: IntArray, front: FloatArray, m: int
-) -> tuple[int, float]:
-    """Return the column to decide next and its square, or -1 if this step has no more."""
+def _next_row(joint: IntArray, ready: BoolArray, front: FloatArray, m: int) -> tuple[int, float]:
+    """Return the column to decide next and its square, or -1 if no more is ready."""
     best, largest, now = -1, -1.0, -1
     for column in range(len(joint)):
-        if joint[column] >= now and fronts.last[joint[column]] == step:
+        if ready[column] and joint[column] >= now:
             if joint[column] > now:
                 best, largest, now = -1, -1.0, joint[column]
             size = 0.0
