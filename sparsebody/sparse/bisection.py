@@ -35,8 +35,8 @@ def _bisect(indptr: IntArray, beyond: IntArray, order: IntArray) -> None:
     part_of = np.full(n, n, dtype=np.intp)  # the end of the part that holds a block
     seen = np.zeros(n, dtype=np.bool_)
     queue = np.empty(n, dtype=np.intp)
-    stack = np.empty((128, 2), dtype=np.intp)
-    stack[0, 0], stack[0, 1] = 0, n
+    stack = np.zeros((128, 2), dtype=np.intp)
+    stack[0, 1] = n
     depth = 1
     while depth > 0:
         depth -= 1
@@ -63,7 +63,7 @@ def _reorder(
     queue: IntArray,
 ) -> None:
     """Put the blocks of one part in breadth-first order."""
-    placed = 0
+    placed = int(np.intp(0))
     for seed in part:
         if seen[seed]:
             continue

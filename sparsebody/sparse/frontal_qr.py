@@ -57,7 +57,8 @@ def _sweep(
     joint = np.empty(front.shape[1], dtype=np.intp)
     ready = np.empty(front.shape[1], dtype=np.bool_)
     w = np.empty(front.shape[1])
-    m, n = 0, 0  # equations and columns in the front
+    zero = int(np.intp(0))  # numba would compile what takes a literal 0 a second time
+    m, n = zero, zero  # equations and columns in the front
     for step in range(len(fronts.order)):
         body = fronts.order[step]
         for k in range(fronts.start[step], fronts.start[step + 1]):
@@ -77,7 +78,7 @@ def _sweep(
             remainder = np.sqrt(largest)
             pivots[row[best]] = remainder
             if remainder > tolerance:
-                _reflect(front, 0, best, m, n, w)
+                _reflect(front, best, m, n, w)
                 m -= 1  # equation 0 holds the pivot and is done
                 for column in range(n):
                     front[0, column] = front[m, column]
@@ -124,35 +125,35 @@ def _next_row(joint: IntArray, ready: BoolArray, front: FloatArray, m: int) -> t
 
 
 @njit(cache=True)
-def _reflect(front: FloatArray, top: int, column: int, m: int, n: int, w: FloatArray) -> None:
-    """Householder: make equations below `top` zero in `column`, in front[top:m, :n]."""
+def _reflect(front: FloatArray, column: int, m: int, n: int, w: FloatArray) -> None:
+    """Householder: make all but the first equation zero in `column`, in front[:m, :n]."""
     size = 0.0
-    for i in range(top, m):
+    for i in range(m):
         size += front[i, column] ** 2
     size = np.sqrt(size)
     if size == 0.0:
         return
-    alpha = -size if front[top, column] > 0.0 else size
-    head = front[top, column] - alpha  # v = (head, x_below); beta = 2 / v'v = -1 / (alpha head)
+    alpha = -size if front[0, column] > 0.0 else size
+    head = front[0, column] - alpha  # v = (head, x_below); beta = 2 / v'v = -1 / (alpha head)
     beta = -1.0 / (alpha * head)
     for k in range(n):
-        w[k] = head * front[top, k]
-    for i in range(top + 1, m):
+        w[k] = head * front[0, k]
+    for i in range(1, m):
         v = front[i, column]
         if v != 0.0:
             for k in range(n):
                 w[k] += v * front[i, k]
     for k in range(n):
         w[k] *= beta
-    for i in range(top + 1, m):
+    for i in range(1, m):
         v = front[i, column]
         if v != 0.0:
             for k in range(n):
                 front[i, k] -= v * w[k]
             front[i, column] = 0.0
     for k in range(n):
-        front[top, k] -= head * w[k]
-    front[top, column] = alpha
+        front[0, k] -= head * w[k]
+    front[0, column] = alpha
 
 
 @njit(cache=True)
@@ -161,5 +162,5 @@ def _reduced(front: FloatArray, m: int, n: int, w: FloatArray) -> int:
     if m <= n:
         return m
     for k in range(n):
-        _reflect(front, k, k, m, n, w)  # columns before k are zero there already
+        _reflect(front[k:], k, m - k, n, w)  # columns before k are zero there already
     return n

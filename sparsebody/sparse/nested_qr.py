@@ -250,7 +250,7 @@ def _decide(
         remainder = np.sqrt(largest)
         pivots[row[best]] = remainder
         if remainder > tolerance:
-            _reflect(front, 0, best, m, n, w)
+            _reflect(front, best, m, n, w)
             m -= 1  # equation 0 holds the pivot and is done
             for c in range(n):
                 front[0, c] = front[m, c]

@@ -250,7 +250,7 @@ def test_a_sheet_is_decided_at_every_size(k):
 
 
 def test_rows_kept_of_a_wide_sheet_are_independent():
-    matrix = sheet(20)
+    matrix = sheet(12)
     decision = independent_rows(matrix)
     kept = whitened_dense(matrix)[decision.keep]
     assert np.linalg.svd(kept, compute_uv=False)[-1] > 1e-5
