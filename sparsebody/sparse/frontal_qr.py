@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.fronts import Fronts
 
 
@@ -55,8 +55,10 @@ def _sweep(
     """Meet one body after the other; `front` is (most equations, most rows of A), all zero."""
     row = np.empty(front.shape[1], dtype=np.intp)  # the row of A in each column, and its joint
     joint = np.empty(front.shape[1], dtype=np.intp)
+    ready = np.empty(front.shape[1], dtype=np.bool_)
     w = np.empty(front.shape[1])
-    m, n = 0, 0  # equations and columns in the front
+    zero = int(np.intp(0))  # numba would compile what takes a literal 0 a second time
+    m, n = zero, zero  # equations and columns in the front
     for step in range(len(fronts.order)):
         body = fronts.order[step]
         for k in range(fronts.start[step], fronts.start[step + 1]):
@@ -65,21 +67,23 @@ def _sweep(
                 row[n], joint[n] = r, j
                 front[:m, n] = 0.0
                 n += 1
+        for column in range(n):
+            ready[column] = fronts.last[joint[column]] == step
         _append_body(fronts, rows, body, row[:n], joint[:n], front[m:])
         m += fronts.sizes[body]
         while True:
-            best, largest = _next_row(fronts, step, joint[:n], front, m)
+            best, largest = _next_row(joint[:n], ready[:n], front, m)
             if best < 0:
                 break
             remainder = np.sqrt(largest)
             pivots[row[best]] = remainder
             if remainder > tolerance:
-                _reflect(front, 0, best, m, n, w)
+                _reflect(front, best, m, n, w)
                 m -= 1  # equation 0 holds the pivot and is done
                 for column in range(n):
                     front[0, column] = front[m, column]
             n -= 1
-            row[best], joint[best] = row[n], joint[n]
+            row[best], joint[best], ready[best] = row[n], joint[n], ready[n]
             for i in range(m):
                 front[i, best] = front[i, n]
         m = _reduced(front, m, n, w)
@@ -105,13 +109,11 @@ def _append_body(
 
 
 @njit(cache=True)
-def _next_row(
-    fronts: Fronts, step: int, joint: IntArray, front: FloatArray, m: int
-) -> tuple[int, float]:
-    """Return the column to decide next and its square, or -1 if this step has no more."""
+def _next_row(joint: IntArray, ready: BoolArray, front: FloatArray, m: int) -> tuple[int, float]:
+    """Return the column to decide next and its square, or -1 if no more is ready."""
     best, largest, now = -1, -1.0, -1
     for column in range(len(joint)):
-        if joint[column] >= now and fronts.last[joint[column]] == step:
+        if ready[column] and joint[column] >= now:
             if joint[column] > now:
                 best, largest, now = -1, -1.0, joint[column]
             size = 0.0
@@ -123,35 +125,35 @@ def _next_row(
 
 
 @njit(cache=True)
-def _reflect(front: FloatArray, top: int, column: int, m: int, n: int, w: FloatArray) -> None:
-    """Householder: make equations below `top` zero in `column`, in front[top:m, :n]."""
+def _reflect(front: FloatArray, column: int, m: int, n: int, w: FloatArray) -> None:
+    """Householder: make all but the first equation zero in `column`, in front[:m, :n]."""
     size = 0.0
-    for i in range(top, m):
+    for i in range(m):
         size += front[i, column] ** 2
     size = np.sqrt(size)
     if size == 0.0:
         return
-    alpha = -size if front[top, column] > 0.0 else size
-    head = front[top, column] - alpha  # v = (head, x_below); beta = 2 / v'v = -1 / (alpha head)
+    alpha = -size if front[0, column] > 0.0 else size
+    head = front[0, column] - alpha  # v = (head, x_below); beta = 2 / v'v = -1 / (alpha head)
     beta = -1.0 / (alpha * head)
     for k in range(n):
-        w[k] = head * front[top, k]
-    for i in range(top + 1, m):
+        w[k] = head * front[0, k]
+    for i in range(1, m):
         v = front[i, column]
         if v != 0.0:
             for k in range(n):
                 w[k] += v * front[i, k]
     for k in range(n):
         w[k] *= beta
-    for i in range(top + 1, m):
+    for i in range(1, m):
         v = front[i, column]
         if v != 0.0:
             for k in range(n):
                 front[i, k] -= v * w[k]
             front[i, column] = 0.0
     for k in range(n):
-        front[top, k] -= head * w[k]
-    front[top, column] = alpha
+        front[0, k] -= head * w[k]
+    front[0, column] = alpha
 
 
 @njit(cache=True)
@@ -160,5 +162,5 @@ def _reduced(front: FloatArray, m: int, n: int, w: FloatArray) -> int:
     if m <= n:
         return m
     for k in range(n):
-        _reflect(front, k, k, m, n, w)  # columns before k are zero there already
+        _reflect(front[k:], k, m - k, n, w)  # columns before k are zero there already
     return n

@@ -38,7 +38,7 @@ def _sweep(
     joint = np.empty(len(front), dtype=np.intp)
     parts = np.zeros((6 * ((rows.shape[2] + 5) // 6), len(front)))
     touching = np.empty(len(front), dtype=np.intp)
-    n = 0
+    n = int(np.intp(0))
     for step in range(len(fronts.order)):
         body = fronts.order[step]
         for k in range(fronts.start[step], fronts.start[step + 1]):
@@ -50,7 +50,7 @@ def _sweep(
                 front[n, n] = delta
                 n += 1
         _add_body(fronts, rows, body, row[:n], joint[:n], parts, touching, front)
-        column = 0
+        column = int(np.intp(0))
         while column < n:
             if fronts.last[joint[column]] != step:
                 column += 1

@@ -52,7 +52,7 @@ def _cuthill_mckee(indptr: IntArray, indices: IntArray) -> IntArray:
     n = len(indptr) - 1
     order = np.empty(n, dtype=np.intp)
     seen = np.zeros(n, dtype=np.bool_)
-    placed = 0
+    placed = int(np.intp(0))
     for seed in range(n):
         if seen[seed]:
             continue

@@ -18,11 +18,13 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.sparse import csr_array
 
-from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.sparse.bisection import bisected
 from sparsebody.sparse.components import biconnected_components
 from sparsebody.sparse.frontal_qr import frontal_pivots
 from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
 from sparsebody.sparse.fronts import Fronts, fronts
+from sparsebody.sparse.nested_qr import nested_flops, nested_pivots
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.sparse.small_rank import NOISE, SHARE, SMALL, small_choice
 from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_choices
@@ -31,6 +33,8 @@ from sparsebody.sparse.whitening import WhitenedRows, whitened_part
 CLEAR_GAP = 1e3  # between the smallest |R_ii| that is kept and the largest that is dropped
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
+MOST_FLOPS = 1e12  # of a frontal QR on nested halves: less than a minute
+MOST_WORK = 2e9  # rows times the square of the front, for a second opinion on wide components
 NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
 POOR = 1e-6  # smallest singular value of kept rows below which a better choice is looked for
@@ -129,42 +133,37 @@ def _decide_large(part: WhitenedRows, tolerance: float) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
     Where those that are clear agree, theirs is the rank, unless all that they keep is poorly
-    conditioned. Otherwise dense QR decides, as long as that takes no minutes.
+    conditioned. Otherwise dense QR decides, as long as that takes no minutes. Wide components,
+    such as lattices, are decided by nested halves: along a sweep, errors grow from level to level.
     """
     n = len(part.rows)
-    if n > SPARSE_ROWS:
+    narrow = next(_both_ways(part)).width <= NARROW
+    if n > SPARSE_ROWS and narrow:
         decision = _decide_narrow(part, tolerance)
-        if decision is not None and (n > DENSE_ROWS or decision.is_regular):
+        if n > DENSE_ROWS or decision.is_regular:
             return decision
+    choices = [] if narrow else _by_halves(part, tolerance)
+    if n > DENSE_ROWS:
+        return _decide_wide(part, choices)
     rows = _as_matrix(part)
-    choices = _frontal_choices(part, tolerance)
+    choices += _frontal_choices(part, tolerance)
     if n > SPARSE_ROWS:
-        found = [*choices, *swept_choices(rows)]
-        clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
-        methods = sorted({choice.method for choice in clear})
+        clear = [c for c in [*choices, *swept_choices(rows)] if c.gap >= CLEAR_GAP]
         if len({np.count_nonzero(choice.keep) for choice in clear}) == 1:
+            methods = sorted({choice.method for choice in clear})
             best, floor = _preferred(rows, clear)
-            if floor >= POOR or n > DENSE_ROWS:
+            if floor >= POOR:
                 return RankDecision(best.keep, best.gap, len(methods) > 1, " and ".join(methods))
-        if n > DENSE_ROWS:
-            everything = RowChoice(np.ones(n, dtype=np.bool_), 0.0, "nothing left out")
-            best = max([everything, *found], key=lambda choice: choice.gap)
-            return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
     decision = _decide_by_qr(rows, tolerance)
     same = [choice for choice in choices if np.count_nonzero(choice.keep) == decision.rank]
     pivoted = RowChoice(decision.keep, decision.gap, decision.method)
     return replace(decision, keep=_preferred(rows, [*same, pivoted])[0].keep)
 
 
-def _decide_narrow(part: WhitenedRows, tolerance: float) -> RankDecision | None:
-    """Decide by one pass with either method, or one more from the other end.
-
-    None where the component is too wide for that.
-    """
+def _decide_narrow(part: WhitenedRows, tolerance: float) -> RankDecision:
+    """Decide by one pass with either method, or one more from the other end."""
     found: list[RowChoice] = []
     for sweep in _both_ways(part):
-        if sweep.width > NARROW:
-            return None
         by_fronts, by_pivots = _by_fronts(sweep, part, tolerance), _by_pivots(sweep, part)
         if _agree(by_fronts, by_pivots):
             return RankDecision(by_fronts.keep, by_fronts.gap, True, f"{FRONTAL} and {SWEPT}")
@@ -174,6 +173,19 @@ def _decide_narrow(part: WhitenedRows, tolerance: float) -> RankDecision | None:
     if len({np.count_nonzero(choice.keep) for choice in clear}) == 1:
         return RankDecision(best.keep, best.gap, False, best.method)
     return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
+
+
+def _decide_wide(part: WhitenedRows, by_halves: list[RowChoice]) -> RankDecision:
+    """Decide by nested halves; a sweep is a second opinion where it takes no seconds."""
+    n = len(part.rows)
+    everything = RowChoice(np.ones(n, dtype=np.bool_), 0.0, "nothing left out")
+    best = max([everything, *by_halves], key=lambda choice: choice.gap)
+    if best.gap < CLEAR_GAP:
+        return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
+    for sweep in _both_ways(part):
+        if float(n) * sweep.width**2 <= MOST_WORK and _agree(best, _by_pivots(sweep, part)):
+            return RankDecision(best.keep, best.gap, True, f"{FRONTAL} and {SWEPT}")
+    return RankDecision(best.keep, best.gap, False, best.method)
 
 
 def _agree(one: RowChoice, other: RowChoice) -> bool:
@@ -191,7 +203,19 @@ def _both_ways(part: WhitenedRows) -> Iterator[Fronts]:
 
 def _by_fronts(sweep: Fronts, part: WhitenedRows, tolerance: float) -> RowChoice:
     """Rows to keep by a frontal QR."""
-    pivots = frontal_pivots(sweep, part.rows, tolerance)
+    return _choice(frontal_pivots(sweep, part.rows, tolerance), tolerance)
+
+
+def _by_halves(part: WhitenedRows, tolerance: float) -> list[RowChoice]:
+    """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
+    order = bisected(part.pattern)
+    if nested_flops(part.pattern, order) > MOST_FLOPS:
+        return []
+    return [_choice(nested_pivots(part.pattern, part.rows, order, tolerance), tolerance)]
+
+
+def _choice(pivots: FloatArray, tolerance: float) -> RowChoice:
+    """Rows to keep, by their remainders."""
     keep = pivots > tolerance
     dropped = max(float(np.max(pivots, where=~keep, initial=0.0)), NOISE)
     return RowChoice(keep, float(np.min(pivots, where=keep, initial=np.inf)) / dropped, FRONTAL)
