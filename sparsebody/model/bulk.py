@@ -79,7 +79,7 @@ def body_columns(
     )
     for i in np.flatnonzero(~_are_right(columns)).tolist():
         body = columns.item(i, names[i])
-        RigidBody(**{field: getattr(body, field) for field in body.__dataclass_fields__})
+        RigidBody(**vars(body))
     return columns
 
 
