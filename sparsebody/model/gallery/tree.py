@@ -90,9 +90,11 @@ def tree(
     parent = np.floor((i - 2 + math.ceil(branching)) / branching).astype(np.intp) - 1
     length: FloatArray = np.power(taper, i - 1.0)
     frames = _parent_frames(parent, length, skew)
-    motion = _poses(parent, frames, 0.1 * i * np.cos(i) * moving)
+    q: FloatArray = 0.1 * i * np.cos(i) if moving else np.zeros(bodies)
+    motion = _poses(parent, frames, q)
     if moving:
-        motion |= _velocities(parent, *motion.values(), 0.3 * np.sin(2 * i))
+        qd: FloatArray = 0.3 * np.sin(2 * i)
+        motion |= _velocities(parent, motion["position"], motion["orientation"], qd)
     body = _add_links(mechanism, length, **motion)
     mechanism.add_joints(
         numbered("joint-{}", i), Revolute(), parent, body, predecessor_frame=frames
