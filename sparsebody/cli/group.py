@@ -45,7 +45,7 @@ class Group(click.Group):
         except (click.Abort, KeyboardInterrupt):
             _say("interrupted")
             sys.exit(INTERRUPTED)
-        except (click.ClickException, SparsebodyError, OSError) as error:
+        except (click.ClickException, SparsebodyError, OSError, MemoryError) as error:
             self._fail(arguments, error)
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -79,6 +79,8 @@ def _message(error: Exception) -> str:
         return error.format_message()
     if isinstance(error, OSError) and error.filename:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return f"not enough memory; {error}".rstrip("; ")
     return str(error)
 
 

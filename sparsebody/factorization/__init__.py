@@ -73,7 +73,7 @@ def analyze(name: str, pattern: BlockPattern, order: IntArray) -> Symbolic:
     MissingDependencyError
         If the package that it needs is not installed.
     """
-    if name not in FACTORIZATIONS:
+    if not isinstance(name, str) or name not in FACTORIZATIONS:
         known = ", ".join(FACTORIZATIONS)
         raise UnknownNameError(f"unknown factorization {name!r}; there are {known}")
     backend = FACTORIZATIONS[name]

@@ -12,7 +12,7 @@ def numbers(value: ArrayLike, who: str, what: str) -> FloatArray:
     """Return a copy of `value` as a float array of any shape."""
     try:
         return np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ModelError(f"{who}: {what} is {value!r}; give numbers") from error
 
 
@@ -20,7 +20,7 @@ def vector(value: ArrayLike, who: str, what: str, size: int = 3) -> FloatArray:
     """Return `value` as a finite (size,) array; `who` and `what` name it in the error."""
     try:
         array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ModelError(f"{who}: {what} is {value!r}; give {size} numbers") from error
     if array.shape != (size,):
         raise ModelError(f"{who}: {what} has shape {array.shape}; give {size} numbers")
@@ -34,10 +34,18 @@ def scalar(value: object, who: str, what: str) -> float:
     """Return `value` as a finite float."""
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ModelError(f"{who}: {what} is {value!r}; give a number") from error
     if not np.isfinite(number):
         raise ModelError(f"{who}: {what} is {number}; it must be finite")
+    return number
+
+
+def positive(value: object, who: str, what: str) -> float:
+    """Return `value` as a finite float above zero."""
+    number = scalar(value, who, what)
+    if not number > 0.0:
+        raise ModelError(f"{who}: {what} is {number}; it must be positive")
     return number
 
 

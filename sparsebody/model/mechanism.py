@@ -119,7 +119,7 @@ class Mechanism:
 
     def body(self, name: str) -> RigidBody:
         """Return the body called `name`; ModelError if there is none."""
-        if name == WORLD:
+        if isinstance(name, str) and name == WORLD:
             raise ModelError(f"{WORLD!r} is the fixed node and no body; name a moving body")
         place = self._bodies.names.find(name)
         if place < 0:

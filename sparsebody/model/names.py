@@ -239,8 +239,10 @@ class Names(Sequence[str]):
     def __repr__(self) -> str:
         return repr(tuple(self))
 
-    def find(self, name: str) -> int:
+    def find(self, name: object) -> int:
         """Return the place of a name, -1 if there is none."""
+        if not isinstance(name, str):
+            return -1
         place = self._known.get(name, self._length)
         if place < self._length:
             return place

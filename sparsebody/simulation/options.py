@@ -74,7 +74,7 @@ def check_positive(value: object, what: str) -> None:
 
 def check_name(name: str, table: Iterable[str], what: str) -> None:
     """Raise UnknownNameError unless `name` is in the table."""
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise UnknownNameError(f"{what} is {name!r}; give one of {', '.join(table)}")
 
 

@@ -12,7 +12,7 @@ def floats(value: ArrayLike, trailing: tuple[int, ...], name: str) -> FloatArray
     """Return `value` as a float array (..., *trailing), or raise ShapeError naming it."""
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ShapeError(f"{name} must be an array of numbers, got {value!r}") from error
     if array.shape[array.ndim - len(trailing) :] != trailing:
         wanted = ", ".join(map(str, trailing))
@@ -33,7 +33,7 @@ def model_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArr
     """Return one finite array of this shape, or raise ModelError that begins with `what`."""
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise ModelError(f"{what} is {value!r}; give numbers of shape {shape}") from error
     if array.shape != shape:
         raise ModelError(f"{what} has shape {array.shape}; give one of shape {shape}")

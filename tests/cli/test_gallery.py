@@ -61,6 +61,13 @@ def test_an_output_without_a_name_is_refused(tmp_path):
     assert "give the NAME" in result.stderr
 
 
+def test_numbers_out_of_range_are_refused_in_one_line():
+    for parameter in ("length=1e300", "bodies=1e12", "bodies=true"):
+        result = run("chain", "-p", parameter)
+        assert result.exit_code == 2
+        assert result.stderr.count("\n") == 1
+
+
 def test_an_unknown_name_is_refused():
     result = run("chian")
     assert result.exit_code == 2

@@ -68,6 +68,16 @@ def test_errors_go_to_stderr_and_exit_codes_to_the_shell():
     assert result.stderr.startswith("sparsebody: error: no mechanism 'nothing'")
 
 
+def test_too_little_memory_is_one_line_of_error(monkeypatch):
+    def build(name):
+        raise MemoryError("Unable to allocate 9. TiB")
+
+    monkeypatch.setattr("sparsebody.model.gallery.build", build)
+    result = CliRunner().invoke(main, ["inspect", "chain"])
+    assert result.exit_code == 1
+    assert result.stderr == "sparsebody: error: not enough memory; Unable to allocate 9. TiB\n"
+
+
 def test_a_path_is_never_a_name_of_the_gallery():
     result = CliRunner().invoke(main, ["inspect", "./chain"])
     assert result.exit_code == 2

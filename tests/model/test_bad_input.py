@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
-from sparsebody.errors import ModelError, ShapeError, SparsebodyError
+from sparsebody.errors import ModelError, ShapeError, SparsebodyError, UnknownNameError
 from sparsebody.model.frames import Frame
+from sparsebody.model.gallery import build
 from sparsebody.model.joints import (
     ConstantDistance,
     Fixed,
@@ -21,8 +22,10 @@ from sparsebody.model.joints import (
     Spherical,
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.shapes import Box, Cylinder, Polyline, Sphere
 from sparsebody.model.system import State, check_state
 from sparsebody.model.time_functions import Polynomial, Sinusoid, SmoothStep
+from sparsebody.simulation import simulate
 
 NAN, INF = float("nan"), float("inf")
 
@@ -56,6 +59,9 @@ def refused(message: str, action: Callable[[], Any], kind: type[Exception] = Mod
         ({"mass": INF}, "body 'c': mass is inf; it must be finite"),
         ({"mass": "heavy"}, "body 'c': mass is 'heavy'; give a number"),
         ({"mass": None}, "body 'c': mass is None; give a number"),
+        ({"mass": 10**400}, "body 'c': mass is 10*; give a number"),
+        ({"inertia": [10**400, 1, 1]}, r"body 'c': rotational inertia is \[10*, 1, 1\]; give numb"),
+        ({"position": [10**400, 0, 0]}, r"body 'c': position is \[10*, 0, 0\]; give 3 numbers"),
         ({"inertia": [1, 2]}, r"body 'c'.*inertia has shape \(2,\); give one of shape \(3, 3\)"),
         ({"inertia": "big"}, "body 'c': rotational inertia is 'big'; give numbers"),
         ({"inertia": [[1, 2], [3]]}, r"body 'c': rotational inertia is \[\[1, 2\], \[3\]\]; give"),
@@ -82,6 +88,33 @@ def refused(message: str, action: Callable[[], Any], kind: type[Exception] = Mod
 def test_a_body_that_cannot_be_is_refused(wrong: dict[str, Any], message: str) -> None:
     right = {"mass": 1.0, "inertia": [1, 1, 1]}
     refused(message, lambda: arm().add_body("c", **(right | wrong)))
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda: Box((1, -1, 1)), "box: a side is -1.0; it must be positive"),
+        (lambda: Box((1, 1)), r"box: sides has shape \(2,\); give 3 numbers"),
+        (lambda: Box((1, 1, 1), (0, 0, 0)), r"box: frame is \(0, 0, 0\); give a Frame"),
+        (lambda: Cylinder(NAN, 1.0), "cylinder: radius is nan; it must be finite"),
+        (lambda: Cylinder(1.0, 0.0), "cylinder: length is 0.0; it must be positive"),
+        (lambda: Cylinder(1.0, 1.0, None), "cylinder: frame is None; give a Frame"),
+        (lambda: Sphere("x"), "sphere: radius is 'x'; give a number"),
+        (lambda: Sphere(10**400), "sphere: radius is 10*; give a number"),
+        (lambda: Sphere(1.0, "here"), "sphere: frame is 'here'; give a Frame"),
+        (lambda: Polyline(((0, 0, 0),)), r"polyline: points is \(\(0, 0, 0\),\); give two points"),
+        (lambda: Polyline((0, 0, 0)), r"polyline: points is \(0, 0, 0\); give two points or more"),
+        (lambda: Polyline(((0, 0), (1, 1))), r"polyline: a point has shape \(2,\); give 3 number"),
+        (lambda: Polyline(((0, 0, 0), (0, INF, 0))), r"polyline: a point is \[0.0, inf, 0.0\]; ev"),
+    ],
+)
+def test_a_shape_that_cannot_be_is_refused(action: Callable[[], Any], message: str) -> None:
+    refused(message, action)
+
+
+def test_shapes_keep_plain_numbers() -> None:
+    assert Box(np.array([1, 2, 3])).sides == (1.0, 2.0, 3.0)
+    assert Polyline(np.eye(3, dtype=int)[:2]).points == ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -271,6 +304,12 @@ def test_forces_need_bodies_points_and_numbers(
     [
         (lambda m: m.body("z"), r"there is no body 'z'; add_body it first \(bodies: a, b"),
         (lambda m: m.joint("z"), r"there is no joint 'z'; add_joint it first \(hinge, ball"),
+        (lambda m: m.body([1]), r"there is no body \[1\]; add_body it first \(bodies: a, b"),
+        (lambda m: m.joint([1]), r"there is no joint \[1\]; add_joint it first \(hinge, ball"),
+        (lambda m: m.body(np.zeros(2)), r"there is no body array\(\[0., 0.\]\); add_body it"),
+        (lambda m: m.add_joint_force("f", [1]), r"there is no joint \[1\]; add_joint it first"),
+        (lambda m: m.compile().body([1]), r"system 'arm' has no body \[1\]"),
+        (lambda m: m.compile().joint({}), "system 'arm' has no joint {}"),
         (lambda m: m.compile().body("z"), "system 'arm' has no body 'z'"),
         (lambda m: m.compile().joint("z"), "system 'arm' has no joint 'z'"),
     ],
@@ -279,6 +318,20 @@ def test_a_name_that_is_nowhere_is_refused(
     action: Callable[[Mechanism], Any], message: str
 ) -> None:
     refused(message, lambda: action(arm()))
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda m: build([1]), r"no mechanism \[1\] in the gallery; it has chain"),
+        (lambda m: ForwardDynamics(m.compile(), ordering=[1]), r"no ordering \[1\]; there are"),
+        (lambda m: ForwardDynamics(m.compile(), factorization=[1]), r"unknown factorization \[1\]"),
+        (lambda m: simulate(m.compile(), duration=1, method={}), "method is {}; give one of"),
+    ],
+)
+def test_what_is_no_word_is_in_no_table(action: Callable[[Mechanism], Any], message: str) -> None:
+    with pytest.raises(UnknownNameError, match=message):
+        action(arm())
 
 
 # ---- states, and what fails only while it moves -------------------------------------------------

@@ -178,6 +178,20 @@ def test_strings_are_converted_as_the_parameters_ask():
         ("ladder", {"disorder": -1}, "ladder: disorder is -1.0; give 0.0 or more"),
         ("four-bar", {"coupler": 0.05}, "four-bar: angle is 1.0: coupler .* do not meet"),
         ("pendulum", {"mass": 0}, "pendulum: mass is 0.0; give a number between 0 and inf"),
+        ("chain", {"length": 0}, "chain: length is 0.0; give a number between 0 and inf"),
+        ("ring", {"mass": -1}, "ring: mass is -1.0; give a number between 0 and inf"),
+        ("chain", {"mass": 10**400}, "chain: mass is 10*; give a number"),
+        ("chain", {"bodies": np.True_}, r"chain: bodies is .*True.*; give a number"),
+        ("chain", {"bodies": 10**12}, r"bodies is 1e\+12; a mechanism has 10000000 bodies at most"),
+        ("chain", {"bodies": "1e300"}, r"bodies is 1e\+300; a mechanism has 10000000 bodies at"),
+        (
+            "lattice",
+            {"rows": 10**4, "layers": 10**3},
+            r"10000, columns is 4, layers is 1000; a mec",
+        ),
+        ("chain", {"length": "1e300"}, r"chain: length = 1e\+300 leads out of the range of num"),
+        ("pendulum", {"radius": 1e300}, r"out of the range of numbers \(Numerical result out of"),
+        ("tree", {"skew": 1e300}, r"skew = 1e\+300 leads out of .*overflow.*; give moderate ones"),
     ],
 )
 def test_unfit_parameter_is_named_with_its_value_and_the_remedy(name, parameters, message):
@@ -195,6 +209,11 @@ def test_unknown_mechanism_is_answered_with_the_known_ones():
         UnknownNameError, match=r"no mechanism 'scissors' in the gallery; .*scissor"
     ):
         build("scissors")
+
+
+def test_more_branching_than_bodies_gives_a_star():
+    star = build("tree", bodies=5, branching=1e300)
+    assert all(joint.predecessor == "body-1" for joint in list(star.joints.values())[1:])
 
 
 # ---- single families ------------------------------------------------------------------------

@@ -9,8 +9,9 @@ from random_saddles import draw, hinge, loop_of_hinges, random_motion_transform,
 
 import sparsebody.sparse.rank as rank_module
 import sparsebody.sparse.sweep as sweep_module
-from sparsebody.sparse.rank import independent_rows, rank, whitened_rows
+from sparsebody.sparse.rank import independent_rows, rank
 from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.sparse.whitening import whitened_rows
 
 
 def whitened_dense(matrix):
@@ -195,6 +196,7 @@ def test_rows_kept_by_a_sweep_are_independent():
 def test_where_no_sparse_method_is_clear_the_dense_decision_follows(monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
     monkeypatch.setattr(rank_module, "swept_choices", lambda rows: [])
+    monkeypatch.setattr(rank_module, "NARROW", 0)
     monkeypatch.setattr(rank_module, "LARGEST_FRONT", 0)
     decision = independent_rows(matrix)
     assert decision.method == "pivoted QR by components"
@@ -205,6 +207,7 @@ def test_where_no_sparse_method_is_clear_the_dense_decision_follows(monkeypatch)
 
 def test_one_sparse_method_alone_is_not_certain(monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
+    monkeypatch.setattr(rank_module, "NARROW", 0)
     monkeypatch.setattr(rank_module, "LARGEST_FRONT", 0)
     monkeypatch.setattr(rank_module, "DENSE_ROWS", 10)
     decision = independent_rows(matrix)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_type_hints
 
+import numpy as np
+
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import (
     andrews,
@@ -25,7 +27,7 @@ from sparsebody.model.gallery import (
     stewart,
     tree,
 )
-from sparsebody.model.gallery.conversion import converted
+from sparsebody.model.gallery.conversion import check_size, converted
 from sparsebody.model.mechanism import Mechanism
 
 
@@ -131,7 +133,7 @@ def build(name: str, /, **parameters: Any) -> Mechanism:
     >>> build("scissor", pairs="3")
     Mechanism('scissor': 6 bodies, 9 joints)
     """
-    if name not in GALLERY:
+    if not isinstance(name, str) or name not in GALLERY:
         raise UnknownNameError(f"no mechanism {name!r} in the gallery; it has {', '.join(GALLERY)}")
     entry = GALLERY[name]
     hints = get_type_hints(entry.function)
@@ -139,11 +141,18 @@ def build(name: str, /, **parameters: Any) -> Mechanism:
         known = ", ".join(entry.defaults)
         raise ModelError(f"{name} has no parameter {unknown!r}; it has {known}")
     try:
-        return entry.function(
-            **{key: converted(value, hints[key], key) for key, value in parameters.items()}
-        )
+        given = {key: converted(value, hints[key], key) for key, value in parameters.items()}
+        check_size({key: (entry.defaults | given)[key] for key in entry.size_parameters})
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            return entry.function(**given)
     except ModelError as error:
         raise ModelError(f"{name}: {error}") from error
+    except ArithmeticError as error:  # lengths whose squares are no numbers, say
+        listed = ", ".join(f"{key} = {value}" for key, value in given.items())
+        raise ModelError(
+            f"{name}: {listed} leads out of the range of numbers ({error.args[-1]}); "
+            "give moderate ones"
+        ) from error
 
 
 __all__ = ["GALLERY", "GalleryEntry", "build"]

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 
-from sparsebody.model.gallery.parts import DOWN_Z, Vector, add_bars, check_at_least, named_joint
+from sparsebody.model.gallery.parts import (
+    DOWN_Z,
+    Vector,
+    add_bars,
+    check_at_least,
+    check_between,
+    named_joint,
+)
 from sparsebody.model.mechanism import Mechanism
 
 
@@ -31,6 +39,7 @@ def chain(
         [m/s^2].
     """
     check_at_least(1, bodies=bodies)
+    check_between(0.0, math.inf, length=length, mass=mass)
     joint_type = named_joint(joint, "revolute", "spherical")
     mechanism = Mechanism("chain", gravity)
     along = np.array([1.0, 0.0, 0.0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
@@ -11,6 +12,16 @@ from sparsebody.errors import ModelError
 
 WORDS = {"true": True, "yes": True, "on": True, "1": True}
 WORDS |= {"false": False, "no": False, "off": False, "0": False}
+
+
+LARGEST = 10_000_000  # bodies; more do not fit into the memory of a machine
+
+
+def check_size(sizes: Mapping[str, int]) -> None:
+    """Raise ModelError, naming the parameters, where they ask for more than LARGEST parts."""
+    if math.prod(max(1, size) for size in sizes.values()) > LARGEST:
+        found = ", ".join(f"{name} is {size:.6g}" for name, size in sizes.items())
+        raise ModelError(f"{found}; a mechanism has {LARGEST} bodies at most")
 
 
 def converted(value: Any, annotation: Any, name: str) -> Any:
@@ -48,8 +59,8 @@ def _integer(value: Any, name: str) -> int:
 
 def _number(value: Any, name: str) -> float:
     try:
-        number = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, bool | np.bool_) else float(value)
+    except (OverflowError, TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
         raise ModelError(f"{name} is {value!r}; give a number")

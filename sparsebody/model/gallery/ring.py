@@ -7,7 +7,14 @@ from typing import Literal
 
 import numpy as np
 
-from sparsebody.model.gallery.parts import DOWN_Y, Vector, add_bars, check_at_least, named_joint
+from sparsebody.model.gallery.parts import (
+    DOWN_Y,
+    Vector,
+    add_bars,
+    check_at_least,
+    check_between,
+    named_joint,
+)
 from sparsebody.model.mechanism import WORLD, Mechanism
 
 
@@ -36,6 +43,7 @@ def ring(
         [m/s^2].
     """
     check_at_least(3, bodies=bodies)
+    check_between(0.0, math.inf, length=length, mass=mass)
     joint_type = named_joint(joint, "spherical", "revolute")
     mechanism = Mechanism("ring", gravity)
     radius = length / (2 * math.sin(math.pi / bodies))

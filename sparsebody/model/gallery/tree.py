@@ -85,6 +85,7 @@ def tree(
     check_between(0.0, 10.0, taper=taper)
     if random:
         return _random_tree(bodies, moving, np.random.default_rng(seed), gravity)
+    branching = min(branching, bodies)  # a star, and no more
     mechanism = Mechanism("tree", gravity)
     i = np.arange(1, bodies + 1)
     parent = np.floor((i - 2 + math.ceil(branching)) / branching).astype(np.intp) - 1
