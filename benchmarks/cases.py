@@ -15,6 +15,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.kinematics.motion import body_rotations
+from sparsebody.model.frames import Frames
 from sparsebody.model.gallery import build
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
@@ -85,27 +86,33 @@ def shuffled(mechanism: Mechanism, seed: int) -> Mechanism:
     """Return the same mechanism with bodies and joints declared in a random order."""
     rng = np.random.default_rng((seed, 1))
     other = Mechanism(mechanism.name, mechanism.gravity)
-    bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
-    for i in rng.permutation(len(bodies)):
-        body = bodies[i]
-        other.add_body(
-            body.name,
-            mass=body.mass,
-            inertia=body.inertia,
-            center_of_mass=body.center_of_mass,
-            position=body.position,
-            orientation=body.orientation,
-        )
-    for j in rng.permutation(len(joints)):
-        joint = joints[j]
-        other.add_joint(
-            joint.name,
-            joint.type,
-            joint.predecessor,
-            joint.successor,
-            predecessor_frame=joint.predecessor_frame,
-            successor_frame=joint.successor_frame,
-        )
+    bodies, joints = mechanism.columns()
+    order = rng.permutation(len(bodies))
+    names = list(mechanism.body_names)
+    other.add_bodies(
+        [names[i] for i in order.tolist()],
+        mass=bodies.mass[order],
+        inertia=bodies.inertia[order],
+        center_of_mass=bodies.center_of_mass[order],
+        position=bodies.position[order],
+        orientation=bodies.orientation[order],
+    )
+    place = np.full(len(bodies) + 1, -1)  # the world stays -1
+    place[order] = np.arange(len(bodies))
+    order = rng.permutation(len(joints))
+    names = list(mechanism.joint_names)
+    frames = [
+        Frames(frame.origins[order], frame.quaternions[order])
+        for frame in (joints.predecessor_frame, joints.successor_frame)
+    ]
+    other.add_joints(
+        [names[j] for j in order.tolist()],
+        [joints.types[t] for t in joints.type_index[order].tolist()],
+        place[joints.predecessor[order]],
+        place[joints.successor[order]],
+        predecessor_frame=frames[0],
+        successor_frame=frames[1],
+    )
     return other
 
 

@@ -3,6 +3,7 @@
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,14 +13,25 @@ from sparsebody.cli import main
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
 
+def run_example(number: int) -> dict[str, Any]:
+    """Run one of the programs and return its names."""
+    names: dict[str, Any] = {}
+    exec(re.findall(r"```python\n(.*?)```", README, re.DOTALL)[number], names)
+    return names
+
+
 def test_the_example_of_the_readme_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    names: dict[str, object] = {}
-    exec(code, names)
+    names = run_example(0)
     dynamics, trajectory = names["dynamics"], names["trajectory"]
     assert dynamics.redundant_rows.size == 3
     assert abs(trajectory.energy_error) < 1e-6
     assert "[" in capsys.readouterr().out
+
+
+def test_the_example_with_arrays_runs_as_printed() -> None:
+    system = run_example(1)["chain"].compile()
+    assert (system.n_bodies, system.n_joints, system.predecessor[0]) == (1000, 1000, -1)
+    assert (system.body_names[7], system.joint_names[7]) == ("bar-7", "ball-7")
 
 
 def test_the_commands_of_the_readme_are_understood() -> None:

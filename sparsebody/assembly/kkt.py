@@ -20,14 +20,22 @@ class KKTStructure:
     pattern: BlockPattern  # bodies first, then the joints of `joints`
     joints: IntArray  # (n_dual,) joint of each dual block
     rows: IntArray  # (n_kept,) kept constraint rows, in order
-    diagonal: FloatArray  # (n_bodies, 6, 6) spatial inertias
-    inverse: FloatArray
+    system: System
+
+    @property
+    def left_out(self) -> IntArray:
+        """The constraint rows that are not kept, in order."""
+        is_left = np.ones(self.system.n_rows, dtype=bool)
+        is_left[self.rows] = False
+        return np.flatnonzero(is_left)
 
     def matrix(self, constraint: ConstraintRows) -> SaddleMatrix:
-        """Return the matrix with the values of a pose; nothing but the rows is copied."""
+        """Return the matrix with the values of a pose."""
         rows = constraint.rows
         kept = rows if len(self.rows) == len(rows) else rows[self.rows]
-        return SaddleMatrix(self.pattern, self.diagonal, self.inverse, kept)
+        return SaddleMatrix(
+            self.pattern, self.system.spatial_inertia, self.system.inverse_inertia, kept
+        )
 
     def right_hand_side(self, force: FloatArray, acceleration: FloatArray) -> FloatArray:
         """Return (n_rows of the pattern,): forces (n_bodies, 6), then the kept accelerations."""
@@ -48,6 +56,5 @@ def kkt_structure(system: System, keep: BoolArray | None = None) -> KKTStructure
         pattern=BlockPattern(np.concatenate([system.freedoms, sizes]).astype(np.intp), ends),
         joints=joints.astype(np.intp),
         rows=rows.astype(np.intp),
-        diagonal=system.spatial_inertia,
-        inverse=system.inverse_inertia,
+        system=system,
     )

@@ -58,7 +58,8 @@ def assemble(system: System, state: State) -> TextbookSystem:
     coordinates = coordinate_motion(system, state, motion)
     constraint = constraint_rows(system, state, motion, coordinates)
 
-    inertia = block_diag(list(X.transpose(0, 2, 1) @ system.spatial_inertia @ X), format="csc")
+    world_inertia = X.transpose(0, 2, 1) @ system.spatial_inertia @ X
+    inertia = block_diag(list(world_inertia), format="csc")
     blocks: list[list[csc_array | None]] = [[None] * m for _ in range(n)]
     for j in range(m):
         if system.predecessor[j] >= 0:
@@ -80,8 +81,8 @@ def assemble(system: System, state: State) -> TextbookSystem:
     applied = applied_forces(system, state, motion, coordinates)
     force = np.empty((n, 6))
     for i in range(n):
-        v, I_world = velocity[i], X[i].T @ system.spatial_inertia[i] @ X[i]
-        force[i] = X[i].T @ applied[i] - force_cross(v) @ I_world @ v
+        v = velocity[i]
+        force[i] = X[i].T @ applied[i] - force_cross(v) @ world_inertia[i] @ v
     return TextbookSystem(
         inertia=csc_array(inertia),
         incidence=csc_array(incidence),

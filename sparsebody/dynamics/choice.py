@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sparsebody.arrays import IntArray
-from sparsebody.factorization import Symbolic, analyze
 from sparsebody.factorization.auto import LARGE, Case, choose_factorization, predict_seconds
 from sparsebody.ordering import order
 from sparsebody.ordering.auto import candidate_orderings, quickest
@@ -20,12 +19,11 @@ AS_EXPECTED = 1.25  # share of a sample's time, in proportion, at which no other
 
 @dataclass(frozen=True, eq=False)
 class SolverChoice:
-    """An elimination order and a symbolic factorization, and why they were taken."""
+    """An elimination order and a factorization, and why they were taken."""
 
     ordering: str
     factorization: str
     order: IntArray  # (n_blocks,)
-    symbolic: Symbolic
     metrics: Mapping[str, OrderingMetrics]  # of every ordering that was tried
     seconds: Mapping[str, Mapping[str, float]]  # predicted, by ordering and factorization
 
@@ -90,8 +88,7 @@ def _best(pattern: BlockPattern, names: list[str], factorization: str) -> Solver
     order = found[names[best]][0].order
     metrics = {name: case.metrics for name, (case, _) in found.items()}
     seconds = {name: times for name, (_, times) in found.items()}
-    symbolic = analyze(backend, pattern, order)
-    return SolverChoice(names[best], backend, order, symbolic, metrics, seconds)
+    return SolverChoice(names[best], backend, order, metrics, seconds)
 
 
 def _predictions(

@@ -108,7 +108,7 @@ class ForwardDynamics:
     @cached_property
     def redundant_rows(self) -> IntArray:
         """The constraint rows that were left out."""
-        return np.setdiff1d(np.arange(self.system.n_rows), self.structure.rows)
+        return self.structure.left_out
 
     @property
     def ordering(self) -> str:

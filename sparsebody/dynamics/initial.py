@@ -85,7 +85,7 @@ def _least_norm(
     scale = sum(  # diag(A I^-1 A'), the natural size of each row
         np.where(
             ends[:, side] >= 0,
-            np.einsum("ra,rab,rb->r", row, structure.inverse[ends[:, side]], row),
+            np.einsum("ra,rab,rb->r", row, matrix.inverse[ends[:, side]], row),
             0.0,
         )
         for side, row in enumerate(matrix.rows.transpose(1, 0, 2))

@@ -79,7 +79,7 @@ def body_columns(
     )
     for i in np.flatnonzero(~_are_right(columns)).tolist():
         body = columns.item(i, names[i])
-        RigidBody(**{field: getattr(body, field) for field in body.__dataclass_fields__})
+        RigidBody(**vars(body))
     return columns
 
 
@@ -117,9 +117,13 @@ def _can_be_solid(inertia: FloatArray) -> BoolArray:
     finite = finite_rows(inertia)
     if not finite.all():
         inertia = np.where(finite[:, None, None], inertia, np.eye(3))
-    difference = np.abs(inertia - np.swapaxes(inertia, 1, 2)).max(axis=(1, 2))
+    upper, lower = inertia[:, [0, 0, 1], [1, 2, 2]], inertia[:, [1, 2, 2], [0, 0, 1]]
+    difference = np.abs(upper - lower).max(axis=1)
     symmetric = difference <= INERTIA_TOLERANCE * np.abs(inertia).max(axis=(1, 2))
-    low, middle, high = np.linalg.eigvalsh(inertia).T
+    if upper.any() or lower.any():
+        low, middle, high = np.linalg.eigvalsh(inertia).T
+    else:
+        low, middle, high = np.sort(np.diagonal(inertia, axis1=1, axis2=2), axis=1).T
     positive = low > ROUNDING * np.maximum(np.abs(low), np.abs(high))
     possible = high <= (1.0 + INERTIA_TOLERANCE) * (low + middle)
     return np.asarray(finite & symmetric & positive & possible)

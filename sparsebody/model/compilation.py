@@ -139,19 +139,22 @@ def _type(joints: JointColumns, joint: int) -> JointType:
 
 def _constant_subspaces(joints: JointColumns, first_row: IntArray) -> FloatArray:
     """T' of the types whose T does not vary in S; the rows of other types are filled later."""
-    subspaces = [np.zeros((1, 6))]  # of prescribed coordinates
-    for joint_type in joints.types:
-        T = np.zeros((6, joint_type.n_constraints))
-        if joint_type.kernels.subspace is None and joint_type.n_constraints > 0:
-            zero = joint_type.coordinates(np.eye(3), np.zeros(3))
-            T = joint_type.constraint_force_subspace(zero)
-        subspaces.append(T.T)
+    cache = {joint_type: _constant_subspace(joint_type) for joint_type in set(joints.types)}
+    nothing = np.zeros((1, 6))  # of prescribed coordinates
+    subspaces = [nothing, *(cache[joint_type] for joint_type in joints.types)]
     start = np.cumsum([len(rows) for rows in subspaces])[:-1]
     source = np.repeat(start[joints.type_index] - first_row[:-1], np.diff(first_row))
     source += np.arange(len(source))
     for j, motions in joints.prescribed.items():
         source[first_row[j + 1] - len(motions) : first_row[j + 1]] = 0
     return np.take(np.concatenate(subspaces), source, axis=0)
+
+
+def _constant_subspace(joint_type: JointType) -> FloatArray:
+    if joint_type.kernels.subspace is not None or joint_type.n_constraints == 0:
+        return np.zeros((joint_type.n_constraints, 6))
+    zero = joint_type.coordinates(np.eye(3), np.zeros(3))
+    return joint_type.constraint_force_subspace(zero).T
 
 
 def _groups(joints: JointColumns, coordinates: TrackedCoordinates) -> tuple[JointGroup, ...]:

@@ -152,17 +152,17 @@ class System:
         """(n_rows,) the joint of each constraint row."""
         return np.repeat(np.arange(self.n_joints, dtype=np.intp), np.diff(self.first_row))
 
-    @cached_property
+    @property
     def spatial_inertia(self) -> FloatArray:
-        """(n_bodies, 6, 6) diag(I_c, m 1), constant in body coordinates."""
+        """(n_bodies, 6, 6) diag(I_c, m 1), constant in body coordinates; made anew at each use."""
         inertia = np.zeros((self.n_bodies, 6, 6))
         inertia[:, :3, :3] = self.inertia
         inertia.reshape(-1, 36)[:, 21::7] = self.mass[:, None]
         return inertia
 
-    @cached_property
+    @property
     def inverse_inertia(self) -> FloatArray:
-        """(n_bodies, 6, 6) inverse of the spatial inertia."""
+        """(n_bodies, 6, 6) inverse of the spatial inertia; made anew at each use."""
         inverse = np.zeros((self.n_bodies, 6, 6))
         inverse[:, :3, :3] = symmetric_inverse(self.inertia)
         inverse.reshape(-1, 36)[:, 21::7] = 1.0 / self.mass[:, None]

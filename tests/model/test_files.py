@@ -6,7 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import sparsebody.model.documents as documents
 import sparsebody.model.files as files
+import sparsebody.model.tables as tables
 from sparsebody.errors import FileFormatError, ModelError, OutputError
 from sparsebody.model.files import load_mechanism, read_mechanism, write_mechanism
 from sparsebody.model.frames import Frame
@@ -123,6 +125,34 @@ def test_round_trip_compiles_to_the_same_arrays(name, tmp_path):
     system, again = build(name).compile(), round_trip(build(name), tmp_path).compile()
     for field in fields(system):
         if field.name != "groups":  # hold kernels
+            assert_same(getattr(again, field.name), getattr(system, field.name))
+
+
+@pytest.mark.parametrize("mechanism", CASES.values(), ids=CASES)
+def test_files_are_read_by_columns_and_one_by_one_alike(mechanism, tmp_path, monkeypatch):
+    path = tmp_path / "mechanism.json"
+    write_mechanism(mechanism, path)
+    single = documents._mechanism_one_by_one(json.loads(path.read_text()), "file")
+    monkeypatch.setattr(documents, "_mechanism_one_by_one", None)  # not needed
+    columns = read_mechanism(path)
+    assert_same(columns.bodies, single.bodies)
+    assert_same(columns.joints, single.joints)
+    assert_same(columns.forces, single.forces)
+    if mechanism.n_bodies:
+        first, second = columns.compile(), single.compile()
+        for field in fields(first):
+            if field.name != "groups":  # hold kernels
+                assert_same(getattr(first, field.name), getattr(second, field.name))
+
+
+def test_large_files_make_no_object_per_body(tmp_path, monkeypatch):
+    mechanism, path = build("ladder", rungs=2000, disorder=0.1), tmp_path / "large.json"
+    monkeypatch.setattr(tables.BodyTable, "_item", None)
+    monkeypatch.setattr(tables.JointTable, "_item", None)
+    write_mechanism(mechanism, path)
+    system, again = mechanism.compile(), read_mechanism(path).compile()
+    for field in fields(system):
+        if field.name != "groups":
             assert_same(getattr(again, field.name), getattr(system, field.name))
 
 
@@ -263,6 +293,15 @@ BROKEN = [
     ((*NODE, "inertia", 0, 0), 9, r"nodes\[1\]: body 'bar': no body has principal moments 1, 1, 9"),
     ((*NODE, "orientation"), [1, 1, 0, 0], r"nodes\[1\]: body 'bar': quaternion .* has norm 1\.41"),
     ((*NODE, "position"), [0, 0, "x"], r"nodes\[1\]\.position\[2\]: 'x' is not of type 'number'"),
+    ((*NODE, "mass"), True, r"nodes\[1\]\.mass: True is not of type 'number'"),
+    ((*NODE, "position"), [0, 0, False], r"nodes\[1\]\.position\[2\]: False is not of type"),
+    ((*NODE, "position"), [0, 0, 10**305], r"nodes\[1\]\.position\[2\]: found 1000.*; give a fin"),
+    ((*NODE, "position"), None, r"nodes\[1\]\.position: None is not of type 'array'"),
+    ((*NODE, "shape"), None, r"nodes\[1\]\.shape: None is not of type 'object'"),
+    ((*NODE, "shape"), {"type": 3}, r"nodes\[1\]\.shape\.type: 3 is not of type 'string'"),
+    ((*NODE, "id"), 7, r"nodes\[1\]\.id: 7 is not of type 'string'"),
+    (NODE, "bar", r"nodes\[1\]: 'bar' is not of type 'object'"),
+    (("nodes",), {"bar": 1}, r"nodes: \{'bar': 1\} is not of type 'array'"),
     ((*NODE, "position"), 5, r"nodes\[1\]\.position: 5 is not of type 'array'"),
     ((*NODE, "id"), "world", r"nodes\[1\]: .*; 'world' is the fixed node: give a body another id"),
     ((*NODE, "id"), "", r"nodes\[1\]\.id: ''"),
@@ -279,6 +318,15 @@ BROKEN = [
     ),
     ((*EDGE, "type"), "helical", r"joint 'hinge' \(helical\): 'pitch' is missing; add it"),
     ((*EDGE, "options"), {"pitch": 1}, r"\(revolute\): unknown entry 'pitch'; the entries are"),
+    ((*EDGE, "type"), 5, r"edges\[0\]\.type: 5 is not of type 'string'"),
+    ((*EDGE, "options"), [], r"edges\[0\]\.options: \[\] is not of type 'object'"),
+    ((*EDGE, "options"), {"x": float("inf")}, r"edges\[0\]\.options\.x: found inf; give a finite"),
+    ((*EDGE, "predecessor_frame"), [0, 0], r"edges\[0\]\.predecessor_frame: \[0, 0\] is not of"),
+    (
+        (*EDGE, "prescribed"),
+        [{"coordinate": "x", "motion": {"type": "polynomial", "coefficients": [1]}}],
+        r"edges\[0\]\.prescribed\[0\]\.coordinate: 'x' is not of type 'integer'",
+    ),
     ((*EDGE, "source"), "bare", r"edges\[0\]: joint 'hinge': source 'bare' is no node; add that"),
     ((*EDGE, "target"), "bare", r"edges\[0\]: joint 'hinge': target 'bare' is no node; add that"),
     ((*EDGE, "target"), "world", r"edges\[0\]: joint 'hinge': connects 'world' to itself"),

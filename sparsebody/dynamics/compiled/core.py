@@ -75,7 +75,7 @@ class Core:
         self._joints = structure.joints[duals]
         self._bodies = bodies
         self._parts = GivenParts(system)
-        left_out = np.setdiff1d(np.arange(system.n_rows), self.rows)
+        left_out = structure.left_out
         kept, others = (
             row_arrays(system, self._parts, bodies, rows) for rows in (self.rows, left_out)
         )

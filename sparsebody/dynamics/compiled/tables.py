@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numba import njit
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.compiled.given import GivenParts
 from sparsebody.model.system import System
 from sparsebody.sparse.etree import positions
@@ -39,8 +40,16 @@ def row_arrays(
     joints = of_row[starts]
     new = np.append(positions(bodies), n).astype(np.uint32)  # n, also at -1, is the world
     values = np.zeros((len(rows), 2, 6))
-    fixed = ~given.is_given[of_row]
-    values[fixed, 1] = _rows_on_successors(system, rows[fixed], of_row[fixed])
+    _fill_rows_on_successors(
+        rows,
+        of_row,
+        given.is_given,
+        system.successor,
+        system.successor_rotation,
+        system.successor_point,
+        system.subspace,
+        values,
+    )
     return {
         "predecessor": new[system.predecessor[joints]],
         "successor": new[system.successor[joints]],
@@ -53,13 +62,31 @@ def row_arrays(
     }
 
 
-def _rows_on_successors(system: System, rows: IntArray, joints: IntArray) -> FloatArray:
-    """Return T' of rows that are constant on the successors, in body coordinates.
+@njit(cache=True)
+def _fill_rows_on_successors(
+    rows: IntArray,
+    joint: IntArray,
+    is_given: BoolArray,
+    successor: IntArray,
+    rotation: FloatArray,
+    point: FloatArray,
+    subspace: FloatArray,
+    values: FloatArray,
+) -> None:
+    """Fill T' of rows that are constant on the successors, in body coordinates.
 
     Where the world is the successor, in world axes about the origin of S.
     """
-    R, point = system.successor_rotation[joints], system.successor_point[joints]
-    moment = np.einsum("nij,nj->ni", R, system.subspace[rows, :3])
-    force = np.einsum("nij,nj->ni", R, system.subspace[rows, 3:])
-    arm = np.where((system.successor[joints] >= 0)[:, None], point, 0.0)
-    return np.concatenate([moment + np.cross(arm, force), force], axis=1)
+    for k in range(rows.size):
+        j, t, row = joint[k], subspace[rows[k]], values[k, 1]
+        if is_given[j]:
+            continue
+        for a in range(3):
+            for b in range(3):
+                row[a] += rotation[j, a, b] * t[b]
+                row[a + 3] += rotation[j, a, b] * t[b + 3]
+        if successor[j] >= 0:
+            x, f_0, f_1, f_2 = point[j], row[3], row[4], row[5]
+            row[0] += x[1] * f_2 - x[2] * f_1
+            row[1] += x[2] * f_0 - x[0] * f_2
+            row[2] += x[0] * f_1 - x[1] * f_0

@@ -91,8 +91,12 @@ def tree(
     parent = np.floor((i - 2 + math.ceil(branching)) / branching).astype(np.intp) - 1
     length: FloatArray = np.power(taper, i - 1.0)
     frames = _parent_frames(parent, length, skew)
-    q, qd = moving * np.stack([0.1 * i * np.cos(i), 0.3 * np.sin(2 * i)])
-    body = _add_links(mechanism, length, **_motion(parent, frames, q, qd))
+    q = np.asarray(0.1 * i * np.cos(i) * moving, dtype=float)
+    motion = _poses(parent, frames, q)
+    if moving:
+        qd: FloatArray = 0.3 * np.sin(2 * i)
+        motion |= _velocities(parent, motion["position"], motion["orientation"], qd)
+    body = _add_links(mechanism, length, **motion)
     mechanism.add_joints(
         numbered("joint-{}", i), Revolute(), parent, body, predecessor_frame=frames
     )
@@ -108,10 +112,8 @@ def _parent_frames(parent: IntArray, length: FloatArray, skew: float) -> Frames:
     return Frames(origin, turn)
 
 
-def _motion(
-    parent: IntArray, frames: Frames, q: FloatArray, qd: FloatArray
-) -> dict[str, FloatArray]:
-    """Poses and velocities of bodies that turn about the z axes of their joints."""
+def _poses(parent: IntArray, frames: Frames, q: FloatArray) -> dict[str, FloatArray]:
+    """Poses of bodies that are turned by q [rad] about the z axes of their joints."""
     position, orientation = frames.origins.copy(), np.zeros((len(q), 4))
     orientation[:, 0], orientation[:, 3] = np.cos(q / 2), np.sin(q / 2)
     orientation = quaternion_product(frames.quaternions, orientation)
@@ -122,15 +124,19 @@ def _motion(
         position[moves] = position[a] + turned
         orientation[moves] = quaternion_product(orientation[a], orientation[moves])
         ancestor[moves] = ancestor[a]
+    orientation = unit_quaternions(np.where(orientation[:, :1] < 0, -1, 1) * orientation)
+    return {"position": position, "orientation": orientation}
+
+
+def _velocities(
+    parent: IntArray, position: FloatArray, orientation: FloatArray, qd: FloatArray
+) -> dict[str, FloatArray]:
+    """Velocities of these bodies when their joints turn at qd [rad/s]."""
     angular = _sums_to_root(rotations(orientation)[:, :, 2] * qd[:, None], parent)
-    before = np.where((parent >= 0)[:, None], angular[parent], 0.0)
-    arm = position - np.where((parent >= 0)[:, None], position[parent], 0.0)
-    return {
-        "position": position,
-        "orientation": unit_quaternions(np.where(orientation[:, :1] < 0, -1, 1) * orientation),
-        "angular_velocity": angular,
-        "linear_velocity": _sums_to_root(np.cross(before, arm), parent),
-    }
+    on_parent = (parent >= 0)[:, None]
+    arm = position - np.where(on_parent, position[parent], 0.0)
+    steps = np.cross(np.where(on_parent, angular[parent], 0.0), arm)
+    return {"angular_velocity": angular, "linear_velocity": _sums_to_root(steps, parent)}
 
 
 def _sums_to_root(values: FloatArray, parent: IntArray) -> FloatArray:
@@ -146,12 +152,13 @@ def _sums_to_root(values: FloatArray, parent: IntArray) -> FloatArray:
 def _add_links(mechanism: Mechanism, length: FloatArray, **motion: FloatArray) -> IntArray:
     mass = length**3
     shapes = {size: Polyline(((0.0, 0.0, 0.0), (size, 0.0, 0.0))) for size in set(length.tolist())}
+    same = len(shapes) == 1
     return mechanism.add_bodies(
         numbered("body-{}", np.arange(1, len(length) + 1)),
         mass=mass,
         inertia=(mass * length**2)[:, None] * np.array([0.0025, 1.015 / 12, 1.015 / 12]),
         center_of_mass=length[:, None] * [0.5, 0.0, 0.0],
-        shape=[shapes[size] for size in length.tolist()],
+        shape=shapes[length[0]] if same else [shapes[size] for size in length.tolist()],
         **motion,
     )
 
