@@ -13,7 +13,7 @@ from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.joints import JointKernels, JointType
 from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
-from sparsebody.spatial.inertia import symmetric_inverse
+from sparsebody.spatial import symmetric_inverse
 
 
 @dataclass(frozen=True, eq=False)

@@ -91,7 +91,7 @@ def tree(
     parent = np.floor((i - 2 + math.ceil(branching)) / branching).astype(np.intp) - 1
     length: FloatArray = np.power(taper, i - 1.0)
     frames = _parent_frames(parent, length, skew)
-    q: FloatArray = 0.1 * i * np.cos(i) * float(moving)
+    q = np.asarray(0.1 * i * np.cos(i) * moving, dtype=float)
     motion = _poses(parent, frames, q)
     if moving:
         qd: FloatArray = 0.3 * np.sin(2 * i)
