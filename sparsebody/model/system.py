@@ -15,7 +15,7 @@ from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.joints import JointKernels, JointType
 from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
-from sparsebody.spatial.inertia import symmetric_inverse
+from sparsebody.spatial import symmetric_inverse
 
 _UNIT = 1e-6  # how far from 1 the norm of a quaternion may be
 

@@ -9,6 +9,7 @@ from sparsebody.spatial.inertia import (
     rod_inertia,
     spatial_inertia,
     sphere_inertia,
+    symmetric_inverse,
     transform_inertia,
 )
 from sparsebody.spatial.subspace import (
@@ -69,6 +70,7 @@ __all__ = [
     "spatial_inertia",
     "sphere_inertia",
     "split_force",
+    "symmetric_inverse",
     "transform_inertia",
     "unskew",
 ]

@@ -113,7 +113,7 @@ def transform_inertia(inertia: ArrayLike, transform: ArrayLike) -> FloatArray:
 
 
 def symmetric_inverse(matrices: FloatArray) -> FloatArray:
-    """Return the inverses (n, 3, 3) of symmetric matrices, by their cofactors.
+    """Return the inverses of symmetric matrices (n, 3, 3), by their cofactors.
 
     The rotational inertia of a body has at most one principal moment that is much smaller than
     the others, so that this is as accurate as elimination.

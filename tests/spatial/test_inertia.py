@@ -17,6 +17,7 @@ from sparsebody.spatial import (
     rotation_exponential,
     spatial_inertia,
     sphere_inertia,
+    symmetric_inverse,
     transform_inertia,
 )
 
@@ -210,3 +211,17 @@ def test_slender_rod_is_refused_in_every_direction(phi):
     rod = rod_inertia(1.0, 2.0, rotation_exponential(phi) @ [0.0, 0.0, 1.0])
     with pytest.raises(ModelError, match="thin rod: a small radius"):
         check_inertia(1.0, rod, "body 'bar'")
+
+
+@pytest.mark.parametrize("smallest", [1.0, 1e-3, 1e-6])
+def test_inverses_by_cofactors_are_as_accurate_as_elimination(smallest: float) -> None:
+    rng = np.random.default_rng(0)
+    moments = np.array([smallest, 1.0, 1.05])
+    R = rotation_exponential(rng.normal(size=(500, 3)))
+    inertia = R @ np.diag(moments) @ np.swapaxes(R, 1, 2)
+    inertia = 0.5 * (inertia + np.swapaxes(inertia, 1, 2))
+    expected = R @ np.diag(1.0 / moments) @ np.swapaxes(R, 1, 2)
+    found = symmetric_inverse(inertia)
+    np.testing.assert_array_equal(found, np.swapaxes(found, 1, 2))
+    error = np.abs(found - expected).max()
+    assert error < 3.0 * np.abs(np.linalg.inv(inertia) - expected).max()
