@@ -51,7 +51,6 @@ class Row:
     wall_us: float = np.nan
     cpu_us_per_body: float = np.nan
     kinematics_us: float = np.nan
-    assembly_us: float = np.nan
     factorize_us: float = np.nan
     solve_us: float = np.nan
     compile_ms: float = np.nan  # mechanism built and compiled

@@ -62,7 +62,6 @@ NUMBERS = (
     "cpu_us",
     "cpu_us_per_body",
     "kinematics_us",
-    "assembly_us",
     "factorize_us",
     "solve_us",
     "analyze_ms",

@@ -12,7 +12,7 @@ from .kinematics.poses import (
 )
 from .model.bodies import RigidBody
 from .model.files import load_mechanism, read_mechanism, write_mechanism
-from .model.frames import Frame
+from .model.frames import Frame, Frames
 from .model.joints import (
     JOINT_TYPES,
     ConstantDistance,
@@ -30,6 +30,7 @@ from .model.joints import (
     Universal,
 )
 from .model.mechanism import WORLD, Joint, Mechanism
+from .model.names import numbered
 from .model.shapes import Box, Cylinder, Polyline, Sphere
 from .model.system import State, System
 from .model.time_functions import Polynomial, Sinusoid, SmoothStep
@@ -48,6 +49,7 @@ __all__ = [
     "Fixed",
     "ForwardDynamics",
     "Frame",
+    "Frames",
     "Free",
     "Helical",
     "Joint",
@@ -77,6 +79,7 @@ __all__ = [
     "forward_dynamics",
     "linear_accelerations",
     "load_mechanism",
+    "numbered",
     "point_position",
     "point_velocity",
     "read_mechanism",

@@ -45,4 +45,4 @@ def joint_errors(system: System, trajectory: Trajectory) -> JointErrors:
         errors = constraint_errors(system, trajectory.state(record))
         for target, error in zip((position, velocity), errors, strict=True):
             np.maximum.at(target[record], system.row_joint, np.abs(error))
-    return JointErrors(position, velocity, system.joint_names)
+    return JointErrors(position, velocity, tuple(system.joint_names))

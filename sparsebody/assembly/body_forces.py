@@ -64,11 +64,19 @@ def applied_forces(
 
     Gravity, external forces, and the springs, dampers and efforts on joints and between points.
     """
+    force = model_loads(system, state, motion, coordinates)
     rotation = body_rotations(state)
+    force[:, 3:] += system.mass[:, None] * np.einsum("nij,i->nj", rotation, system.gravity)
+    return force
+
+
+def model_loads(
+    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
+) -> FloatArray:
+    """Return the same without gravity."""
     force = np.zeros((system.n_bodies, 6))
-    force[:, 3:] = system.mass[:, None] * np.einsum("nij,i->nj", rotation, system.gravity)
     if len(system.external_forces.body):
-        _add_external_forces(system, rotation, force)
+        _add_external_forces(system, body_rotations(state), force)
     if len(system.joint_forces.item):
         _add_joint_forces(system, state, motion, coordinates, force)
     if len(system.point_forces.first):
@@ -76,7 +84,7 @@ def applied_forces(
         effort = _efforts(
             system.point_forces.effort, state.time, lambda k: f"point force {names[k]!r}"
         )
-        add_point_forces(system, state, rotation, effort, force)
+        add_point_forces(system, state, body_rotations(state), effort, force)
     return force
 
 

@@ -9,6 +9,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.coordinates import CoordinateMotion, prescribed_motion
+from sparsebody.kinematics.loop_closure import prescribed_velocities
 from sparsebody.kinematics.motion import JointMotion
 from sparsebody.model.system import State, System
 
@@ -32,24 +33,8 @@ def constraint_rows(
     T'(a_s - a_p) = -T'(v_s x v_p) - (dT/dt)' v_J + d sigma/dt, all in S coordinates, where d/dt
     is that seen from S and sigma the velocity of a prescribed coordinate.
     """
+    subspace, drift = _subspaces(system, state, motion, coordinates)
     n = system.n_rows
-    subspace, drift = system.subspace.copy(), np.zeros(n)
-    for group in system.groups:
-        if group.kernels.subspace is not None:
-            group.kernels.subspace(
-                group.joints,
-                system.first_row,
-                motion.rotation,
-                motion.translation,
-                motion.velocity,
-                subspace,
-                drift,
-            )
-    items = system.coordinates.prescribed
-    if len(items):
-        row = system.coordinates.row[items]
-        subspace[row] = coordinates.dual[items]
-        drift[row] = coordinates.drift[items] - prescribed_motion(system, state.time)[:, 2]
     rows, velocity, acceleration = np.zeros((n, 2, 6)), np.empty(n), np.empty(n)
     _constraint_rows(
         system.row_joint,
@@ -68,6 +53,49 @@ def constraint_rows(
         acceleration,
     )
     return ConstraintRows(subspace, rows, drift, velocity, acceleration)
+
+
+def velocity_errors(
+    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
+) -> FloatArray:
+    """Return T' v_J, less what drives ask for, of all constraint rows [rad/s, m/s]."""
+    subspace, _ = _subspaces(system, state, motion, coordinates)
+    error = -prescribed_velocities(system, state.time)
+    _add_row_velocities(system.row_joint, subspace, motion.velocity, error)
+    return error
+
+
+def _subspaces(
+    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
+) -> tuple[FloatArray, FloatArray]:
+    """Return T' (n_rows, 6) and (dT/dt)' v_J less the prescribed accelerations."""
+    subspace, drift = system.subspace.copy(), np.zeros(system.n_rows)
+    for group in system.groups:
+        if group.kernels.subspace is not None:
+            group.kernels.subspace(
+                group.joints,
+                system.first_row,
+                motion.rotation,
+                motion.translation,
+                motion.velocity,
+                subspace,
+                drift,
+            )
+    items = system.coordinates.prescribed
+    if len(items):
+        row = system.coordinates.row[items]
+        subspace[row] = coordinates.dual[items]
+        drift[row] = coordinates.drift[items] - prescribed_motion(system, state.time)[:, 2]
+    return subspace, drift
+
+
+@njit(cache=True)
+def _add_row_velocities(
+    row_joint: IntArray, subspace: FloatArray, v_J: FloatArray, velocity: FloatArray
+) -> None:
+    for k in range(row_joint.size):
+        for a in range(6):
+            velocity[k] += subspace[k, a] * v_J[row_joint[k], a]
 
 
 @njit(cache=True)

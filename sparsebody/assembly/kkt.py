@@ -36,8 +36,13 @@ class KKTStructure:
 
 def kkt_structure(system: System, keep: BoolArray | None = None) -> KKTStructure:
     """Return the structure with all constraint rows, or with those where `keep` is true."""
-    rows = np.arange(system.n_rows) if keep is None else np.flatnonzero(keep)
-    joints, sizes = np.unique(system.row_joint[rows], return_counts=True)
+    if keep is None:
+        rows, kept = np.arange(system.n_rows, dtype=np.intp), np.diff(system.first_row)
+    else:
+        rows = np.flatnonzero(keep)
+        kept = np.diff(np.concatenate([[0], np.cumsum(keep)])[system.first_row])
+    joints = np.flatnonzero(kept)
+    sizes = kept[joints]
     ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
     return KKTStructure(
         pattern=BlockPattern(np.concatenate([system.freedoms, sizes]).astype(np.intp), ends),

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 
 from sparsebody.arrays import IntArray
 from sparsebody.factorization import Symbolic, analyze
-from sparsebody.factorization.auto import choose_factorization, predict_seconds
+from sparsebody.factorization.auto import LARGE, Case, choose_factorization, predict_seconds
 from sparsebody.ordering import order
-from sparsebody.ordering.auto import candidate_orderings
-from sparsebody.sparse.metrics import OrderingMetrics, ordering_metrics
+from sparsebody.ordering.auto import candidate_orderings, quickest
+from sparsebody.sparse.metrics import OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.sampling import sampled
+
+NEARLY = 1.02  # orderings within this share of the least predicted time are as good
+AS_EXPECTED = 1.25  # share of a sample's time, in proportion, at which no other ordering is tried
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,25 +46,64 @@ class SolverChoice:
 def choose_solver(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
     """Return the pair asked for, "auto" standing for the least predicted time.
 
+    Large mechanisms are tried on samples of a thousand bodies, and the quickest ordering that is
+    best there is taken if it keeps its promise for the whole.
+
     Raises
     ------
     UnknownNameError, MissingDependencyError
         For a name that is in no table, or a package that is not installed.
     """
-    names = candidate_orderings(pattern) if ordering == "auto" else [ordering]
-    orders = {name: order(pattern, name) for name in names}
-    metrics = {name: ordering_metrics(pattern, found) for name, found in orders.items()}
-    seconds = {
-        name: choose_factorization(pattern, found)[1]
-        if factorization == "auto"
-        else {factorization: predict_seconds(factorization, pattern, found)}
-        for name, found in orders.items()
-    }
+    if ordering != "auto":
+        return _best(pattern, [ordering], factorization)
+    names = candidate_orderings(pattern)
+    if pattern.n_primal < LARGE:
+        return _best(pattern, names, factorization)
+    sample = sampled(pattern)
+    tried = _predictions(sample, names, factorization)
+    least = {name: min(tried[name][1].values()) for name in names}
+    name = quickest([name for name in names if least[name] <= NEARLY * min(least.values())])
+    choice = _best(pattern, [name], factorization)
+    seconds = choice.seconds[choice.ordering][choice.factorization]
+    expected = least[name] * pattern.n_rows / sample.n_rows
+    if seconds > AS_EXPECTED * expected:  # what fills in grows with the size
+        return _best(pattern, _unlike(least), factorization)
+    return choice
+
+
+def _unlike(predicted: Mapping[str, float]) -> list[str]:
+    """Return the names without those that predict exactly what an earlier one does."""
+    first: dict[float, str] = {}
+    for name, seconds in predicted.items():
+        first.setdefault(seconds, name)
+    return list(first.values())
+
+
+def _best(pattern: BlockPattern, names: list[str], factorization: str) -> SolverChoice:
+    """Return the pair with the least predicted time among some orderings."""
+    found = _predictions(pattern, names, factorization)
     _, best, backend = min(
         (time, names.index(name), backend)
-        for name, times in seconds.items()
+        for name, (_, times) in found.items()
         for backend, time in times.items()
     )
-    chosen = names[best]
-    symbolic = analyze(backend, pattern, orders[chosen])
-    return SolverChoice(chosen, backend, orders[chosen], symbolic, metrics, seconds)
+    order = found[names[best]][0].order
+    metrics = {name: case.metrics for name, (case, _) in found.items()}
+    seconds = {name: times for name, (_, times) in found.items()}
+    symbolic = analyze(backend, pattern, order)
+    return SolverChoice(names[best], backend, order, symbolic, metrics, seconds)
+
+
+def _predictions(
+    pattern: BlockPattern, names: list[str], factorization: str
+) -> dict[str, tuple[Case, dict[str, float]]]:
+    """Return for every ordering its order, and the predicted times [s] by factorization."""
+    found = {}
+    for name in names:
+        case = Case(pattern, order(pattern, name))
+        if factorization == "auto":
+            times = choose_factorization(pattern, case.order, case)[1]
+        else:
+            times = {factorization: predict_seconds(factorization, pattern, case.order)}
+        found[name] = case, times
+    return found

@@ -4,34 +4,32 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.choice import SolverChoice, choose_solver
+from sparsebody.dynamics.compiled import WORST_RESIDUAL, Core
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
 from sparsebody.errors import (
     ModelError,
     RankWarning,
-    ShapeError,
-    SingularSystemError,
     UnknownNameError,
 )
-from sparsebody.factorization import Numeric, refined_solve
 from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
 from sparsebody.kinematics.motion import JointMotion, joint_motion
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision, independent_rows
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse.saddle import constraint_matrix
 
 REDUNDANCY = ("remove", "keep")
 REACTIONS = ("minimum-norm", "basic")
-_WORST_RESIDUAL = 1e-6
+_UNWANTED = np.zeros(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +97,15 @@ class ForwardDynamics:
         self.rank_decision = _rank_decision(system, state, redundancy)
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(system, keep)
-        self.all_rows = kkt_structure(system)
         self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
-        self.symbolic = self.choice.symbolic
+        self.core = Core(system, self.structure, self.choice.order, self.choice.factorization)
 
     @property
     def rank(self) -> int:
         """Number of independent constraint rows."""
         return len(self.structure.rows)
 
-    @property
+    @cached_property
     def redundant_rows(self) -> IntArray:
         """The constraint rows that were left out."""
         return np.setdiff1d(np.arange(self.system.n_rows), self.structure.rows)
@@ -156,9 +153,8 @@ class ForwardDynamics:
             If the rows that were left out are violated: they are independent at this state, or
             the state is not consistent.
         """
-        check_state(self.system, state)
         result = self.evaluate(state, body_force=body_force).accelerations()
-        if result.dropped_residual > _WORST_RESIDUAL:
+        if result.dropped_residual > WORST_RESIDUAL:
             warnings.warn(
                 f"the constraint rows left out at the pose analyzed are violated here by "
                 f"{result.dropped_residual:.1e}: make the state consistent, or a new "
@@ -168,25 +164,19 @@ class ForwardDynamics:
             )
         return result
 
+    def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
+        """Return the accelerations (n_bodies, 6) alone, which is the fastest way to them.
+
+        Parameters and errors as in a call; rows that were left out are not looked at.
+        """
+        return Evaluation(self, state, body_force).acceleration()
+
     def evaluate(self, state: State, *, body_force: FloatArray | None = None) -> Evaluation:
-        """Return kinematics, matrix and factors at a state, for several right-hand sides."""
-        system = self.system
-        motion = joint_motion(system, state)
-        coordinates = coordinate_motion(system, state, motion)
-        constraint = constraint_rows(system, state, motion, coordinates)
-        force = applied_forces(system, state, motion, coordinates)
-        force -= bias_forces(system, state.velocity)
-        if body_force is not None:
-            if np.shape(body_force) != force.shape:
-                raise ShapeError(f"body_force is {np.shape(body_force)}, not {force.shape}")
-            finite = np.isfinite(body_force).all(axis=1)
-            if not finite.all():
-                name = system.body_names[int(np.argmin(finite))]
-                raise ModelError(f"body_force of {name!r} is not finite; give six numbers")
-            force += body_force
-        matrix = self.structure.matrix(constraint)
-        numeric = self.symbolic.factorize(matrix)
-        return Evaluation(self, state, motion, coordinates, constraint, force, matrix, numeric)
+        """Return what can be asked of the dynamics at a state.
+
+        Parameters and errors as in a call; nothing is computed before it is asked for.
+        """
+        return Evaluation(self, state, body_force)
 
 
 def _rank_decision(system: System, state: State, redundancy: str) -> RankDecision | None:
@@ -198,22 +188,41 @@ def _rank_decision(system: System, state: State, redundancy: str) -> RankDecisio
     return independent_rows(kkt_structure(system).matrix(constraint))
 
 
-@dataclass(frozen=True, eq=False)
 class Evaluation:
     """A ForwardDynamics at one state: what the time loop asks several questions of.
 
-    Some factorizations keep their factors in place, so ask before the next state is evaluated;
-    later questions raise SparsebodyError there.
+    Matrix and factors are kept until another state is evaluated; questions after that make them
+    again.
     """
 
-    dynamics: ForwardDynamics
-    state: State
-    motion: JointMotion
-    coordinates: CoordinateMotion
-    constraint: ConstraintRows
-    force: FloatArray  # (n_bodies, 6) applied forces less bias forces, body coordinates
-    matrix: SaddleMatrix
-    numeric: Numeric
+    def __init__(
+        self, dynamics: ForwardDynamics, state: State, body_force: FloatArray | None = None
+    ) -> None:
+        self.dynamics = dynamics
+        self.state = state
+        self.body_force = body_force
+        self._number = -1  # of its assembly in the core
+
+    @cached_property
+    def motion(self) -> JointMotion:
+        """Relative motion at the joints."""
+        return joint_motion(self.dynamics.system, self.state)
+
+    @cached_property
+    def coordinates(self) -> CoordinateMotion:
+        """Values and rates of the tracked coordinates."""
+        return coordinate_motion(self.dynamics.system, self.state, self.motion)
+
+    @cached_property
+    def constraint(self) -> ConstraintRows:
+        """All constraint rows."""
+        return constraint_rows(self.dynamics.system, self.state, self.motion, self.coordinates)
+
+    @property
+    def _subspace(self) -> FloatArray:
+        """T' in S coordinates (n_rows, 6), which few joint types let vary."""
+        is_constant = self.dynamics.core.has_constant_subspaces
+        return self.dynamics.system.subspace if is_constant else self.constraint.subspace
 
     @property
     def position_error(self) -> FloatArray:
@@ -226,70 +235,65 @@ class Evaluation:
         asked = prescribed_velocities(self.dynamics.system, self.state.time)
         return np.asarray(self.constraint.velocity - asked)
 
-    def _asked_acceleration(self) -> FloatArray:
-        """Right-hand side of the constraint rows, with Baumgarte's terms (8.22)."""
+    @cached_property
+    def _shift(self) -> FloatArray:
+        """What Baumgarte's terms (8.22) add to the accelerations asked for; (0,) for nothing."""
         T = self.dynamics.baumgarte
         if T is None:
-            return self.constraint.acceleration
-        stabilization = 2.0 / T * self.velocity_error + self.position_error / T**2
-        return np.asarray(self.constraint.acceleration - stabilization)
+            return _UNWANTED
+        return -2.0 / T * self.velocity_error - self.position_error / T**2
 
-    def _solve(self, force: FloatArray, rows: FloatArray) -> tuple[FloatArray, float]:
-        structure = self.dynamics.structure
-        right = structure.right_hand_side(force, rows)
-        x, residual = refined_solve(self.numeric, self.matrix, right)
-        if not residual <= _WORST_RESIDUAL:
-            raise SingularSystemError(
-                f"the constraint rows are nearly dependent at t = {self.state.time:.6g} s "
-                f"(relative residual {residual:.1e}); analyze the redundancy at this pose again"
+    def _solve_assembled(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
+        core = self.dynamics.core
+        acceleration = np.empty((self.dynamics.system.n_bodies, 6))
+        if self._number == core.newest:
+            residual = core.solve(core.right, acceleration, multiplier, self.state.time)
+        else:
+            self._number = core.newest + 1
+            residual = core.accelerate(
+                self.state, self.body_force, self._shift, acceleration, multiplier
             )
-        return x, residual
+        return acceleration, residual
+
+    def _solve_errors(self, error: FloatArray) -> FloatArray:
+        """Return the twists (n_bodies, 6) that change the rows by -error, without refinement."""
+        core = self.dynamics.core
+        if self._number != core.newest:
+            core.assemble(self.state, self.body_force, self._shift)
+            self._number = core.newest
+        right = np.zeros_like(core.right)
+        right[len(right) - len(core.rows) :] = -error[core.rows]
+        change = np.empty((self.dynamics.system.n_bodies, 6))
+        core.solve(right, change, _UNWANTED, self.state.time, refinement=0)
+        return change
 
     def acceleration(self) -> FloatArray:
         """Return the accelerations (n_bodies, 6) alone."""
-        x, _ = self._solve(self.force, self._asked_acceleration())
-        return x[: self.force.size].reshape(self.force.shape)
+        return self._solve_assembled(_UNWANTED)[0]
 
     def accelerations(self) -> Accelerations:
         """Return accelerations, multipliers and joint wrenches, with their residuals."""
-        asked = self._asked_acceleration()
-        x, residual = self._solve(self.force, asked)
-        acceleration = x[: self.force.size].reshape(self.force.shape)
-        multiplier = np.zeros(self.dynamics.system.n_rows)
-        multiplier[self.dynamics.structure.rows] = -x[self.force.size :]
-        if len(self.dynamics.redundant_rows) and self.dynamics.reactions == "minimum-norm":
-            all_rows = self.dynamics.all_rows.matrix(self.constraint)
-            multiplier = minimum_norm(constraint_matrix(all_rows), multiplier)
+        dynamics, system = self.dynamics, self.dynamics.system
+        multiplier = np.zeros(system.n_rows)
+        acceleration, residual = self._solve_assembled(multiplier)
+        dropped = dynamics.core.dropped_residual()
+        if len(dynamics.redundant_rows) and dynamics.reactions == "minimum-norm":
+            matrix = kkt_structure(system).matrix(self.constraint)
+            multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
         return Accelerations(
             acceleration,
             multiplier,
-            joint_wrenches(self.dynamics.system, self.constraint, multiplier),
+            joint_wrenches(system, self._subspace, multiplier),
             residual,
-            self._dropped_residual(acceleration, asked),
+            dropped,
         )
-
-    def _dropped_residual(self, acceleration: FloatArray, asked: FloatArray) -> float:
-        dropped = self.dynamics.redundant_rows
-        if len(dropped) == 0:
-            return 0.0
-        system = self.dynamics.system
-        ends = np.stack([system.predecessor, system.successor], axis=1)[system.row_joint]
-        free = np.einsum("nab,nb->na", system.inverse_inertia, self.force)  # with no constraint
-        terms, free_terms = (
-            self.constraint.rows * np.where((ends >= 0)[:, :, None], a[ends], 0.0)
-            for a in (acceleration, free)
-        )
-        size = max(float(np.abs(part).max()) for part in (terms, free_terms, asked)) or 1.0
-        gap = terms.sum(axis=(1, 2))[dropped] - asked[dropped]
-        return float(np.abs(gap).max()) / size
 
     def velocity_correction(self) -> FloatArray:
         """Return the change of velocity (n_bodies, 6) that makes A v what the rows ask for.
 
         Least in the metric of the inertias.
         """
-        x, _ = self._solve(np.zeros_like(self.force), -self.velocity_error)
-        return x[: self.force.size].reshape(self.force.shape)
+        return self._solve_errors(self.velocity_error)
 
     def position_correction(self, position_error: FloatArray | None = None) -> FloatArray:
         """Return the twists (n_bodies, 6) that close the joints to first order.
@@ -297,9 +301,7 @@ class Evaluation:
         Least in the metric of the inertias; apply them with kinematics.poses.displaced. With
         errors of a nearby pose given, the same factors serve again (modified Newton).
         """
-        error = self.position_error if position_error is None else position_error
-        x, _ = self._solve(np.zeros_like(self.force), -error)
-        return x[: self.force.size].reshape(self.force.shape)
+        return self._solve_errors(self.position_error if position_error is None else position_error)
 
 
 def forward_dynamics(

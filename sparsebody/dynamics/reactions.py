@@ -8,31 +8,28 @@ from scipy.sparse import csc_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.constraint import ConstraintRows
 from sparsebody.model.system import System
 
 _PROXIMAL = 1e-11  # damping of A'A, the columns of A scaled to unit norm
 
 
-def joint_wrenches(
-    system: System, constraint: ConstraintRows, multiplier: FloatArray
-) -> FloatArray:
+def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray) -> FloatArray:
     """Return T lambda (n_joints, 6): the constraint wrench on the successor, in S coordinates.
 
     Prescribed coordinates are constraint rows, so the wrench contains the force of the drive.
     """
     wrench = np.zeros((system.n_joints, 6))
-    _joint_wrenches(system.row_joint, constraint.subspace, multiplier, wrench)
+    _add_rows(system.row_joint, subspace, multiplier, wrench)
     return wrench
 
 
 @njit(cache=True)
-def _joint_wrenches(
-    row_joint: IntArray, subspace: FloatArray, multiplier: FloatArray, wrench: FloatArray
+def _add_rows(
+    joint: IntArray, subspace: FloatArray, multiplier: FloatArray, wrench: FloatArray
 ) -> None:
-    for row in range(len(row_joint)):
+    for k in range(joint.size):
         for a in range(6):
-            wrench[row_joint[row], a] += subspace[row, a] * multiplier[row]
+            wrench[joint[k], a] += subspace[k, a] * multiplier[k]
 
 
 def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.factorization.block_ldl.layout import MOST_UPDATES, TILE
 from sparsebody.factorization.dense import MOST_ROWS
 from sparsebody.factorization.schur import MOST_CONTRIBUTIONS
-from sparsebody.sparse.etree import column_counts
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import Elimination, elimination, weighted_counts
+from sparsebody.sparse.metrics import OrderingMetrics, elimination_metrics, ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern, check_order
+
+LARGE = 5000  # primal blocks from which on work is saved that can change nothing
 
 
 @dataclass(frozen=True)
@@ -56,49 +59,70 @@ COSTS = {
 }
 
 
-def _whole_work(pattern: BlockPattern, order: IntArray) -> Work:
+class Case:
+    """A pattern in an elimination order, with what several predictions need computed once."""
+
+    def __init__(self, pattern: BlockPattern, order: IntArray) -> None:
+        self.pattern = pattern
+        self.order = order
+
+    @cached_property
+    def elimination(self) -> Elimination:
+        """Adjacency and elimination tree in the given order."""
+        return elimination(self.pattern, self.order)
+
+    @cached_property
+    def metrics(self) -> OrderingMetrics:
+        """The predicted cost in the given order."""
+        return elimination_metrics(self.elimination, self.pattern.block_sizes[self.order])
+
+
+def _whole_work(case: Case) -> Work:
     """LDL' of the whole matrix in the given order."""
-    metrics = ordering_metrics(pattern, order)
+    return Work(case.pattern.n_rows, case.metrics.nnz_l, case.metrics.flops)
+
+
+def _schur_work(case: Case) -> Work:
+    """Primal blocks first: what is left is the Schur complement."""
+    pattern, order = case.pattern, case.order
+    degree = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
+    if degree @ (degree + 1) / 2 > MOST_CONTRIBUTIONS:
+        return Work(np.inf, np.inf, np.inf)
+    primal_first = order[np.argsort(order >= pattern.n_primal, kind="stable")]
+    metrics = ordering_metrics(pattern, primal_first)
     return Work(pattern.n_rows, metrics.nnz_l, metrics.flops)
 
 
-def _schur_work(pattern: BlockPattern, order: IntArray) -> Work:
-    """Primal blocks first: what is left is the Schur complement."""
-    degree = np.bincount(pattern.ends[pattern.ends >= 0], minlength=pattern.n_primal).astype(float)
-    if degree @ (degree + 1) / 2 > MOST_CONTRIBUTIONS:
-        return Work(np.inf, np.inf, np.inf)
-    return _whole_work(pattern, order[np.argsort(order >= pattern.n_primal, kind="stable")])
-
-
-def _tile_work(pattern: BlockPattern, order: IntArray) -> Work:
+def _tile_work(case: Case) -> Work:
     """LDL' of the whole matrix with every block filled up to whole tiles."""
-    tiled = BlockPattern(TILE * -(-pattern.block_sizes // TILE), pattern.ends)
-    order = safe_order(pattern, order)
-    below = (column_counts(tiled, order) - tiled.block_sizes[order]).astype(float)
+    pattern, order = case.pattern, safe_order(case.pattern, case.order)
+    found = case.elimination if order is case.order else elimination(pattern, order)
+    size = pattern.block_sizes[order]
+    tiled = TILE * -(-size // TILE)
+    below = (weighted_counts(found, tiled) - tiled).astype(float)
     if below @ (below + TILE) / (2 * TILE**2) > MOST_UPDATES:
         return Work(np.inf, np.inf, np.inf)
-    size = pattern.block_sizes[order]
     return Work(pattern.n_rows, float(size @ below), float(size @ below**2))
 
 
-def _band_work(pattern: BlockPattern, order: IntArray) -> Work:
+def _band_work(case: Case) -> Work:
     """Partial pivoting doubles the upper band."""
-    rows, width = pattern.n_rows, float(ordering_metrics(pattern, order).scalar_bandwidth)
+    rows, width = case.pattern.n_rows, float(case.metrics.scalar_bandwidth)
     entries = rows * (3 * width + 1)
     if 8 * entries > LARGEST_BAND:
         return Work(np.inf, np.inf, np.inf)
     return Work(rows, entries, 4 * rows * width**2)
 
 
-def _dense_work(pattern: BlockPattern, order: IntArray) -> Work:
+def _dense_work(case: Case) -> Work:
     """LU of all rows."""
-    rows = float(pattern.n_rows)
+    rows = float(case.pattern.n_rows)
     if rows > MOST_ROWS:
         return Work(np.inf, np.inf, np.inf)
     return Work(rows, rows**2, 2 / 3 * rows**3)
 
 
-WORK: dict[str, Callable[[BlockPattern, IntArray], Work]] = {
+WORK: dict[str, Callable[[Case], Work]] = {
     "superlu": _whole_work,
     "cholmod": _schur_work,
     "cholmod-ldl": _whole_work,
@@ -121,10 +145,36 @@ def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
     if not isinstance(name, str) or name not in COSTS:
         raise UnknownNameError(f"unknown factorization {name!r}; there are {', '.join(COSTS)}")
     check_order(pattern, order)
-    return COSTS[name].seconds(WORK[name](pattern, order))
+    return COSTS[name].seconds(WORK[name](Case(pattern, order)))
 
 
-def choose_factorization(pattern: BlockPattern, order: IntArray) -> tuple[str, dict[str, float]]:
-    """Return the available backend with the least predicted time, and all predictions [s]."""
-    predicted = {name: predict_seconds(name, pattern, order) for name in available_factorizations()}
+def least_seconds(name: str, pattern: BlockPattern) -> float:
+    """Return a time [s] that no order goes below: no entry fills in, and nothing is multiplied."""
+    sizes = pattern.block_sizes.astype(float)
+    joined = (pattern.ends >= 0) * sizes[pattern.ends] * sizes[pattern.n_primal :, None]
+    entries = float(sizes @ (sizes + 1) / 2 + joined.sum())
+    return COSTS[name].seconds(Work(pattern.n_rows, entries, 0.0))
+
+
+def choose_factorization(
+    pattern: BlockPattern, order: IntArray, case: Case | None = None
+) -> tuple[str, dict[str, float]]:
+    """Return the available backend with the least predicted time, and all predictions [s].
+
+    In large patterns one that is slower in any order has that bound for a prediction. A `case` of
+    the same pattern and order saves work.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    case = Case(pattern, order) if case is None else case
+    names = available_factorizations()
+    predicted: dict[str, float] = {}
+    for name in sorted(names, key=lambda name: name == "cholmod"):  # it needs another analysis
+        bound = least_seconds(name, pattern) if pattern.n_primal >= LARGE else 0.0
+        cannot_win = bound > min(predicted.values(), default=np.inf)
+        predicted[name] = bound if cannot_win else COSTS[name].seconds(WORK[name](case))
+    predicted = {name: predicted[name] for name in names}
     return min(predicted, key=lambda name: predicted[name]), predicted

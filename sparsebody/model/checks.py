@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.errors import ModelError
 
 
@@ -56,3 +56,35 @@ def direction(value: ArrayLike, who: str, what: str) -> FloatArray:
     if length == 0.0:
         raise ModelError(f"{who}: {what} is the zero vector; give a direction")
     return np.asarray(array / length)
+
+
+def column(value: ArrayLike, shape: tuple[int, ...], n: int, who: str, what: str) -> FloatArray:
+    """Return a read-only (n, *shape) array of `value`, which may be one of `shape` for all n."""
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{who}: {what} is {str(value)[:80]}; give numbers") from error
+    if array.shape not in (shape, (n, *shape)):
+        one = "a number" if shape == () else f"one array of shape {shape}"
+        raise ModelError(
+            f"{who}: {what} has shape {array.shape}; give {one} for all or {(n, *shape)}, one each"
+        )
+    array.flags.writeable = False
+    return np.broadcast_to(array, (n, *shape))
+
+
+def distinct(array: FloatArray) -> FloatArray:
+    """Return the first row alone where an array repeats it without storing it again."""
+    return array[:1] if array.strides[0] == 0 else array
+
+
+def stored_once(array: FloatArray) -> FloatArray:
+    """Return the array, its first row repeated without storing it again where all are equal."""
+    same = len(array) > 0 and (array == array[0]).all()
+    return np.broadcast_to(array[0], array.shape) if same else array
+
+
+def finite_rows(array: FloatArray) -> BoolArray:
+    """(n,) or (1,) whether all numbers of a row are finite."""
+    rows = distinct(array)
+    return np.asarray(np.isfinite(rows).all(axis=tuple(range(1, rows.ndim))))

@@ -9,11 +9,13 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import RigidBody
+from sparsebody.model.checks import distinct
+from sparsebody.model.columns import BodyColumns, JointColumns
 from sparsebody.model.forces import ExternalForce, JointForce, PointForce
-from sparsebody.model.frames import Frame
-from sparsebody.model.joints import JOINT_TYPES
-from sparsebody.model.mechanism import WORLD, Joint, Mechanism
+from sparsebody.model.frames import rotations, unit_quaternions
+from sparsebody.model.joints import JOINT_TYPES, JointType
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.names import Names
 from sparsebody.model.system import (
     ExternalForces,
     JointForces,
@@ -27,54 +29,45 @@ from sparsebody.model.system import (
 
 def compile_mechanism(mechanism: Mechanism) -> System:
     """Return the System of a mechanism; `Mechanism.compile` is its public name."""
-    bodies = list(mechanism.bodies.values())
-    joints = list(mechanism.joints.values())
-    if not bodies:
+    if not mechanism.n_bodies:
         raise ModelError(f"mechanism {mechanism.name!r} has no body; add one with add_body")
-    index = {WORLD: -1} | {body.name: i for i, body in enumerate(bodies)}
-    center = _stack([body.center_of_mass for body in bodies], 3)
-    ends = np.array(
-        [(index[joint.predecessor], index[joint.successor]) for joint in joints], dtype=np.intp
-    ).reshape(-1, 2)
-    first_row = np.concatenate(
-        [[0], np.cumsum([joint.n_constraints for joint in joints], dtype=np.intp)]
-    ).astype(np.intp)
+    bodies, joints = mechanism.columns()
+    body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
+    center = np.array(bodies.center_of_mass)
+    first_row = _first_rows(joints)
     forces = list(mechanism.forces.values())
     joint_forces = [force for force in forces if isinstance(force, JointForce)]
-    coordinates, item = _tracked_coordinates(joints, first_row, joint_forces)
-    frames = [
-        _frames([joint.predecessor_frame for joint in joints], ends[:, 0], center),
-        _frames([joint.successor_frame for joint in joints], ends[:, 1], center),
-    ]
+    coordinates, item = _tracked_coordinates(joints, joint_names, first_row, joint_forces)
+    predecessor, successor = np.array(joints.predecessor), np.array(joints.successor)
     return System(
         name=mechanism.name,
         gravity=np.asarray(mechanism.gravity),
-        body_names=tuple(body.name for body in bodies),
-        mass=np.array([body.mass for body in bodies]),
-        inertia=np.array([body.inertia for body in bodies]).reshape(-1, 3, 3),
+        body_names=body_names,
+        mass=np.array(bodies.mass),
+        inertia=np.array(bodies.inertia),
         center_of_mass=center,
         freedoms=np.full(len(bodies), 6, dtype=np.intp),
-        joint_names=tuple(joint.name for joint in joints),
-        joint_types=tuple(joint.type for joint in joints),
-        predecessor=ends[:, 0].copy(),
-        successor=ends[:, 1].copy(),
-        predecessor_rotation=frames[0][0],
-        predecessor_point=frames[0][1],
-        successor_rotation=frames[1][0],
-        successor_point=frames[1][1],
-        parameter=np.array([joint.type.parameter for joint in joints], dtype=float),
+        joint_names=joint_names,
+        joint_types=tuple(map(joints.types.__getitem__, joints.type_index.tolist())),
+        predecessor=predecessor,
+        successor=successor,
+        predecessor_rotation=np.array(joints.predecessor_frame.rotations),
+        predecessor_point=_from_center(joints.predecessor_frame.origins, predecessor, center),
+        successor_rotation=np.array(joints.successor_frame.rotations),
+        successor_point=_from_center(joints.successor_frame.origins, successor, center),
+        parameter=_of_type(joints, [joint_type.parameter for joint_type in joints.types], float),
         first_row=first_row,
         subspace=_constant_subspaces(joints, first_row),
         groups=_groups(joints, coordinates),
         coordinates=coordinates,
         joint_forces=_joint_forces(joint_forces, item),
         point_forces=_point_forces(
-            [force for force in forces if isinstance(force, PointForce)], index, center
+            [force for force in forces if isinstance(force, PointForce)], body_names, center
         ),
         external_forces=_external_forces(
-            [force for force in forces if isinstance(force, ExternalForce)], index, center
+            [force for force in forces if isinstance(force, ExternalForce)], body_names, center
         ),
-        initial_state=_initial_state(bodies, len(coordinates.joint)),
+        initial_state=_initial_state(bodies, center, len(coordinates.joint)),
     )
 
 
@@ -82,43 +75,46 @@ def _stack(values: Sequence[Any], size: int) -> FloatArray:
     return np.array(values, dtype=float).reshape(-1, size)
 
 
-def _initial_state(bodies: list[RigidBody], n_coordinates: int) -> State:
+def _of_type(joints: JointColumns, values: Sequence[Any], dtype: type) -> Any:
+    """(n_joints,) what each joint has by its type."""
+    return np.array(values, dtype=dtype)[joints.type_index]
+
+
+def _first_rows(joints: JointColumns) -> IntArray:
+    n_rows = np.zeros(len(joints) + 1, dtype=np.intp)
+    n_rows[1:] = _of_type(joints, [kind.n_constraints for kind in joints.types], np.intp)
+    for j, motions in joints.prescribed.items():
+        n_rows[j + 1] += len(motions)
+    return np.cumsum(n_rows, out=n_rows)
+
+
+def _initial_state(bodies: BodyColumns, center: FloatArray, n_coordinates: int) -> State:
     """Poses and velocities of the centers of mass, from those of the user's frames."""
-    rotation = np.array([body.rotation for body in bodies])
-    arm = np.einsum("nij,nj->ni", rotation, _stack([body.center_of_mass for body in bodies], 3))
-    angular = _stack([body.angular_velocity for body in bodies], 3)
-    linear = _stack([body.linear_velocity for body in bodies], 3) + np.cross(angular, arm)
-    velocity = np.concatenate(
-        [np.einsum("nij,ni->nj", rotation, angular), np.einsum("nij,ni->nj", rotation, linear)],
-        axis=1,
-    )
+    rotation = rotations(bodies.orientation)
+    arm = np.einsum("nij,nj->ni", rotation, center)
+    velocity = np.zeros((len(bodies), 6))
+    angular, linear = bodies.angular_velocity, bodies.linear_velocity
+    if distinct(angular).any() or distinct(linear).any():
+        np.einsum("nij,ni->nj", rotation, angular, out=velocity[:, :3])
+        np.einsum("nij,ni->nj", rotation, linear + np.cross(angular, arm), out=velocity[:, 3:])
     return State(
-        position=_stack([body.position for body in bodies], 3) + arm,
-        orientation=_stack([body.unit_quaternion for body in bodies], 4),
+        position=bodies.position + arm,
+        orientation=np.array(unit_quaternions(bodies.orientation)),
         velocity=velocity,
         coordinate=np.zeros(n_coordinates),
     )
 
 
-def _frames(
-    frames: list[Frame], body: IntArray, center: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Rotations, and origins seen from the centers of mass."""
-    rotation = np.array([frame.rotation for frame in frames]).reshape(-1, 3, 3)
-    origin = _stack([frame.origin for frame in frames], 3)
-    return rotation, origin - np.where((body >= 0)[:, None], center[body], 0.0)
-
-
 def _tracked_coordinates(
-    joints: list[Joint], first_row: IntArray, forces: list[JointForce]
+    joints: JointColumns, names: Names, first_row: IntArray, forces: list[JointForce]
 ) -> tuple[TrackedCoordinates, dict[tuple[str, int], int]]:
     """Number the coordinates in use; the rows of prescribed ones follow those of T."""
-    place = {joint.name: j for j, joint in enumerate(joints)}
+    place = {force.joint: names.find(force.joint) for force in forces}
     forced = {(place[force.joint], force.coordinate) for force in forces}
-    given = {(j, i) for j, joint in enumerate(joints) for i in joint.prescribed}
+    given = {(j, i) for j, motions in joints.prescribed.items() for i in motions}
     used = sorted(forced | given)
     row = [
-        first_row[j] + joints[j].type.n_constraints + list(joints[j].prescribed).index(i)
+        first_row[j] + _type(joints, j).n_constraints + list(joints.prescribed[j]).index(i)
         if (j, i) in given
         else -1
         for j, i in used
@@ -126,36 +122,46 @@ def _tracked_coordinates(
     coordinates = TrackedCoordinates(
         joint=np.array([j for j, _ in used], dtype=np.intp),
         index=np.array([i for _, i in used], dtype=np.intp),
-        is_angle=np.array([i in joints[j].type.angles for j, i in used], dtype=bool),
+        is_angle=np.array([i in _type(joints, j).angles for j, i in used], dtype=bool),
         row=np.array(row, dtype=np.intp),
-        motion=tuple(joints[j].prescribed.get(i) for j, i in used),
+        motion=tuple(joints.prescribed.get(j, {}).get(i) for j, i in used),
     )
-    return coordinates, {(joints[j].name, i): item for item, (j, i) in enumerate(used)}
+    item = {pair: number for number, pair in enumerate(used)}
+    return coordinates, {
+        (force.joint, force.coordinate): item[place[force.joint], force.coordinate]
+        for force in forces
+    }
 
 
-def _constant_subspaces(joints: list[Joint], first_row: IntArray) -> FloatArray:
+def _type(joints: JointColumns, joint: int) -> JointType:
+    return joints.types[joints.type_index[joint]]
+
+
+def _constant_subspaces(joints: JointColumns, first_row: IntArray) -> FloatArray:
     """T' of the types whose T does not vary in S; the rows of other types are filled later."""
-    subspace = np.zeros((int(first_row[-1]), 6))
-    cache: dict[Any, FloatArray] = {}
-    for joint, row in zip(joints, first_row[:-1], strict=True):
-        if joint.type.kernels.subspace is not None or joint.type.n_constraints == 0:
-            continue
-        if joint.type not in cache:
-            zero = joint.type.coordinates(np.eye(3), np.zeros(3))
-            cache[joint.type] = joint.type.constraint_force_subspace(zero).T
-        subspace[row : row + joint.type.n_constraints] = cache[joint.type]
-    return subspace
+    subspaces = [np.zeros((1, 6))]  # of prescribed coordinates
+    for joint_type in joints.types:
+        T = np.zeros((6, joint_type.n_constraints))
+        if joint_type.kernels.subspace is None and joint_type.n_constraints > 0:
+            zero = joint_type.coordinates(np.eye(3), np.zeros(3))
+            T = joint_type.constraint_force_subspace(zero)
+        subspaces.append(T.T)
+    start = np.cumsum([len(rows) for rows in subspaces])[:-1]
+    source = np.repeat(start[joints.type_index] - first_row[:-1], np.diff(first_row))
+    source += np.arange(len(source))
+    for j, motions in joints.prescribed.items():
+        source[first_row[j + 1] - len(motions) : first_row[j + 1]] = 0
+    return np.take(np.concatenate(subspaces), source, axis=0)
 
 
-def _groups(joints: list[Joint], coordinates: TrackedCoordinates) -> tuple[JointGroup, ...]:
+def _groups(joints: JointColumns, coordinates: TrackedCoordinates) -> tuple[JointGroup, ...]:
     groups = []
     for name, joint_type in JOINT_TYPES.items():
-        members = [j for j, joint in enumerate(joints) if joint.type.name == name]
-        if members:
-            items = np.flatnonzero(np.isin(coordinates.joint, members))
-            groups.append(
-                JointGroup(name, joint_type.kernels, np.array(members, dtype=np.intp), items)
-            )
+        is_member = np.array([kind.name == name for kind in joints.types], dtype=bool)
+        if is_member.any():
+            joined = is_member[joints.type_index]
+            items = np.flatnonzero(joined[coordinates.joint])
+            groups.append(JointGroup(name, joint_type.kernels, np.flatnonzero(joined), items))
     return tuple(groups)
 
 
@@ -169,11 +175,9 @@ def _joint_forces(forces: list[JointForce], item: dict[tuple[str, int], int]) ->
     )
 
 
-def _point_forces(
-    forces: list[PointForce], index: dict[str, int], center: FloatArray
-) -> PointForces:
-    first = np.array([index[force.first] for force in forces], dtype=np.intp)
-    second = np.array([index[force.second] for force in forces], dtype=np.intp)
+def _point_forces(forces: list[PointForce], names: Names, center: FloatArray) -> PointForces:
+    first = names.find_all(force.first for force in forces)
+    second = names.find_all(force.second for force in forces)
     return PointForces(
         first=first,
         second=second,
@@ -187,15 +191,19 @@ def _point_forces(
     )
 
 
-def _from_center(points: list[Any], body: IntArray, center: FloatArray) -> FloatArray:
+def _from_center(points: Any, body: IntArray, center: FloatArray) -> FloatArray:
+    """(n, 3) points in the frames of bodies, or of the world (-1), from the centers of mass."""
     return _stack(points, 3) - np.where((body >= 0)[:, None], center[body], 0.0)
 
 
 def _external_forces(
-    forces: list[ExternalForce], index: dict[str, int], center: FloatArray
+    forces: list[ExternalForce], names: Names, center: FloatArray
 ) -> ExternalForces:
-    body = np.array([index[force.body] for force in forces], dtype=np.intp)
-    point = [center[index[force.body]] if force.point is None else force.point for force in forces]
+    body = names.find_all(force.body for force in forces)
+    point = [
+        center[i] if force.point is None else force.point
+        for i, force in zip(body, forces, strict=True)
+    ]
     wrench = [np.concatenate([force.moment, force.force]) for force in forces]
     return ExternalForces(
         body=body,

@@ -12,11 +12,17 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.bodies import RigidBody
+from sparsebody.model.columns import JointColumns
+from sparsebody.model.document_columns import (
+    add_body_documents,
+    add_joint_documents,
+    body_documents,
+    joint_documents,
+)
 from sparsebody.model.forces import ExternalForce, JointForce, PointForce
 from sparsebody.model.frames import Frame
 from sparsebody.model.joints import JOINT_TYPES, JointType
-from sparsebody.model.mechanism import WORLD, Joint, Mechanism
+from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.shapes import SHAPES
 from sparsebody.model.time_functions import TIME_FUNCTIONS
 
@@ -54,47 +60,41 @@ def mechanism_document(mechanism: Mechanism) -> Document:
             for name, force in mechanism.forces.items()
         ],
     }
-    bodies = [_body_document(body) for body in mechanism.bodies.values()]
+    bodies, joints = mechanism.columns()
     return {
         "directed": True,
         "multigraph": True,
         "graph": graph,
-        "nodes": [{"id": WORLD}, *bodies],
-        "edges": [_joint_document(joint) for joint in mechanism.joints.values()],
+        "nodes": [
+            {"id": WORLD},
+            *body_documents(
+                mechanism.body_names, bodies, lambda s, who: _kind_document(s, SHAPES, who)
+            ),
+        ],
+        "edges": _edges(mechanism, joints),
     }
 
 
-def _body_document(body: RigidBody) -> Document:
-    who = f"body {body.name!r}"
-    plain = {field.name: getattr(body, field.name) for field in fields(body)}
-    shape = plain.pop("shape")
-    document = {"id": plain.pop("name")}
-    document |= {name: _plain(value, who) for name, value in plain.items()}
-    if shape is not None:
-        document["shape"] = _kind_document(shape, SHAPES, who)
-    return document
-
-
-def _joint_document(joint: Joint) -> Document:
-    who = f"joint {joint.name!r}"
-    options = {
-        field.name: _plain(getattr(joint.type, field.name), who) for field in fields(joint.type)
-    }
-    document = {
-        "source": joint.predecessor,
-        "target": joint.successor,
-        "key": joint.name,
-        "type": _word(joint.type, JOINT_TYPES, who),
-        "options": options,
-        "predecessor_frame": _plain(joint.predecessor_frame, who),
-        "successor_frame": _plain(joint.successor_frame, who),
-    }
-    if joint.prescribed:
-        document["prescribed"] = [
-            {"coordinate": coordinate, "motion": _kind_document(motion, TIME_FUNCTIONS, who)}
-            for coordinate, motion in joint.prescribed.items()
+def _edges(mechanism: Mechanism, joints: JointColumns) -> list[Document]:
+    names = mechanism.joint_names
+    _, first = np.unique(joints.type_index, return_index=True)
+    kinds = [
+        {
+            "type": _word(kind, JOINT_TYPES, who := f"joint {names[int(first[t])]!r}"),
+            "options": {f.name: _plain(getattr(kind, f.name), who) for f in fields(kind)},
+        }
+        for t, kind in enumerate(joints.types)
+    ]
+    edges = joint_documents(names, mechanism.body_names, joints, kinds)
+    for j, motions in joints.prescribed.items():
+        edges[j]["prescribed"] = [
+            {
+                "coordinate": coordinate,
+                "motion": _kind_document(motion, TIME_FUNCTIONS, f"joint {names[j]!r}"),
+            }
+            for coordinate, motion in motions.items()
         ]
-    return document
+    return edges
 
 
 def _word(value: object, table: Table, who: str) -> str:
@@ -137,6 +137,34 @@ def mechanism_from_document(document: Document, source: str) -> Mechanism:
     FileFormatError
         Telling the place in the document, what was found there and the remedy.
     """
+    try:
+        return mechanism_from_columns(document)
+    except ModelError:  # say where
+        return _mechanism_one_by_one(document, source)
+
+
+def mechanism_from_columns(document: Document) -> Mechanism:
+    """Return the mechanism of a document of which at least `without_columns` fits the schema.
+
+    Raises
+    ------
+    ModelError
+        If something in it is wrong or unusual, without the place.
+    """
+    graph = document["graph"]
+    mechanism = Mechanism(graph["name"], graph["gravity"])
+    add_body_documents(
+        mechanism, document["nodes"], lambda shape: _from_kind(shape, SHAPES, "shape")
+    )
+    add_joint_documents(
+        mechanism, document["edges"], lambda kind: _joint_type(kind, "joint"), _prescribed
+    )
+    for force in graph.get("forces", []):
+        _add_force(mechanism, force)
+    return mechanism
+
+
+def _mechanism_one_by_one(document: Document, source: str) -> Mechanism:
     graph = document["graph"]
     with located(source, "graph"):
         mechanism = Mechanism(graph["name"], graph["gravity"])
@@ -174,7 +202,7 @@ def _add_joint(mechanism: Mechanism, edge: Document) -> None:
     name = edge["key"]
     who = f"joint {name!r}"
     for end in ("source", "target"):
-        if edge[end] not in mechanism.graph:
+        if edge[end] != WORLD and edge[end] not in mechanism.body_names:
             raise ModelError(f"{who}: {end} {edge[end]!r} is no node; add that body to the nodes")
     kind = {**edge.get("options", {}), "type": edge["type"]}
     mechanism.add_joint(
@@ -184,11 +212,16 @@ def _add_joint(mechanism: Mechanism, edge: Document) -> None:
         edge["target"],
         predecessor_frame=_made(Frame, edge["predecessor_frame"], f"{who}, predecessor_frame"),
         successor_frame=_made(Frame, edge["successor_frame"], f"{who}, successor_frame"),
-        prescribed={
-            item["coordinate"]: _from_kind(item["motion"], TIME_FUNCTIONS, f"{who}, prescribed")
-            for item in edge.get("prescribed", [])
-        },
+        prescribed=_prescribed(edge),
     )
+
+
+def _prescribed(edge: Document) -> dict[int, Any]:
+    who = f"joint {edge['key']!r}, prescribed"
+    return {
+        item["coordinate"]: _from_kind(item["motion"], TIME_FUNCTIONS, who)
+        for item in edge.get("prescribed", [])
+    }
 
 
 def _joint_type(kind: Document, who: str) -> JointType:

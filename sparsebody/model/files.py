@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,18 +16,21 @@ from typing import Any
 import jsonschema
 
 from sparsebody.errors import FileFormatError, ModelError
+from sparsebody.model.document_columns import without_columns
 from sparsebody.model.documents import (
     FORMAT,
     VERSION,
     Document,
     located,
     mechanism_document,
+    mechanism_from_columns,
     mechanism_from_document,
 )
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.writing import write_errors
 
 LONGEST_MESSAGE = 160  # of the schema checker, which quotes whole objects
+ENCODER = json.JSONEncoder(allow_nan=False)
 LARGEST_INTEGER = 2**1000  # larger ones do not fit a float
 
 
@@ -68,7 +73,8 @@ def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     OutputError
         If the file cannot be written.
     """
-    text = _text(mechanism_document(mechanism))
+    with _without_garbage_collection():
+        text = _text(mechanism_document(mechanism))
     target = Path(path).resolve()
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     with write_errors(Path(path)):
@@ -87,12 +93,36 @@ def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     FileFormatError
         Telling the file, the place in it, what was found there and the remedy.
     """
-    source = str(path)
+    with _without_garbage_collection():
+        return _read(str(path))
+
+
+def _read(source: str) -> Mechanism:
     document = _parsed(source)
     _check_version(document, source)
+    try:
+        _check(without_columns(document), source)
+        return mechanism_from_columns(document)
+    except ModelError:  # the schema says what and where
+        _check(document, source)
+        return mechanism_from_document(document, source)
+
+
+def _check(document: Document, source: str) -> None:
     _check_schema(document, source)
     _check_finite(document, source)
-    return mechanism_from_document(document, source)
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Make many objects without a search for cycles now and again: a document has none."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 # ---- writing --------------------------------------------------------------------------------
@@ -110,7 +140,7 @@ def _text(document: Document) -> str:
 
 def _line(value: Any) -> str:
     try:
-        return json.dumps(value, allow_nan=False)
+        return ENCODER.encode(value)
     except ValueError as error:
         name = value.get("id", value.get("key", "forces"))
         raise ModelError(f"{name!r} holds a number that is not finite; correct it") from error

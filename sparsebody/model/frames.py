@@ -1,18 +1,22 @@
-"""A frame fixed in a body."""
+"""Frames fixed in bodies, one or many."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.model.checks import direction, vector
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
+from sparsebody.errors import ModelError
+from sparsebody.model.checks import column, direction, distinct, finite_rows, vector
 from sparsebody.spatial import (
     check_unit_quaternion,
     quaternion_from_rotation,
     rotation_from_quaternion,
 )
+from sparsebody.spatial.transform import UNIT_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,111 @@ class Frame:
         return cls(origin, quaternion_from_rotation(rotation))
 
 
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Frame with a leading axis: origins (n, 3) [m] and unit quaternions (n, 4).
+
+    One of the two may lack the leading axis, and then holds for all n frames.
+    """
+
+    position: ArrayLike = (0.0, 0.0, 0.0)
+    orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        n = next((len(a) for a in (self.position, self.orientation) if np.ndim(a) == 2), 1)  # type: ignore[arg-type]
+        position = column(self.position, (3,), n, "frames", "position")
+        orientation = column(self.orientation, (4,), n, "frames", "orientation")
+        for i in np.flatnonzero(~(finite_rows(position) & are_unit_quaternions(orientation))):
+            try:
+                Frame(position[i], orientation[i])
+            except ModelError as error:
+                raise ModelError(f"frames[{i}]: {error}") from error
+        object.__setattr__(self, "position", position)
+        object.__setattr__(self, "orientation", orientation)
+
+    @classmethod
+    def trusted(cls, position: FloatArray, orientation: FloatArray) -> Frames:
+        """Frames of read-only arrays (n, 3) and (n, 4) that need no check."""
+        return _trusted(cls, position, orientation)
+
+    @classmethod
+    def repeated(cls, frame: Frame, n: int) -> Frames:
+        """The same frame n times."""
+        position = np.broadcast_to(np.asarray(frame.position), (n, 3))
+        return _trusted(cls, position, np.broadcast_to(np.asarray(frame.orientation), (n, 4)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Frames]) -> Frames:
+        """The frames of all parts in turn."""
+        if len(parts) == 1:
+            return parts[0]
+        return _trusted(
+            cls,
+            np.concatenate([part.origins for part in parts]),
+            np.concatenate([part.quaternions for part in parts]),
+        )
+
+    @classmethod
+    def of(cls, frames: Sequence[Frame]) -> Frames:
+        """The frames of a list."""
+        return _trusted(
+            cls,
+            np.array([frame.position for frame in frames], dtype=float).reshape(-1, 3),
+            np.array([frame.orientation for frame in frames], dtype=float).reshape(-1, 4),
+        )
+
+    def __len__(self) -> int:
+        return len(self.origins)
+
+    def __getitem__(self, index: int) -> Frame:
+        return _trusted(Frame, self.origins[index], self.quaternions[index])
+
+    @property
+    def origins(self) -> FloatArray:
+        """(n, 3) the origins in body coordinates [m]."""
+        return np.asarray(self.position)
+
+    @property
+    def quaternions(self) -> FloatArray:
+        """(n, 4) the orientations as given."""
+        return np.asarray(self.orientation)
+
+    @property
+    def rotations(self) -> FloatArray:
+        """(n, 3, 3) from frame to body coordinates."""
+        return rotations(self.quaternions)
+
+
+F = TypeVar("F", Frame, Frames)
+
+
+def _trusted(kind: type[F], position: FloatArray, orientation: FloatArray) -> F:
+    """Return what needs no check, because it comes from what was checked."""
+    frame = object.__new__(kind)
+    position.flags.writeable = orientation.flags.writeable = False
+    object.__setattr__(frame, "position", position)
+    object.__setattr__(frame, "orientation", orientation)
+    return frame
+
+
+def are_unit_quaternions(orientation: FloatArray) -> BoolArray:
+    """(n,) or (1,) whether the quaternions (n, 4) are finite and unit, to within 1e-6."""
+    norm = np.linalg.norm(distinct(orientation), axis=1)
+    return np.asarray(np.abs(norm - 1.0) <= UNIT_TOLERANCE)  # no NaN passes
+
+
+def unit_quaternions(orientation: FloatArray) -> FloatArray:
+    """(n, 4) the quaternions, unit to rounding."""
+    rows = distinct(orientation)
+    return np.broadcast_to(rows / np.linalg.norm(rows, axis=1, keepdims=True), orientation.shape)
+
+
+def rotations(orientation: FloatArray) -> FloatArray:
+    """(n, 3, 3) rotations of nearly unit quaternions (n, 4)."""
+    rows = distinct(unit_quaternions(orientation))
+    return np.broadcast_to(rotation_from_quaternion(rows), (len(orientation), 3, 3))
+
+
 def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:
     """(3, 3) right-handed unit axes as columns, the third along z, the first as near x as can be.
 
@@ -55,13 +164,26 @@ def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:
     axes that brings z where it is asked for.
     """
     e_z = direction(z, who, "axis")
+    given = np.array(z, dtype=float)[None]
     if x is None:
-        h = np.array([e_z[0], e_z[1], e_z[2] + 1.0])
-        if h[2] < 1e-12:
-            return np.diag([1.0, -1.0, -1.0])
-        mirror = 2.0 * np.outer(h, h) / (h @ h) - np.eye(3)  # half turn about the bisector
-        return np.asarray(mirror @ np.diag([-1.0, -1.0, 1.0]))
+        return all_axes(given)[0]
     e_x = direction(x, who, "x axis")
-    e_x = e_x - e_z * (e_z @ e_x)
-    e_x = direction(e_x, who, "part of the x axis across the axis")
-    return np.column_stack([e_x, np.cross(e_z, e_x), e_z])
+    direction(e_x - e_z * (e_z @ e_x), who, "part of the x axis across the axis")
+    return all_axes(given, np.array(x, dtype=float)[None])[0]
+
+
+def all_axes(z: FloatArray, x: FloatArray | None = None) -> FloatArray:
+    """(n, 3, 3) as `axes` of directions z and x (n, 3), of any length but zero."""
+    e_z = z / np.linalg.norm(z, axis=1, keepdims=True)
+    if x is None:
+        h = e_z + np.array([0.0, 0.0, 1.0])
+        square = np.sum(h * h, axis=1)
+        against = h[:, 2] < 1e-12
+        square[against] = 1.0
+        half_turn = 2.0 * h[:, :, None] * h[:, None, :] / square[:, None, None] - np.eye(3)
+        half_turn *= np.array([-1.0, -1.0, 1.0])  # half a turn about the bisector, and about z
+        half_turn[against] = np.diag([1.0, -1.0, -1.0])
+        return np.asarray(half_turn)
+    across = x - e_z * np.sum(e_z * x, axis=1, keepdims=True)
+    e_x = across / np.linalg.norm(across, axis=1, keepdims=True)
+    return np.stack([e_x, np.cross(e_z, e_x), e_z], axis=2)

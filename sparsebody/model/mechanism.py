@@ -2,54 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import networkx as nx
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
+from sparsebody.model import bulk
 from sparsebody.model.bodies import RigidBody
 from sparsebody.model.checks import vector
+from sparsebody.model.columns import BodyColumns, JointColumns
+from sparsebody.model.connections import (
+    Joint,
+    Motion,
+    check_coordinate,
+    frames_in_bodies,
+    prescribed_motions,
+)
 from sparsebody.model.forces import ExternalForce, Force, JointForce, PointForce
-from sparsebody.model.frames import Frame, axes
+from sparsebody.model.frames import Frame, Frames, axes
 from sparsebody.model.joints import ConstantDistance, JointType
+from sparsebody.model.names import Names
 from sparsebody.model.shapes import Shape
-from sparsebody.model.time_functions import TimeFunction, time_function
-from sparsebody.spatial import quaternion_from_rotation
+from sparsebody.model.tables import WORLD, BodyTable, JointTable
+from sparsebody.model.time_functions import TimeFunction
 
 if TYPE_CHECKING:
     from sparsebody.model.system import System
 
-WORLD = "world"
+__all__ = ["WORLD", "Joint", "Mechanism"]
+
 F = TypeVar("F", bound=Force)
 
 
-@dataclass(frozen=True, eq=False)
-class Joint:
-    """An edge of the graph: the type, and a frame fixed in either body."""
-
-    name: str
-    type: JointType
-    predecessor: str
-    successor: str
-    predecessor_frame: Frame = field(default_factory=Frame)  # in the predecessor's body frame
-    successor_frame: Frame = field(default_factory=Frame)
-    prescribed: Mapping[int, TimeFunction] = field(default_factory=dict)
-
-    @property
-    def n_constraints(self) -> int:
-        """Constraint rows, those of prescribed coordinates included."""
-        return self.type.n_constraints + len(self.prescribed)
-
-
 class Mechanism:
-    """Bodies and joints as nodes and edges of a NetworkX multigraph.
+    """Bodies and joints: the nodes and edges of a graph whose node "world" is fixed.
 
-    The node "world" is fixed. Every other node carries a `body` (RigidBody), every edge, from
-    predecessor to successor with the joint's name as key, a `joint` (Joint).
+    They are added one by one, or many at once from arrays, in any mixture.
 
     Parameters
     ----------
@@ -71,27 +62,55 @@ class Mechanism:
     def __init__(self, name: str = "mechanism", gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
         self.name = str(name)
         self.gravity: FloatArray = vector(gravity, "mechanism", "gravity")
-        self.graph: nx.MultiDiGraph = nx.MultiDiGraph()
-        self.graph.add_node(WORLD)
         self.forces: dict[str, Force] = {}
-        self._joints: dict[str, Joint] = {}
+        self._bodies = BodyTable()
+        self._joints = JointTable(self._bodies)
+        self._graph: nx.MultiDiGraph | None = None
 
     # ---- what is there ----------------------------------------------------------------------
 
     @property
     def bodies(self) -> dict[str, RigidBody]:
         """The moving bodies by name, in the order of declaration."""
-        return {name: data["body"] for name, data in self.graph.nodes(data=True) if name != WORLD}
+        return self._bodies.items()
 
     @property
     def joints(self) -> dict[str, Joint]:
         """The joints by name, in the order of declaration."""
-        return dict(self._joints)
+        return self._joints.items()
+
+    @property
+    def graph(self) -> nx.MultiDiGraph:
+        """The body-joint graph, made when it is asked for; a picture that cannot be changed.
+
+        Every node but "world" carries a `body` (RigidBody), every edge, from predecessor to
+        successor with the joint's name as key, a `joint` (Joint).
+        """
+        if self._graph is None:
+            graph = nx.MultiDiGraph()
+            graph.add_node(WORLD)
+            graph.add_nodes_from((name, {"body": body}) for name, body in self.bodies.items())
+            graph.add_edges_from(
+                (joint.predecessor, joint.successor, name, {"joint": joint})
+                for name, joint in self.joints.items()
+            )
+            self._graph = nx.freeze(graph)
+        return self._graph
+
+    @property
+    def body_names(self) -> Names:
+        """Names of the moving bodies, in the order of declaration."""
+        return self._bodies.names
+
+    @property
+    def joint_names(self) -> Names:
+        """Names of the joints, in the order of declaration."""
+        return self._joints.names
 
     @property
     def n_bodies(self) -> int:
         """Number of moving bodies."""
-        return self.graph.number_of_nodes() - 1
+        return len(self._bodies)
 
     @property
     def n_joints(self) -> int:
@@ -102,18 +121,19 @@ class Mechanism:
         """Return the body called `name`; ModelError if there is none."""
         if isinstance(name, str) and name == WORLD:
             raise ModelError(f"{WORLD!r} is the fixed node and no body; name a moving body")
-        if not isinstance(name, str) or name not in self.graph:
-            known = ", ".join(list(self.bodies)[:5]) or "none"
+        place = self._bodies.names.find(name)
+        if place < 0:
+            known = ", ".join(self._bodies.names[:5]) or "none"
             raise ModelError(f"there is no body {name!r}; add_body it first (bodies: {known}, ...)")
-        found: RigidBody = self.graph.nodes[name]["body"]
-        return found
+        return self._bodies[place]
 
     def joint(self, name: str) -> Joint:
         """Return the joint called `name`; ModelError if there is none."""
-        if not isinstance(name, str) or name not in self._joints:
-            known = ", ".join(list(self._joints)[:5]) or "none"
+        place = self._joints.names.find(name)
+        if place < 0:
+            known = ", ".join(self._joints.names[:5]) or "none"
             raise ModelError(f"there is no joint {name!r}; add_joint it first ({known}, ...)")
-        return self._joints[name]
+        return self._joints[place]
 
     def __repr__(self) -> str:
         return f"Mechanism({self.name!r}: {self.n_bodies} bodies, {self.n_joints} joints)"
@@ -135,7 +155,7 @@ class Mechanism:
     ) -> RigidBody:
         """Add a body (see RigidBody for the meaning of each argument) and return it."""
         self._check_name(name, "body")
-        if name in self.graph:
+        if name == WORLD or name in self._bodies.names:
             what = "the name of the fixed node" if name == WORLD else "taken by another body"
             raise ModelError(f"body {name!r}: this name is {what}; choose another")
         body = RigidBody(
@@ -149,8 +169,73 @@ class Mechanism:
             angular_velocity,
             shape,
         )
-        self.graph.add_node(name, body=body)
+        self._bodies.append(name, body)
+        self._graph = None
         return body
+
+    def add_bodies(
+        self,
+        names: Sequence[str] | str,
+        *,
+        mass: ArrayLike,
+        inertia: ArrayLike,
+        center_of_mass: ArrayLike = (0.0, 0.0, 0.0),
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        linear_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+        shape: Shape | Sequence[Shape | None] | None = None,
+    ) -> IntArray:
+        """Add n bodies and return their numbers (n,), which joints may be given by.
+
+        Each argument is what `add_body` takes, for all bodies, or n of it along a leading axis.
+
+        Parameters
+        ----------
+        names : sequence of str, or str
+            Such as a list or `numbered("bar-{}", range(n))`; "bar-{}" alone counts from 0.
+        mass : float or (n,) array_like
+            [kg].
+        inertia : (3,), (n, 3), (1, 3, 3) or (n, 3, 3) array_like
+            About the centers of mass in body axes [kg m^2]: moments, or tensors.
+        center_of_mass, position : (3,) or (n, 3) array_like
+            [m].
+        orientation : (4,) or (n, 4) array_like
+            Unit quaternions (w, x, y, z), body to world.
+        linear_velocity, angular_velocity : (3,) or (n, 3) array_like
+            Of the frames' origins, in world axes [m/s, rad/s].
+        shape : Shape or sequence of Shape or None, optional
+            For pictures only.
+
+        Raises
+        ------
+        ModelError
+            Naming the first body that cannot be, what is wrong and the remedy; then none is added.
+
+        Examples
+        --------
+        >>> mechanism = Mechanism("chain")
+        >>> place = np.arange(4)[:, None] * [1.0, 0, 0]
+        >>> bar = mechanism.add_bodies("bar-{}", mass=1.0, inertia=[0.01, 0.1, 0.1], position=place)
+        >>> mechanism.body("bar-3").position
+        array([3., 0., 0.])
+        """
+        arrays = {
+            "mass": mass,
+            "center_of_mass": center_of_mass,
+            "position": position,
+            "orientation": orientation,
+            "linear_velocity": linear_velocity,
+            "angular_velocity": angular_velocity,
+        }
+        sizes = {name: (value, len(bulk.BODY_NUMBERS[name])) for name, value in arrays.items()}
+        names = bulk.named(names, "bodies", **sizes)
+        bulk.check_names(names, self._bodies.names, "body", reserved=WORLD)
+        first = self.n_bodies
+        if len(names):
+            self._bodies.extend(names, bulk.body_columns(names, inertia, shape, **arrays))
+            self._graph = None
+        return np.arange(first, self.n_bodies)
 
     def add_joint(
         self,
@@ -164,7 +249,7 @@ class Mechanism:
         x_axis: ArrayLike | None = None,
         predecessor_frame: Frame | None = None,
         successor_frame: Frame | None = None,
-        prescribed: Mapping[int, float | TimeFunction] | float | TimeFunction | None = None,
+        prescribed: Motion = None,
     ) -> Joint:
         """Connect two bodies.
 
@@ -197,12 +282,12 @@ class Mechanism:
         """
         self._check_name(name, "joint")
         who = f"joint {name!r}"
-        if name in self._joints:
+        if name in self._joints.names:
             raise ModelError(f"{who}: this name is taken by another joint; choose another")
         if not isinstance(joint_type, JointType):
             raise ModelError(f"{who}: type is {joint_type!r}; give a joint type such as Revolute()")
         for body in (predecessor, successor):
-            if body not in self.graph:
+            if body != WORLD and body not in self._bodies.names:
                 raise ModelError(f"{who}: there is no body {body!r}; add it with add_body first")
         if predecessor == successor:
             raise ModelError(f"{who}: connects {successor!r} to itself; give two bodies")
@@ -224,11 +309,84 @@ class Mechanism:
             successor,
             predecessor_frame or Frame(),
             successor_frame or Frame(),
-            _prescribed(who, joint_type, prescribed),
+            prescribed_motions(who, joint_type, prescribed),
         )
-        self.graph.add_edge(predecessor, successor, key=name, joint=joint)
-        self._joints[name] = joint
+        self._joints.append(name, joint)
+        self._graph = None
         return joint
+
+    def add_joints(
+        self,
+        names: Sequence[str] | str,
+        joint_type: JointType | Sequence[JointType],
+        predecessor: str | int | Sequence[str] | IntArray,
+        successor: str | int | Sequence[str] | IntArray,
+        *,
+        point: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
+        x_axis: ArrayLike | None = None,
+        predecessor_frame: Frame | Frames | None = None,
+        successor_frame: Frame | Frames | None = None,
+        prescribed: Motion | Sequence[Motion] = None,
+    ) -> IntArray:
+        """Add n joints and return their numbers (n,).
+
+        Each argument is what `add_joint` takes, for all joints, or n of it along a leading axis.
+
+        Parameters
+        ----------
+        names : sequence of str, or str
+            As for `add_bodies`.
+        joint_type : JointType or sequence of JointType
+            Such as Revolute().
+        predecessor, successor : (n,) int array, sequence of str, int or str
+            Bodies by number (-1 is the world) or by name.
+        point, axis, x_axis : (3,) or (n, 3) array_like
+            Origins [m] and directions of the joint frames in the world, at the initial pose.
+        predecessor_frame, successor_frame : Frame or Frames
+            Or joint frames in the frames of the bodies.
+        prescribed : as for `add_joint`, or a list of n of that and None
+            Coordinates that are given functions of time.
+
+        Raises
+        ------
+        ModelError
+            Naming the first joint that cannot be, what is wrong and the remedy; then none is added.
+
+        Examples
+        --------
+        >>> import sparsebody as sb
+        >>> mechanism = sb.Mechanism("chain")
+        >>> place = np.arange(4)[:, None] * [1.0, 0, 0]
+        >>> bar = mechanism.add_bodies("bar-{}", mass=1.0, inertia=[1, 1, 1], position=place)
+        >>> ball = mechanism.add_joints("ball-{}", sb.Spherical(), bar[:-1], bar[1:])
+        >>> mechanism.joint("ball-2").successor
+        'bar-3'
+        """
+        sizes = {"predecessor": (predecessor, 0), "successor": (successor, 0), "point": (point, 1)}
+        names = bulk.named(names, "joints", **sizes)
+        bulk.check_names(names, self._joints.names, "joint")
+        in_world = point is not None or axis is not None or x_axis is not None
+        in_bodies = predecessor_frame is not None or successor_frame is not None
+        if in_world and in_bodies:
+            who = f"joints {bulk.shown(names)}"
+            raise ModelError(f"{who}: give point and axis, or the two frames, not both")
+        first = self.n_joints
+        if len(names):
+            bodies = self._bodies.names
+            ends = (
+                bulk.ends(names, predecessor, bodies, "predecessor"),
+                bulk.ends(names, successor, bodies, "successor"),
+            )
+            if in_bodies:
+                frames = bulk.frames_of_bodies(names, predecessor_frame, successor_frame)
+            else:
+                poses = self._bodies.columns()
+                frames = bulk.frames_of_world(names, ends, poses, point, axis, x_axis)
+            columns = bulk.joint_columns(names, joint_type, *ends, frames, prescribed, bodies)
+            self._joints.extend(names, columns)
+            self._graph = None
+        return np.arange(first, self.n_joints)
 
     def add_distance(
         self,
@@ -274,7 +432,7 @@ class Mechanism:
         force = JointForce(name, joint, coordinate, stiffness, rest, damping, effort)
         joint_type = self.joint(joint).type
         who = f"joint force {name!r} on joint {joint!r}"
-        _check_coordinate(who, joint_type, force.coordinate)
+        check_coordinate(who, joint_type, force.coordinate)
         if force.stiffness and force.coordinate not in joint_type.scalar_positions:
             raise ModelError(
                 f"{who}: coordinate {coordinate} of a {joint_type.name} joint has no position to "
@@ -342,6 +500,10 @@ class Mechanism:
 
         return compile_mechanism(self)
 
+    def columns(self) -> tuple[BodyColumns, JointColumns]:
+        """Return bodies and joints as arrays, in the order of declaration."""
+        return self._bodies.columns(), self._joints.columns()
+
     # ---- helpers ----------------------------------------------------------------------------
 
     def _check_name(self, name: Any, what: str) -> None:
@@ -373,46 +535,15 @@ class Mechanism:
             place = np.asarray(self.body(anchor).position)
         else:
             place = vector(point, who, "point")
-        rotation = axes((0, 0, 1) if axis is None else axis, x_axis, who)
+        turned = axes((0, 0, 1) if axis is None else axis, x_axis, who)
         frames = []
         for name in (predecessor, successor):
-            if name == WORLD:
-                frames.append(Frame(place, quaternion_from_rotation(rotation)))
-            else:
-                body = self.body(name)
-                turned = quaternion_from_rotation(body.rotation.T @ rotation)
-                frames.append(Frame(body.to_body(place), turned))
-        return frames[0], frames[1]
-
-
-def _check_coordinate(who: str, joint_type: JointType, coordinate: object) -> None:
-    if not (isinstance(coordinate, int | np.integer) and 0 <= coordinate < joint_type.n_velocities):
-        raise ModelError(
-            f"{who}: coordinate is {coordinate!r}, but a {joint_type.name} joint has "
-            f"{joint_type.n_velocities} (counted from 0)"
-        )
-    if joint_type.kernels.coordinate is None:
-        raise ModelError(
-            f"{who}: a {joint_type.name} joint has no named coordinates; use add_point_force"
-        )
-
-
-def _prescribed(
-    who: str,
-    joint_type: JointType,
-    given: Mapping[int, float | TimeFunction] | float | TimeFunction | None,
-) -> dict[int, TimeFunction]:
-    if given is None:
-        return {}
-    items = given if isinstance(given, Mapping) else {0: given}
-    functions = {}
-    for coordinate in items:
-        _check_coordinate(who, joint_type, coordinate)
-    for coordinate, value in sorted(items.items()):
-        if coordinate not in joint_type.scalar_positions:
-            raise ModelError(
-                f"{who}: coordinate {coordinate} of a {joint_type.name} joint has no position that "
-                "could be prescribed"
+            body = None if name == WORLD else self.body(name)
+            position = np.zeros(3) if body is None else np.asarray(body.position)
+            orientation = (1.0, 0.0, 0.0, 0.0) if body is None else body.orientation
+            frames.append(
+                frames_in_bodies(
+                    place[None], turned[None], position[None], np.array([orientation], dtype=float)
+                )[0]
             )
-        functions[coordinate] = time_function(value, f"{who}, coordinate {coordinate}")
-    return functions
+        return frames[0], frames[1]

@@ -13,7 +13,9 @@ from numba import njit
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.joints import JointKernels, JointType
+from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
+from sparsebody.spatial.inertia import symmetric_inverse
 
 _UNIT = 1e-6  # how far from 1 the norm of a quaternion may be
 
@@ -107,12 +109,12 @@ class System:
 
     name: str
     gravity: FloatArray  # (3,) [m/s^2]
-    body_names: tuple[str, ...]
+    body_names: Names
     mass: FloatArray  # (n_bodies,) [kg]
     inertia: FloatArray  # (n_bodies, 3, 3) about the com, in body axes [kg m^2]
     center_of_mass: FloatArray  # (n_bodies, 3) in the user's body frame [m]
     freedoms: IntArray  # (n_bodies,) size of each body's block
-    joint_names: tuple[str, ...]
+    joint_names: Names
     joint_types: tuple[JointType, ...]
     predecessor: IntArray  # (n_joints,)
     successor: IntArray
@@ -155,36 +157,30 @@ class System:
         """(n_bodies, 6, 6) diag(I_c, m 1), constant in body coordinates."""
         inertia = np.zeros((self.n_bodies, 6, 6))
         inertia[:, :3, :3] = self.inertia
-        inertia[:, 3:, 3:] = self.mass[:, None, None] * np.eye(3)
+        inertia.reshape(-1, 36)[:, 21::7] = self.mass[:, None]
         return inertia
 
     @cached_property
     def inverse_inertia(self) -> FloatArray:
         """(n_bodies, 6, 6) inverse of the spatial inertia."""
         inverse = np.zeros((self.n_bodies, 6, 6))
-        inverse[:, :3, :3] = np.linalg.inv(self.inertia)
-        inverse[:, 3:, 3:] = np.eye(3) / self.mass[:, None, None]
+        inverse[:, :3, :3] = symmetric_inverse(self.inertia)
+        inverse.reshape(-1, 36)[:, 21::7] = 1.0 / self.mass[:, None]
         return inverse
-
-    @cached_property
-    def _body_index(self) -> dict[str, int]:
-        return {name: index for index, name in enumerate(self.body_names)}
-
-    @cached_property
-    def _joint_index(self) -> dict[str, int]:
-        return {name: index for index, name in enumerate(self.joint_names)}
 
     def body(self, name: str) -> int:
         """Return the index of a body."""
-        if not isinstance(name, str) or name not in self._body_index:
+        index = self.body_names.find(name)
+        if index < 0:
             raise ModelError(f"system {self.name!r} has no body {name!r}")
-        return self._body_index[name]
+        return index
 
     def joint(self, name: str) -> int:
         """Return the index of a joint."""
-        if not isinstance(name, str) or name not in self._joint_index:
+        index = self.joint_names.find(name)
+        if index < 0:
             raise ModelError(f"system {self.name!r} has no joint {name!r}")
-        return self._joint_index[name]
+        return index
 
     def rows(self, joint: int) -> slice:
         """Return the constraint rows of a joint."""

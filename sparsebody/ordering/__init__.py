@@ -33,6 +33,7 @@ class Ordering:
     needs: str | None  # the package without which it does not run
     summary: str
     largest_automatic: int = 0  # the most blocks for which the automatic choice tries it
+    microseconds: float = 1.0  # it takes a block, roughly
 
 
 _ANY_SIZE = 2**62
@@ -57,6 +58,7 @@ ORDERINGS = {
         "sksparse",
         "joints by approximate minimum degree (CHOLMOD)",
         largest_automatic=50_000,
+        microseconds=5.0,
     ),
     "cholmod-metis": Ordering(
         cholmod_metis,
@@ -64,13 +66,15 @@ ORDERINGS = {
         "sksparse",
         "joints by nested dissection (CHOLMOD, METIS)",
         largest_automatic=200_000,
+        microseconds=15.0,
     ),
     "reverse-cuthill-mckee": Ordering(
         reverse_cuthill_mckee,
         True,
         None,
-        "small bandwidth (SciPy), each joint after its bodies",
-        largest_automatic=50_000,
+        "small bandwidth, each joint after its bodies",
+        largest_automatic=_ANY_SIZE,
+        microseconds=0.1,
     ),
     "natural": Ordering(
         natural,
@@ -78,6 +82,7 @@ ORDERINGS = {
         None,
         "all bodies, then all joints, as numbered",
         largest_automatic=1_000,
+        microseconds=0.01,
     ),
     "level-sweep": Ordering(
         level_sweep, False, None, "level by level with a narrow band (Featherstone, fig. 8.4)"

@@ -84,7 +84,8 @@ def _minimum_degree(
     candidates = _new_candidates(graph)
     members = np.empty(4 * len(indices) + n + 16, dtype=np.intp)
     order = np.empty(n, dtype=np.intp)
-    n_done, begin, lowest, rows_left = 0, 0, 0, size.sum()
+    zero = int(np.intp(0))  # numba would compile what takes a literal 0 a second time
+    n_done, begin, lowest, rows_left = zero, zero, zero, size.sum()
     while n_done < n:
         while candidates.head[lowest] == -1:
             lowest += 1

@@ -41,8 +41,8 @@ def header(
     """Return the header of a run."""
     return Header(
         system.name,
-        system.body_names,
-        system.joint_names,
+        tuple(system.body_names),
+        tuple(system.joint_names),
         options.as_dict(),
         fingerprint(system),
         conservative,

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.assembly.constraint import velocity_errors
 from sparsebody.dynamics.forward import Evaluation
 from sparsebody.dynamics.initial import mechanism_size
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
+from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State, System
@@ -98,12 +98,11 @@ def projected(evaluate: Evaluate, state: State) -> Stabilized:
     OpenJointError, SingularSystemError
         If the rows in use are too few, or dependent at this pose.
     """
-    state, evaluation, moved_by = _pose_projected(evaluate, evaluate(state))
+    state, evaluation, moved_by, position_error = _pose_projected(evaluate, evaluate(state))
     system, total = evaluation.dynamics.system, 0.0
     for _ in range(_CORRECTIONS):
-        position_error, error = constraint_errors(system, state)
         # A change of velocity solves the same equations as a twist does.
-        change = evaluation.position_correction(error)
+        change = evaluation.position_correction(_velocity_errors(system, state))
         state = state.with_(velocity=state.velocity + change)
         total += largest(change)
         if moved_by * largest(change) <= _CLOSED * largest(state.velocity):
@@ -127,8 +126,13 @@ def _check_closed(error: FloatArray, found: Stabilized) -> None:
     )
 
 
-def _pose_projected(evaluate: Evaluate, evaluation: Evaluation) -> tuple[State, Evaluation, float]:
-    """Correct the pose by modified Newton steps; return it, an evaluation, and how far it is."""
+def _pose_projected(
+    evaluate: Evaluate, evaluation: Evaluation
+) -> tuple[State, Evaluation, float, FloatArray]:
+    """Correct the pose by modified Newton steps.
+
+    Returns the state, the evaluation in use, how far away it is, and the position errors left.
+    """
     system, state = evaluation.dynamics.system, evaluation.state
     error, moved_by = evaluation.position_error, 0.0
     for _ in range(_CORRECTIONS):
@@ -136,22 +140,33 @@ def _pose_projected(evaluate: Evaluate, evaluation: Evaluation) -> tuple[State, 
             break
         twist = evaluation.position_correction(error)
         trial = displaced(state, twist)
-        trial_error, _ = constraint_errors(system, trial)
+        trial_error = _position_errors(system, trial)
         if not largest(trial_error) < largest(error):
             break
         state, error, moved_by = trial, trial_error, moved_by + largest(twist)
         if moved_by > _SAME_POSE:
             evaluation, moved_by = evaluate(state), 0.0
-    return state, evaluation, moved_by
+    return state, evaluation, moved_by, error
+
+
+def _position_errors(system: System, state: State) -> FloatArray:
+    motion = joint_motion(system, state)
+    return position_errors(system, state, motion, coordinate_motion(system, state, motion))
+
+
+def _velocity_errors(system: System, state: State) -> FloatArray:
+    motion = joint_motion(system, state)
+    return velocity_errors(system, state, motion, coordinate_motion(system, state, motion))
 
 
 def constraint_errors(system: System, state: State) -> tuple[FloatArray, FloatArray]:
     """Return the position and the velocity errors (n_rows,) of all constraint rows."""
     motion = joint_motion(system, state)
     coordinates = coordinate_motion(system, state, motion)
-    velocity = constraint_rows(system, state, motion, coordinates).velocity
-    error = position_errors(system, state, motion, coordinates)
-    return error, velocity - prescribed_velocities(system, state.time)
+    return (
+        position_errors(system, state, motion, coordinates),
+        velocity_errors(system, state, motion, coordinates),
+    )
 
 
 def largest(array: FloatArray) -> float:

@@ -27,11 +27,36 @@ def repair(pattern: BlockPattern, order: IntArray) -> IntArray:
         If `order` does not list every block once.
     """
     check_order(pattern, order)
-    place = positions(order)
-    later = np.where(pattern.ends >= 0, place[pattern.ends], -1).max(axis=1)
-    after = np.concatenate([place[: pattern.n_primal], later])
-    is_dual = np.arange(pattern.n_blocks) >= pattern.n_primal
-    return np.lexsort((place, is_dual, after)).astype(np.intp)
+    return _joints_after_bodies(np.ascontiguousarray(order, dtype=np.intp), pattern.ends)
+
+
+@njit(cache=True)
+def _joints_after_bodies(order: IntArray, ends: IntArray) -> IntArray:
+    """Count the joints that go after each body, then place them as `order` lists them."""
+    n_dual, n_primal = len(ends), len(order) - len(ends)
+    place = np.empty(n_primal + 1, dtype=np.intp)  # of each body among the bodies
+    place[n_primal] = -1  # answers for -1, no body
+    n_bodies = 0
+    for block in order:
+        if block < n_primal:
+            place[block] = n_bodies
+            n_bodies += 1
+    following = np.zeros(n_primal + 2, dtype=np.intp)  # the next free place after k bodies
+    later = np.empty(n_dual, dtype=np.intp)
+    for j in range(n_dual):
+        later[j] = max(place[ends[j, 0]], place[ends[j, 1]])
+        following[later[j] + 2] += 1
+    for k in range(1, n_primal + 2):
+        following[k] += following[k - 1] + 1
+    repaired = np.empty_like(order)
+    for block in range(n_primal):
+        repaired[following[place[block] + 1] - 1] = block
+    for block in order:
+        if block >= n_primal:
+            k = later[block - n_primal] + 1
+            repaired[following[k]] = block
+            following[k] += 1
+    return repaired
 
 
 def is_admissible(pattern: BlockPattern, order: IntArray) -> bool:
@@ -45,10 +70,24 @@ def is_admissible(pattern: BlockPattern, order: IntArray) -> bool:
         If `order` does not list every block once.
     """
     check_order(pattern, order)
-    place = positions(order)
+    place = positions(np.ascontiguousarray(order, dtype=np.intp))
+    after_both = _after_both(place, np.ascontiguousarray(pattern.ends, dtype=np.intp))
+    if after_both.all():
+        return True
     outer, _ = _strip(*pattern.adjacency, pattern.block_sizes, pattern.ends, place)
-    later = np.where(pattern.ends >= 0, place[pattern.ends], -1).max(axis=1)
-    return bool(np.all((outer >= 0) | (place[pattern.n_primal :] > later)))
+    return bool(np.all((outer >= 0) | after_both))
+
+
+@njit(cache=True)
+def _after_both(place: IntArray, ends: IntArray) -> BoolArray:
+    """Return for each joint whether it comes after its bodies."""
+    after = np.ones(len(ends), dtype=np.bool_)
+    n_primal = len(place) - len(ends)
+    for j in range(len(ends)):
+        for side in range(2):
+            if ends[j, side] >= 0 and place[ends[j, side]] > place[n_primal + j]:
+                after[j] = False
+    return after
 
 
 def tree_parts(pattern: BlockPattern) -> tuple[IntArray, IntArray]:

@@ -20,23 +20,28 @@ def biconnected_components(pattern: BlockPattern) -> IntArray:
     ----------
     Hopcroft and Tarjan (1973), Algorithm 447.
     """
-    n_nodes = pattern.n_primal + 1
-    ends = np.where(pattern.ends < 0, pattern.n_primal, pattern.ends)
-    by_node = np.argsort(ends.ravel(), kind="stable")
-    indptr = np.searchsorted(ends.ravel()[by_node], np.arange(n_nodes + 1)).astype(np.intp)
-    return _components(np.ascontiguousarray(ends), indptr, (by_node // 2).astype(np.intp))
+    indptr, indices = pattern.adjacency
+    ends = np.ascontiguousarray(pattern.ends, dtype=np.intp)
+    to_world = np.flatnonzero((ends < 0).any(axis=1)).astype(np.intp)
+    return _components(pattern.n_primal, indptr, indices, ends, to_world)
 
 
 @njit(cache=True)
-def _components(ends: IntArray, indptr: IntArray, incident: IntArray) -> IntArray:
-    """Depth-first search without recursion; `low` is the earliest node that a subtree reaches."""
-    n_nodes, n_edges = len(indptr) - 1, len(ends)
+def _components(
+    world: int, indptr: IntArray, indices: IntArray, ends: IntArray, to_world: IntArray
+) -> IntArray:
+    """Depth-first search without recursion; `low` is the earliest node that a subtree reaches.
+
+    Blocks are numbered as in the adjacency (indptr, indices); the world is node n_primal.
+    """
+    n_nodes, n_edges = world + 1, len(ends)
     component = np.full(n_edges, -1, dtype=np.intp)
     used = np.zeros(n_edges, dtype=np.bool_)
     found = np.full(n_nodes, -1, dtype=np.intp)  # when a node was found
     low = np.empty(n_nodes, dtype=np.intp)
     came_by = np.full(n_nodes, -1, dtype=np.intp)  # the tree edge to a node
-    following = indptr[:-1].copy()  # the next incidence to look at
+    following = indptr[:n_nodes].copy()  # the next incidence to look at
+    following[world] = 0
     path = np.empty(n_nodes, dtype=np.intp)  # nodes from the root to the present one
     open_edges = np.empty(n_edges, dtype=np.intp)  # stack of edges without a component
     n_open, time, count = 0, 0, 0
@@ -48,13 +53,17 @@ def _components(ends: IntArray, indptr: IntArray, incident: IntArray) -> IntArra
         time += 1
         while depth > 0:
             node = path[depth - 1]
-            if following[node] < indptr[node + 1]:
-                edge = incident[following[node]]
+            last = len(to_world) if node == world else indptr[node + 1]
+            if following[node] < last:
+                entry = following[node]
+                edge = to_world[entry] if node == world else indices[entry] - world
                 following[node] += 1
                 if used[edge]:
                     continue
                 used[edge] = True
-                other = ends[edge, 0] + ends[edge, 1] - node
+                first, second = ends[edge, 0], ends[edge, 1]
+                other = second if first == (node if node < world else -1) else first
+                other = world if other < 0 else other
                 if other == node:
                     component[edge] = count
                     count += 1

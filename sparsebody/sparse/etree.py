@@ -6,6 +6,8 @@ block. A block column of L has the pivot block on top and the blocks that fill i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -29,9 +31,9 @@ def ordered_adjacency(pattern: BlockPattern, order: IntArray) -> tuple[IntArray,
         If `order` does not list every block once.
     """
     check_order(pattern, order)
+    order = np.ascontiguousarray(order, dtype=np.intp)
     indptr, indices = pattern.adjacency
-    new_indptr, new_indices = np.zeros_like(indptr), np.empty_like(indices)
-    np.cumsum(np.diff(indptr)[order], out=new_indptr[1:])
+    new_indptr, new_indices = np.empty_like(indptr), np.empty_like(indices)
     _relabel(indptr, indices, order, positions(order), new_indptr, new_indices)
     return new_indptr, new_indices
 
@@ -45,12 +47,36 @@ def _relabel(
     new_indptr: IntArray,
     new_indices: IntArray,
 ) -> None:
-    """Fill `new_indices`: the rows of the adjacency in `order`, their entries as positions."""
+    """Fill the rows of the adjacency in `order`, with their entries as positions."""
+    to = 0
     for i in range(len(order)):
-        to = new_indptr[i]
+        new_indptr[i] = to
         for entry in range(indptr[order[i]], indptr[order[i] + 1]):
             new_indices[to] = position[indices[entry]]
             to += 1
+    new_indptr[len(order)] = to
+
+
+class Elimination(NamedTuple):
+    """What the shape of L in one order follows from, by position; see `elimination`."""
+
+    indptr: IntArray  # the pattern's adjacency
+    indices: IntArray
+    parent: IntArray  # of the elimination tree
+    sequence: IntArray  # a postorder of it
+
+
+def elimination(pattern: BlockPattern, order: IntArray) -> Elimination:
+    """Return adjacency, elimination tree and postorder, from which other numbers come quickly.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    indptr, indices = ordered_adjacency(pattern, order)
+    parent = _elimination_tree(indptr, indices)
+    return Elimination(indptr, indices, parent, postorder(parent))
 
 
 def elimination_tree(pattern: BlockPattern, order: IntArray) -> IntArray:
@@ -158,18 +184,20 @@ def column_counts(pattern: BlockPattern, order: IntArray) -> IntArray:
     ----------
     Gilbert, Ng and Peyton (1994); Davis (2006), sec. 4.5. Here a row counts with its block's size.
     """
-    indptr, indices = ordered_adjacency(pattern, order)
-    parent = _elimination_tree(indptr, indices)
-    return _column_counts(indptr, indices, parent, pattern.block_sizes[order])
+    return weighted_counts(elimination(pattern, order), pattern.block_sizes[order])
+
+
+def weighted_counts(found: Elimination, weight: IntArray) -> IntArray:
+    """Return the weights (n_blocks,) in each block column of L, with those of each position."""
+    return _column_counts(*found, np.ascontiguousarray(weight, dtype=np.intp))
 
 
 @njit(cache=True)
 def _column_counts(
-    indptr: IntArray, indices: IntArray, parent: IntArray, weight: IntArray
+    indptr: IntArray, indices: IntArray, parent: IntArray, sequence: IntArray, weight: IntArray
 ) -> IntArray:
     """Add each row's weight at the leaves of its subtree, take it away where two leaves meet."""
     n = len(parent)
-    sequence = postorder(parent)
     first = np.full(n, -1, dtype=np.intp)  # the first descendant, as a place in the postorder
     count = np.zeros(n, dtype=np.intp)
     for place in range(n):
@@ -224,12 +252,11 @@ def column_structures(pattern: BlockPattern, order: IntArray) -> tuple[IntArray,
     ShapeError
         If `order` does not list every block once.
     """
-    indptr, indices = ordered_adjacency(pattern, order)
-    parent = _elimination_tree(indptr, indices)
-    below = _column_counts(indptr, indices, parent, np.ones(len(order), dtype=np.intp)) - 1
-    column_start = np.concatenate([[0], np.cumsum(below)]).astype(np.intp)
+    found = elimination(pattern, order)
+    column_start = np.zeros(len(order) + 1, dtype=np.intp)
+    np.cumsum(weighted_counts(found, np.ones(len(order), dtype=np.intp)) - 1, out=column_start[1:])
     rows = np.empty(column_start[-1], dtype=np.intp)
-    _column_structures(indptr, indices, parent, column_start[:-1].copy(), rows)
+    _column_structures(*found[:3], column_start[:-1].copy(), rows)
     return column_start, rows
 
 

@@ -7,13 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.sparse.etree import (
-    _column_counts,
-    _elimination_tree,
-    ordered_adjacency,
-    tree_height,
-)
+from sparsebody.arrays import IntArray
+from sparsebody.sparse.etree import Elimination, elimination, tree_height, weighted_counts
 from sparsebody.sparse.pattern import BlockPattern
 
 
@@ -42,27 +37,39 @@ def ordering_metrics(pattern: BlockPattern, order: IntArray) -> OrderingMetrics:
     ShapeError
         If `order` does not list every block once.
     """
-    indptr, indices = ordered_adjacency(pattern, order)
-    parent = _elimination_tree(indptr, indices)
-    size = pattern.block_sizes[order]
-    front = _column_counts(indptr, indices, parent, size)
-    flops = _pivot_flops(front.astype(np.float64)) - _pivot_flops((front - size).astype(np.float64))
-    block_bandwidth, scalar_bandwidth, profile = _band(indptr, indices, size)
+    return elimination_metrics(elimination(pattern, order), pattern.block_sizes[order])
+
+
+def elimination_metrics(found: Elimination, size: IntArray) -> OrderingMetrics:
+    """Return the predicted cost; `size` (n_blocks,) is that of each position."""
+    front = weighted_counts(found, size)
+    nnz_l, flops = _totals(front, size)
+    block_bandwidth, scalar_bandwidth, profile = _band(found.indptr, found.indices, size)
     return OrderingMetrics(
-        nnz_l=int(np.sum(size * front - size * (size - 1) // 2)),
-        flops=float(flops.sum()),
+        nnz_l=int(nnz_l),
+        flops=float(flops),
         block_bandwidth=int(block_bandwidth),
         scalar_bandwidth=int(scalar_bandwidth),
         profile=int(profile),
-        etree_height=int(tree_height(parent)),
+        etree_height=int(tree_height(found.parent)),
         largest_front=int(front.max(initial=0)),
     )
 
 
-def _pivot_flops(n: FloatArray) -> FloatArray:
+@njit(cache=True)
+def _totals(front: IntArray, size: IntArray) -> tuple[int, float]:
+    """Return the entries of L and the operations."""
+    entries, flops = 0, 0.0
+    for j in range(len(front)):
+        entries += size[j] * front[j] - size[j] * (size[j] - 1) // 2
+        flops += _pivot_flops(float(front[j])) - _pivot_flops(float(front[j] - size[j]))
+    return entries, flops
+
+
+@njit(cache=True)
+def _pivot_flops(n: float) -> float:
     """Return the sum of m (m + 2) for m = 0 .. n - 1: a dense factorization of n rows."""
-    total: FloatArray = (n - 1) * n * (2 * n - 1) / 6 + n * (n - 1)
-    return total
+    return (n - 1.0) * n * (2.0 * n - 1.0) / 6.0 + n * (n - 1.0)
 
 
 @njit(cache=True)

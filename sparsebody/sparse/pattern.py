@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import coo_array
+from numba import njit
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import ShapeError
@@ -71,15 +71,10 @@ class BlockPattern:
     @cached_property
     def adjacency(self) -> tuple[IntArray, IntArray]:
         """Neighbours of every block in compressed form: (indptr, indices), sorted, no diagonal."""
-        dual = np.repeat(np.arange(self.n_dual, dtype=np.intp), 2)
-        primal = self.ends.ravel()
-        present = primal >= 0
-        dual, primal = dual[present] + self.n_primal, primal[present]
-        row, column = np.concatenate([dual, primal]), np.concatenate([primal, dual])
-        shape = (self.n_blocks, self.n_blocks)
-        graph = coo_array((np.ones(len(row), dtype=np.int8), (row, column)), shape=shape).tocsr()
-        graph.sort_indices()
-        return graph.indptr.astype(np.intp), graph.indices.astype(np.intp)
+        indptr = np.zeros(self.n_blocks + 1, dtype=np.intp)
+        indices = np.empty(2 * self.ends.size, dtype=np.intp)
+        used = _adjacency(np.ascontiguousarray(self.ends, dtype=np.intp), indptr, indices)
+        return indptr, indices[:used].copy()
 
     def neighbours(self, block: int) -> IntArray:
         """Return the blocks that couple to `block`, in increasing order."""
@@ -93,7 +88,46 @@ class BlockPattern:
         return (start + np.arange(self.n_rows)).astype(np.intp)
 
 
+@njit(cache=True)
+def _adjacency(ends: IntArray, indptr: IntArray, indices: IntArray) -> int:
+    """Fill both arrays; return the number of neighbours. `indptr` starts at zero."""
+    n_dual = ends.shape[0]
+    n_primal = len(indptr) - 1 - n_dual
+    for j in range(n_dual):
+        for k in range(1 if ends[j, 0] == ends[j, 1] else 2):
+            if ends[j, k] >= 0:
+                indptr[ends[j, k] + 1] += 1
+                indptr[n_primal + j + 1] += 1
+    for i in range(len(indptr) - 1):
+        indptr[i + 1] += indptr[i]
+    following = indptr[:n_primal].copy()
+    for j in range(n_dual):
+        first, second = min(ends[j, 0], ends[j, 1]), max(ends[j, 0], ends[j, 1])
+        to = indptr[n_primal + j]
+        for k in range(1 if first == second else 2):
+            body = first if k == 0 else second
+            if body >= 0:
+                indices[to] = body
+                to += 1
+                indices[following[body]] = n_primal + j
+                following[body] += 1
+    return int(indptr[-1])
+
+
 def check_order(pattern: BlockPattern, order: IntArray) -> None:
     """Raise ShapeError unless `order` lists every block of the pattern once."""
-    if not np.array_equal(np.sort(np.asarray(order)), np.arange(pattern.n_blocks)):
+    found = np.asarray(order)
+    whole = found.shape == (pattern.n_blocks,) and np.issubdtype(found.dtype, np.integer)
+    if not (whole and _lists_all(np.ascontiguousarray(found, dtype=np.intp))):
         raise ShapeError(f"an elimination order must list each of {pattern.n_blocks} blocks once")
+
+
+@njit(cache=True)
+def _lists_all(order: IntArray) -> bool:
+    """Return whether `order` lists 0 .. n-1."""
+    seen = np.zeros(len(order), dtype=np.bool_)
+    for block in order:
+        if block < 0 or block >= len(order) or seen[block]:
+            return False
+        seen[block] = True
+    return True

@@ -11,28 +11,34 @@ A bridge is a component of one joint, so its rows depend on nothing but each oth
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 from scipy.linalg import qr
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse import csr_array
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.sparse.bisection import bisected
 from sparsebody.sparse.components import biconnected_components
-from sparsebody.sparse.frontal_qr import front_widths, frontal_pivots
+from sparsebody.sparse.frontal_qr import frontal_pivots
+from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
+from sparsebody.sparse.fronts import Fronts, fronts
+from sparsebody.sparse.nested_qr import nested_flops, nested_pivots
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse.small_rank import NOISE, SHARE, SMALL, small_choice
 from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_choices
+from sparsebody.sparse.whitening import WhitenedRows, whitened_part
 
 CLEAR_GAP = 1e3  # between the smallest |R_ii| that is kept and the largest that is dropped
-NOISE = 1e-15  # stands for the largest dropped |R_ii| where nothing is dropped
-SMALL = 48  # rows up to which compiled Gram-Schmidt is faster than a call of LAPACK
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
+MOST_FLOPS = 1e12  # of a frontal QR on nested halves: less than a minute
+MOST_WORK = 2e9  # rows times the square of the front, for a second opinion on wide components
+NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
-SHARE = 0.01  # of the best conditioning: how much a choice that holds in more poses may cost
 POOR = 1e-6  # smallest singular value of kept rows below which a better choice is looked for
+FRONTAL, SWEPT = "frontal QR", "swept pivots"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +59,11 @@ class RankDecision:
     def n_dependent(self) -> int:
         """Number of rows that can be left out."""
         return len(self.keep) - self.rank
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether no row is dependent, for certain."""
+        return self.certain and self.n_dependent == 0
 
 
 def rank(matrix: SaddleMatrix, tolerance: float = 1e-8) -> int:
@@ -80,30 +91,35 @@ def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecis
     ----------
     Golub and Van Loan (2013), sec. 5.4.2; Hopcroft and Tarjan (1973).
     """
-    rows = whitened_rows(matrix)
-    component = biconnected_components(matrix.pattern)[matrix.row_block]
-    by_component = np.argsort(component, kind="stable")
-    n_components = int(component.max(initial=-1)) + 1
-    indptr = np.searchsorted(component[by_component], np.arange(n_components + 1))
-    ends = matrix.pattern.ends[matrix.row_block]
-    keep = np.zeros(len(rows), dtype=np.bool_)
-    small = np.diff(indptr) <= SMALL
-    joint = matrix.row_block
-    gap = _decide_small(rows, ends, joint, by_component, indptr, small, tolerance, NOISE, keep)
-    decision = RankDecision(keep, float(gap), bool(gap >= CLEAR_GAP), "pivoted QR by components")
-    if np.all(small):
-        return decision
-    whitened = constraint_matrix(replace(matrix, rows=rows)).tocsr()
+    pattern = matrix.pattern
+    by_component, start = _grouped(biconnected_components(pattern))
+    sizes = np.diff(_sums(pattern.block_sizes[pattern.n_primal + by_component])[start])
+    small = sizes <= SMALL
+    label = np.full(pattern.n_primal, -1, dtype=np.intp)
+    keep = np.zeros(pattern.n_rows - pattern.n_primal_rows, dtype=np.bool_)
+    decision = RankDecision(keep, np.inf, True, "pivoted QR by components")
+    if small.any():
+        member = by_component[np.repeat(small, np.diff(start))]
+        part = whitened_part(matrix, member, label)
+        keep[part.index], gap = small_choice(part, _sums(np.diff(start)[small]), tolerance)
+        decision = replace(decision, gap=gap, certain=gap >= CLEAR_GAP)
     for c in np.flatnonzero(~small):
-        member = by_component[indptr[c] : indptr[c + 1]]
-        bodies, local = _local_numbers(ends[member])
-        sizes = matrix.pattern.block_sizes[bodies]
-        columns = _without_empty_columns(whitened[member])
-        fronts = _decide_by_fronts(rows[member], local, joint[member], sizes, tolerance)
-        part = _decide_large(columns, fronts, tolerance)
-        keep[member] = part.keep
-        decision = _joined(decision, part)
+        part = whitened_part(matrix, by_component[start[c] : start[c + 1]], label, sweep=True)
+        found = _decide_large(part, tolerance)
+        keep[part.index] = found.keep
+        decision = _joined(decision, found)
     return decision
+
+
+def _grouped(component: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the dual blocks sorted by component, and where each component starts."""
+    count = np.bincount(component, minlength=1) if len(component) else np.zeros(0, dtype=np.intp)
+    return np.argsort(component, kind="stable").astype(np.intp), _sums(count)
+
+
+def _sums(values: IntArray) -> IntArray:
+    """Return the sums of the values before each one, and of all."""
+    return np.concatenate([[0], np.cumsum(values)]).astype(np.intp)
 
 
 def _joined(whole: RankDecision, part: RankDecision) -> RankDecision:
@@ -113,153 +129,110 @@ def _joined(whole: RankDecision, part: RankDecision) -> RankDecision:
     return RankDecision(whole.keep, min(whole.gap, part.gap), certain, method)
 
 
-def whitened_rows(matrix: SaddleMatrix) -> FloatArray:
-    """Return the rows of A D^-1/2 scaled to unit norm, (n_dual_rows, 2, width); zero rows stay."""
-    pattern = matrix.pattern
-    width = matrix.rows.shape[2]
-    unused = np.arange(width) >= pattern.block_sizes[: pattern.n_primal, None]
-    root = np.linalg.cholesky(matrix.inverse + unused[:, :, None] * np.eye(width))
-    ends = pattern.ends[matrix.row_block]
-    rows = matrix.rows * (ends >= 0)[:, :, None]
-    twice = (ends[:, 0] == ends[:, 1])[:, None]  # both ends on one body: they act together
-    rows[:, 0] += np.where(twice, rows[:, 1], 0.0)
-    rows[:, 1] *= ~twice
-    if len(root):
-        rows = np.einsum("rsa,rsab->rsb", rows, root[ends])
-    norm = np.sqrt(np.einsum("rsa,rsa->r", rows, rows))
-    return rows / np.where(norm > 0.0, norm, 1.0)[:, None, None]
+def _decide_large(part: WhitenedRows, tolerance: float) -> RankDecision:
+    """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
-
-@njit(cache=True)
-def _decide_small(
-    rows: FloatArray,
-    ends: IntArray,
-    joint: IntArray,
-    members: IntArray,
-    indptr: IntArray,
-    small: BoolArray,
-    tolerance: float,
-    noise: float,
-    keep: BoolArray,
-) -> float:
-    """Set `keep` in the small components; return the least clear gap of them."""
-    gap = np.inf
-    for c in range(len(indptr) - 1):
-        if small[c]:
-            member = members[indptr[c] : indptr[c + 1]]
-            gathered = _gathered(rows, ends, member)
-            pivots = _gram_schmidt(gathered.copy(), np.zeros_like(member), tolerance)
-            by_joint = _gram_schmidt(gathered, joint[member], tolerance)
-            least, largest = _least_and_largest(pivots, tolerance, noise)
-            gap = min(gap, least / largest)
-            same_rank = np.sum(by_joint > tolerance) == np.sum(pivots > tolerance)
-            if same_rank and _least_and_largest(by_joint, tolerance, noise)[0] > SHARE * least:
-                pivots = by_joint
-            for k in range(len(member)):
-                keep[member[k]] = pivots[k] > tolerance
-    return gap
-
-
-@njit(cache=True)
-def _least_and_largest(pivots: FloatArray, tolerance: float, noise: float) -> tuple[float, float]:
-    """Return the least remainder that is kept and the largest that is dropped."""
-    least, largest = np.inf, noise
-    for pivot in pivots:
-        if pivot > tolerance:
-            least = min(least, pivot)
-        else:
-            largest = max(largest, pivot)
-    return least, largest
-
-
-@njit(cache=True)
-def _gathered(rows: FloatArray, ends: IntArray, member: IntArray) -> FloatArray:
-    """Return the rows of one component as a dense matrix over the bodies that they touch."""
-    width = rows.shape[2]
-    bodies = np.unique(ends[member])  # sorted; -1, the world, has no columns
-    gathered = np.zeros((len(member), len(bodies) * width))
-    for k in range(len(member)):
-        for side in range(2):
-            if ends[member[k], side] >= 0:
-                start = width * np.searchsorted(bodies, ends[member[k], side])
-                for a in range(width):
-                    gathered[k, start + a] += rows[member[k], side, a]
-    return gathered
-
-
-@njit(cache=True)
-def _gram_schmidt(rows: FloatArray, group: IntArray, tolerance: float) -> FloatArray:
-    """Return |R_ii| of each row, taken group by group, largest first; overwrites `rows`.
-
-    Remainders up to `tolerance` are dependent and are not used.
+    Where those that are clear agree, theirs is the rank, unless all that they keep is poorly
+    conditioned. Otherwise dense QR decides, as long as that takes no minutes. Wide components,
+    such as lattices, are decided by nested halves: along a sweep, errors grow from level to level.
     """
-    n = rows.shape[0]
-    pivots, waiting = np.zeros(n), np.ones(n, dtype=np.bool_)
-    for _ in range(n):
-        now = 2**62
-        for i in range(n):
-            if waiting[i]:
-                now = min(now, group[i])
-        best, largest = -1, -1.0
-        for i in range(n):
-            if waiting[i] and group[i] == now:
-                square = 0.0
-                for a in range(rows.shape[1]):
-                    square += rows[i, a] ** 2
-                if square > largest * (1.0 + 1e-12):
-                    best, largest = i, square
-        waiting[best] = False
-        pivots[best] = np.sqrt(largest)
-        if pivots[best] <= tolerance:
-            continue
-        unit = rows[best]
-        for a in range(rows.shape[1]):
-            unit[a] /= pivots[best]
-        for i in range(n):
-            if waiting[i]:
-                row, part = rows[i], 0.0
-                for a in range(rows.shape[1]):
-                    part += row[a] * unit[a]
-                for a in range(rows.shape[1]):
-                    row[a] -= part * unit[a]
-    return pivots
-
-
-def _local_numbers(ends: IntArray) -> tuple[IntArray, IntArray]:
-    """Number the bodies that rows touch from 0; return them and the ends in these numbers."""
-    bodies, local = np.unique(np.append(ends.ravel(), -1), return_inverse=True)
-    return bodies[1:], (local[:-1] - 1).reshape(ends.shape).astype(np.intp)
-
-
-def _without_empty_columns(rows: csr_array) -> csr_array:
-    """Leave out the columns of bodies that these rows do not touch."""
-    return rows[:, np.unique(rows.indices)]
-
-
-def _decide_large(rows: csr_array, fronts: list[RowChoice], tolerance: float) -> RankDecision:
-    """Decide in one component, from the choices of a frontal QR and what else is needed.
-
-    Large ones by sparse methods, the fronts and the pivots of a sweep: where those that are clear
-    agree, theirs is the rank, unless all that they keep is poorly conditioned. Otherwise dense QR
-    decides, as long as that takes no minutes.
-    """
-    n = rows.shape[0]
+    n = len(part.rows)
+    narrow = next(_both_ways(part)).width <= NARROW
+    if n > SPARSE_ROWS and narrow:
+        decision = _decide_narrow(part, tolerance)
+        if n > DENSE_ROWS or decision.is_regular:
+            return decision
+    choices = [] if narrow else _by_halves(part, tolerance)
+    if n > DENSE_ROWS:
+        return _decide_wide(part, choices)
+    rows = _as_matrix(part)
+    choices += _frontal_choices(part, tolerance)
     if n > SPARSE_ROWS:
-        found = [*fronts, *swept_choices(rows)]
-        clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
-        methods = sorted({choice.method for choice in clear})
+        clear = [c for c in [*choices, *swept_choices(rows)] if c.gap >= CLEAR_GAP]
         if len({np.count_nonzero(choice.keep) for choice in clear}) == 1:
+            methods = sorted({choice.method for choice in clear})
             best, floor = _preferred(rows, clear)
-            if floor >= POOR or n > DENSE_ROWS:
+            if floor >= POOR:
                 return RankDecision(best.keep, best.gap, len(methods) > 1, " and ".join(methods))
-        if n > DENSE_ROWS:
-            everything = RowChoice(np.ones(n, dtype=np.bool_), 0.0, "nothing left out")
-            best = max([everything, *found], key=lambda choice: choice.gap)
-            return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
     decision = _decide_by_qr(rows, tolerance)
-    same = [choice for choice in fronts if np.count_nonzero(choice.keep) == decision.rank]
+    same = [choice for choice in choices if np.count_nonzero(choice.keep) == decision.rank]
     pivoted = RowChoice(decision.keep, decision.gap, decision.method)
     return replace(decision, keep=_preferred(rows, [*same, pivoted])[0].keep)
+
+
+def _decide_narrow(part: WhitenedRows, tolerance: float) -> RankDecision:
+    """Decide by one pass with either method, or one more from the other end."""
+    found: list[RowChoice] = []
+    for sweep in _both_ways(part):
+        by_fronts, by_pivots = _by_fronts(sweep, part, tolerance), _by_pivots(sweep, part)
+        if _agree(by_fronts, by_pivots):
+            return RankDecision(by_fronts.keep, by_fronts.gap, True, f"{FRONTAL} and {SWEPT}")
+        found += [by_fronts, by_pivots]
+    best = max(found, key=lambda choice: choice.gap)
+    clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
+    if len({np.count_nonzero(choice.keep) for choice in clear}) == 1:
+        return RankDecision(best.keep, best.gap, False, best.method)
+    return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
+
+
+def _decide_wide(part: WhitenedRows, by_halves: list[RowChoice]) -> RankDecision:
+    """Decide by nested halves; a sweep is a second opinion where it takes no seconds."""
+    n = len(part.rows)
+    everything = RowChoice(np.ones(n, dtype=np.bool_), 0.0, "nothing left out")
+    best = max([everything, *by_halves], key=lambda choice: choice.gap)
+    if best.gap < CLEAR_GAP:
+        return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
+    for sweep in _both_ways(part):
+        if float(n) * sweep.width**2 <= MOST_WORK and _agree(best, _by_pivots(sweep, part)):
+            return RankDecision(best.keep, best.gap, True, f"{FRONTAL} and {SWEPT}")
+    return RankDecision(best.keep, best.gap, False, best.method)
+
+
+def _agree(one: RowChoice, other: RowChoice) -> bool:
+    """Return whether both are clear and keep as many rows."""
+    clear = one.gap >= CLEAR_GAP and other.gap >= CLEAR_GAP
+    return clear and np.count_nonzero(one.keep) == np.count_nonzero(other.keep)
+
+
+def _both_ways(part: WhitenedRows) -> Iterator[Fronts]:
+    """Sweep from the ground and towards it."""
+    forward = np.arange(part.pattern.n_primal, dtype=np.intp)
+    for order in (forward, forward[::-1]):
+        yield fronts(part.pattern, order)
+
+
+def _by_fronts(sweep: Fronts, part: WhitenedRows, tolerance: float) -> RowChoice:
+    """Rows to keep by a frontal QR."""
+    return _choice(frontal_pivots(sweep, part.rows, tolerance), tolerance)
+
+
+def _by_halves(part: WhitenedRows, tolerance: float) -> list[RowChoice]:
+    """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
+    order = bisected(part.pattern)
+    if nested_flops(part.pattern, order) > MOST_FLOPS:
+        return []
+    return [_choice(nested_pivots(part.pattern, part.rows, order, tolerance), tolerance)]
+
+
+def _choice(pivots: FloatArray, tolerance: float) -> RowChoice:
+    """Rows to keep, by their remainders."""
+    keep = pivots > tolerance
+    dropped = max(float(np.max(pivots, where=~keep, initial=0.0)), NOISE)
+    return RowChoice(keep, float(np.min(pivots, where=keep, initial=np.inf)) / dropped, FRONTAL)
+
+
+def _by_pivots(sweep: Fronts, part: WhitenedRows) -> RowChoice:
+    """Rows to keep by the pivots of the Schur complement."""
+    pivots = schur_pivots(sweep, part.rows)
+    threshold, ratio = largest_gap(pivots)
+    return RowChoice(pivots > threshold, float(np.sqrt(ratio)), SWEPT)
+
+
+def _as_matrix(part: WhitenedRows) -> csr_array:
+    """Return the rows as a SciPy matrix, without empty columns."""
+    nothing = np.empty((part.pattern.n_primal, 0, 0))
+    rows = constraint_matrix(SaddleMatrix(part.pattern, nothing, nothing, part.rows)).tocsr()
+    return rows[:, np.unique(rows.indices)]
 
 
 def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, float]:
@@ -272,22 +245,10 @@ def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, fl
     return choices[k], floor[k]
 
 
-def _decide_by_fronts(
-    rows: FloatArray, ends: IntArray, joint: IntArray, sizes: IntArray, tolerance: float
-) -> list[RowChoice]:
+def _frontal_choices(part: WhitenedRows, tolerance: float) -> list[RowChoice]:
     """Frontal QR from both ends of the component; nothing where the fronts are too wide."""
-    joined = ends[(ends >= 0).all(axis=1)]
-    graph = coo_array((np.ones(len(joined)), joined.T), shape=(len(sizes), len(sizes))).tocsr()
-    order = reverse_cuthill_mckee(graph + graph.T, symmetric_mode=True).astype(np.intp)
-    choices = []
-    for direction in (order, order[::-1].copy()):
-        if front_widths(ends, sizes, direction).max() <= LARGEST_FRONT:
-            pivots = frontal_pivots(rows, ends, sizes, direction, joint, tolerance)
-            keep = pivots > tolerance
-            dropped = max(float(pivots[~keep].max(initial=0.0)), NOISE)
-            gap = float(pivots[keep].min(initial=np.inf)) / dropped
-            choices.append(RowChoice(keep, gap, "frontal QR"))
-    return choices
+    narrow = [sweep for sweep in _both_ways(part) if sweep.width <= LARGEST_FRONT]
+    return [_by_fronts(sweep, part, tolerance) for sweep in narrow]
 
 
 def _decide_by_qr(rows: csr_array, tolerance: float) -> RankDecision:

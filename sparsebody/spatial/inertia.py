@@ -112,6 +112,25 @@ def transform_inertia(inertia: ArrayLike, transform: ArrayLike) -> FloatArray:
     return 0.5 * (moved + np.swapaxes(moved, -2, -1))
 
 
+def symmetric_inverse(matrices: FloatArray) -> FloatArray:
+    """Return the inverses (n, 3, 3) of symmetric matrices, by their cofactors.
+
+    The rotational inertia of a body has at most one principal moment that is much smaller than
+    the others, so that this is as accurate as elimination.
+    """
+    a, b, c = matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 2, 2]
+    d, e, f = matrices[:, 0, 1], matrices[:, 0, 2], matrices[:, 1, 2]
+    first = b * c - f * f, e * f - c * d, d * f - b * e
+    determinant = a * first[0] + d * first[1] + e * first[2]
+    inverse = np.empty_like(matrices)
+    inverse[:, 0, 0], inverse[:, 1, 1], inverse[:, 2, 2] = first[0], a * c - e * e, a * b - d * d
+    inverse[:, 0, 1], inverse[:, 0, 2], inverse[:, 1, 2] = first[1], first[2], d * e - a * f
+    for row, column in ((1, 0), (2, 0), (2, 1)):
+        inverse[:, row, column] = inverse[:, column, row]
+    inverse /= determinant[:, None, None]
+    return inverse
+
+
 # --- the check of what a user gives ---
 
 

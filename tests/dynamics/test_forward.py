@@ -326,7 +326,7 @@ def shuffled(mechanism: Mechanism, rng: np.random.Generator) -> Mechanism:
     copy = Mechanism(mechanism.name, mechanism.gravity)
     bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
     for i in rng.permutation(len(bodies)):
-        copy.graph.add_node(bodies[i].name, body=bodies[i])
+        copy.add_body(**vars(bodies[i]))
     for j in rng.permutation(len(joints)):
         joint = joints[j]
         copy.add_joint(

@@ -4,7 +4,7 @@ from patterns import graph_pattern, ladder
 
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import ORDERINGS
-from sparsebody.ordering.auto import candidate_orderings, choose
+from sparsebody.ordering.auto import candidate_orderings, choose, quickest
 
 
 @pytest.mark.parametrize(
@@ -23,9 +23,16 @@ def test_a_tree_is_taken_leaves_first():
 
 
 def test_large_mechanisms_and_large_hubs_skip_what_would_take_long():
-    assert candidate_orderings(ladder(60_000)) == ["leaves-first", "minimum-degree"]
-    hub = candidate_orderings(graph_pattern(nx.star_graph(3_000)))
-    assert hub == ["leaves-first", "minimum-degree"]
+    quick = ["leaves-first", "minimum-degree", "reverse-cuthill-mckee"]
+    assert candidate_orderings(ladder(60_000)) == quick
+    assert candidate_orderings(graph_pattern(nx.star_graph(3_000))) == quick
+
+
+def test_the_quickest_ordering_is_the_one_without_fill_in_to_think_of():
+    assert quickest(["cholmod-metis", "leaves-first", "reverse-cuthill-mckee"]) == (
+        "reverse-cuthill-mckee"
+    )
+    assert quickest(["minimum-degree", "leaves-first"]) == "minimum-degree"
 
 
 def test_the_table_of_predictions_marks_the_choice():

@@ -271,13 +271,15 @@ def test_file_can_be_read_while_it_is_written(tmp_path):
     last = [time.monotonic()]
 
     def control(now: float, state: sb.State) -> np.ndarray:
-        if not seen and time.monotonic() - last[0] > 0.7:
-            seen.append(sb.Trajectory.load(path))
-            os.kill(os.getpid(), signal.SIGINT)
+        if not seen and time.monotonic() - last[0] > 0.1:
+            last[0] = time.monotonic()
+            found = sb.Trajectory.load(path)
+            if len(found) > 1:
+                seen.append(found)
+                os.kill(os.getpid(), signal.SIGINT)
         return np.zeros((1, 6))
 
     sb.simulate(pendulum().compile(), output=path, duration=1e4, step=0.01, control=control)
-    assert len(seen[0]) > 1
     assert seen[0].interrupted
 
 

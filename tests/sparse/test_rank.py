@@ -9,8 +9,15 @@ from random_saddles import draw, hinge, loop_of_hinges, random_motion_transform,
 
 import sparsebody.sparse.rank as rank_module
 import sparsebody.sparse.sweep as sweep_module
-from sparsebody.sparse.rank import independent_rows, rank, whitened_rows
+from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.dynamics.initial import consistent_state
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.gallery import build
+from sparsebody.sparse.rank import independent_rows, rank
 from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.sparse.whitening import whitened_rows
 
 
 def whitened_dense(matrix):
@@ -195,7 +202,9 @@ def test_rows_kept_by_a_sweep_are_independent():
 def test_where_no_sparse_method_is_clear_the_dense_decision_follows(monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
     monkeypatch.setattr(rank_module, "swept_choices", lambda rows: [])
+    monkeypatch.setattr(rank_module, "NARROW", 0)
     monkeypatch.setattr(rank_module, "LARGEST_FRONT", 0)
+    monkeypatch.setattr(rank_module, "MOST_FLOPS", 0.0)
     decision = independent_rows(matrix)
     assert decision.method == "pivoted QR by components"
     assert decision.certain
@@ -205,7 +214,8 @@ def test_where_no_sparse_method_is_clear_the_dense_decision_follows(monkeypatch)
 
 def test_one_sparse_method_alone_is_not_certain(monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
-    monkeypatch.setattr(rank_module, "LARGEST_FRONT", 0)
+    monkeypatch.setattr(rank_module, "NARROW", 0)
+    monkeypatch.setattr(rank_module, "MOST_WORK", 0.0)
     monkeypatch.setattr(rank_module, "DENSE_ROWS", 10)
     decision = independent_rows(matrix)
     assert decision.n_dependent == 3 * 44
@@ -222,6 +232,46 @@ def test_a_band_too_wide_for_the_memory_is_left_to_the_dense_decision(monkeypatc
     matrix = scissor(45, np.random.default_rng(0))
     monkeypatch.setattr(sweep_module, "LARGEST_BAND", 10.0)
     assert independent_rows(matrix).method == "pivoted QR by components"
+
+
+def sheet(k):
+    """Squares hinged at their corners, in one plane: 4 k^2 - 10 k + 7 rows are dependent."""
+    state = consistent_state(system := build("rotating-squares", rows=k, columns=k).compile())
+    motion = joint_motion(system, state)
+    rows = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
+    return kkt_structure(system).matrix(rows)
+
+
+@pytest.mark.parametrize("k", [6, 12, 20, 40])
+def test_a_sheet_is_decided_at_every_size(k):
+    decision = independent_rows(sheet(k))
+    assert decision.n_dependent == 4 * k**2 - 10 * k + 7
+    assert decision.gap > 1e6
+
+
+def test_rows_kept_of_a_wide_sheet_are_independent():
+    matrix = sheet(12)
+    decision = independent_rows(matrix)
+    kept = whitened_dense(matrix)[decision.keep]
+    assert np.linalg.svd(kept, compute_uv=False)[-1] > 1e-5
+    assert decision.certain
+
+
+def test_long_narrow_and_wide_components_are_decided_alike(monkeypatch):
+    matrix = scissor(300, np.random.default_rng(0))
+    narrow = independent_rows(matrix)
+    monkeypatch.setattr(rank_module, "NARROW", 0)
+    monkeypatch.setattr(rank_module, "DENSE_ROWS", 600)
+    wide = independent_rows(matrix)
+    assert wide.n_dependent == narrow.n_dependent == 3 * 299
+
+
+def test_a_part_seen_from_the_wrong_end_is_swept_once_more(monkeypatch):
+    matrix = scissor(3000, np.random.default_rng(0))
+    both_ways = rank_module._both_ways
+    monkeypatch.setattr(rank_module, "_both_ways", lambda part: reversed(list(both_ways(part))))
+    decision = independent_rows(matrix)
+    assert (decision.n_dependent, decision.certain) == (3 * 2999, True)
 
 
 def test_nearly_dependent_rows_without_a_gap_are_flagged():

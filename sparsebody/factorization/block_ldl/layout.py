@@ -63,20 +63,22 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     indptr, rows = column_structures(pattern, order)
     size = pattern.block_sizes[order]
     n_tiles = -(-size // TILE)
-    below = _sums(n_tiles[rows], indptr)
+    below = _tiles_below(indptr, rows, n_tiles)
     _check_sizes(size, n_tiles, below)
     opener = _openers(indptr, rows)
-    pivots = _pivot_table(pattern, order, n_tiles, below, opener)
-    signed = pivots.astype(np.intp)
-    tiles = np.empty((int(below.sum()), 3), dtype=np.uint32)
-    updates = np.empty(int(signed[-1, FIRST_UPDATE]), dtype=np.uint32)
-    _fill_tiles(indptr, rows, signed, tiles, updates)
-    fills, holder = _fills(pattern, order, indptr, rows, signed)
-    pivots[:, FIRST_FILL] = _starts(np.bincount(holder, minlength=pattern.n_blocks))
-    opened = np.argsort(opener, kind="stable").astype(np.uint32)
-    n_values, n_padded = signed[-1, [START, PADDED]]
-    largest = int(np.max(signed[:-1, STRIDE] * size, initial=0))
-    return Layout(pivots, tiles, updates, fills, opened, int(n_values), int(n_padded), largest)
+    pivots = np.zeros((pattern.n_blocks + 1, 12), dtype=np.intp)
+    _fill_pivots(order, size, pattern.offsets, pattern.n_primal, below, opener, pivots)
+    tiles = np.empty((pivots[-1, FIRST_TILE], 3), dtype=np.uint32)
+    updates = np.empty(pivots[-1, FIRST_UPDATE], dtype=np.uint32)
+    _fill_tiles(indptr, rows, pivots, tiles, updates)
+    place, ends = positions(order), np.ascontiguousarray(pattern.ends, dtype=np.intp)
+    fills = np.empty((_count_ends(ends, place, pivots), 7), dtype=np.uint32)
+    _fill_fills(indptr, rows, pivots, ends, place, pattern.offsets, fills)
+    opened = _sorted_by_opener(opener, pivots)
+    n_values, n_padded = pivots[-1, [START, PADDED]]
+    largest = int(np.max(pivots[:-1, STRIDE] * size, initial=0))
+    table = pivots.astype(np.uint32)
+    return Layout(table, tiles, updates, fills, opened, int(n_values), int(n_padded), largest)
 
 
 def _check_sizes(size: IntArray, n_tiles: IntArray, below: IntArray) -> None:
@@ -94,39 +96,58 @@ def _check_sizes(size: IntArray, n_tiles: IntArray, below: IntArray) -> None:
         )
 
 
-def _pivot_table(
-    pattern: BlockPattern, order: IntArray, n_tiles: IntArray, below: IntArray, opener: IntArray
-) -> Table:
-    """Return the table of pivots, but for FIRST_FILL."""
-    n = pattern.n_blocks
-    size = pattern.block_sizes[order]
-    touched = opener < np.arange(n)
-    kind = np.where(order >= pattern.n_primal, DUAL, np.where(touched, PRIMAL, UNTOUCHED))
-    own = np.where(kind == UNTOUCHED, 0, TILE * n_tiles)
-    stride = own + TILE * below
-    pivots = np.zeros((n + 1, 12), dtype=np.uint32)
-    pivots[:-1, SIZE] = size
-    pivots[:, START] = _starts(stride * size)
-    pivots[:-1, STRIDE] = stride
-    pivots[:-1, OWN] = own
-    pivots[:, FIRST_TILE] = _starts(below)
-    pivots[:, FIRST_UPDATE] = _starts(below * (below + 1) // 2)
-    pivots[:, FIRST_OPENED] = _starts(np.bincount(opener, minlength=n))
-    pivots[:-1, BLOCK] = order
-    pivots[:-1, NATURAL] = pattern.offsets[order]
-    pivots[:, PADDED] = _starts(TILE * n_tiles)
-    pivots[:-1, KIND] = kind
-    return pivots
+@njit(cache=True)
+def _tiles_below(indptr: IntArray, rows: IntArray, n_tiles: IntArray) -> IntArray:
+    """Return the tiles below each pivot."""
+    below = np.zeros(len(n_tiles), dtype=np.intp)
+    for j in range(len(n_tiles)):
+        for entry in range(indptr[j], indptr[j + 1]):
+            below[j] += n_tiles[rows[entry]]
+    return below
 
 
-def _starts(counts: IntArray) -> IntArray:
-    """Return where each range starts, and the end of the last one."""
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+@njit(cache=True)
+def _fill_pivots(
+    order: IntArray,
+    size: IntArray,
+    offsets: IntArray,
+    n_primal: int,
+    below: IntArray,
+    opener: IntArray,
+    pivots: IntArray,
+) -> None:
+    """Fill the table of pivots, zero at first, but for FIRST_FILL."""
+    for i in range(len(order)):
+        pivots[opener[i] + 1, FIRST_OPENED] += 1
+    for i in range(len(order)):
+        pivot, following = pivots[i], pivots[i + 1]
+        tile_rows = TILE * ((size[i] + TILE - 1) // TILE)
+        touched = opener[i] < i
+        kind = DUAL if order[i] >= n_primal else (PRIMAL if touched else UNTOUCHED)
+        own = 0 if kind == UNTOUCHED else tile_rows
+        pivot[SIZE], pivot[STRIDE], pivot[OWN], pivot[KIND] = (
+            size[i],
+            own + TILE * below[i],
+            own,
+            kind,
+        )
+        pivot[BLOCK], pivot[NATURAL] = order[i], offsets[order[i]]
+        following[START] = pivot[START] + pivot[STRIDE] * size[i]
+        following[FIRST_TILE] = pivot[FIRST_TILE] + below[i]
+        following[FIRST_UPDATE] = pivot[FIRST_UPDATE] + below[i] * (below[i] + 1) // 2
+        following[FIRST_OPENED] += pivot[FIRST_OPENED]
+        following[PADDED] = pivot[PADDED] + tile_rows
 
 
-def _sums(values: IntArray, indptr: IntArray) -> IntArray:
-    """Return the sum of the values of each range."""
-    return np.diff(_starts(values)[indptr])
+@njit(cache=True)
+def _sorted_by_opener(opener: IntArray, pivots: IntArray) -> Table:
+    """Return the panels by the pivot that opens them."""
+    opened = np.empty(len(opener), dtype=np.uint32)
+    following = pivots[:, FIRST_OPENED].copy()
+    for panel in range(len(opener)):
+        opened[following[opener[panel]]] = panel
+        following[opener[panel]] += 1
+    return opened
 
 
 @njit(cache=True)
@@ -186,38 +207,49 @@ def _places_in_panel(
         place[wanted - begin] = row
 
 
-def _fills(
-    pattern: BlockPattern, order: IntArray, indptr: IntArray, rows: IntArray, pivots: IntArray
-) -> tuple[Table, IntArray]:
-    """Return the table of the blocks of A, sorted by panel, and the position of that panel."""
-    dual, side = np.nonzero(pattern.ends >= 0)
-    place = positions(order)
-    body, joint = place[pattern.ends[dual, side]], place[pattern.n_primal + dual]
-    holder, other = np.minimum(body, joint), np.maximum(body, joint)
-    row = _row_in_panel(indptr, rows, pivots, holder, other)
-    start, stride = pivots[holder, START] + row, pivots[holder, STRIDE]
-    by_row = body < joint  # rows of A are rows of the panel, not columns
-    fills = np.empty((len(dual), 7), dtype=np.uint32)
-    fills[:, A_ROW] = pattern.offsets[pattern.n_primal + dual] - pattern.n_primal_rows
-    fills[:, SIDE] = side
-    fills[:, PLACE] = start
-    fills[:, ROW_STRIDE] = np.where(by_row, 1, stride)
-    fills[:, COLUMN_STRIDE] = np.where(by_row, stride, 1)
-    fills[:, N_ROWS] = pivots[joint, SIZE]
-    fills[:, N_COLUMNS] = pivots[body, SIZE]
-    return fills[np.argsort(holder, kind="stable")], holder
+@njit(cache=True)
+def _count_ends(ends: IntArray, place: IntArray, pivots: IntArray) -> int:
+    """Fill FIRST_FILL, by the panels that hold the blocks of A; return their number."""
+    n_primal = len(place) - len(ends)
+    for dual in range(len(ends)):
+        for side in range(2):
+            if ends[dual, side] >= 0:
+                holder = min(place[ends[dual, side]], place[n_primal + dual])
+                pivots[holder + 1, FIRST_FILL] += 1
+    for i in range(len(place)):
+        pivots[i + 1, FIRST_FILL] += pivots[i, FIRST_FILL]
+    return int(pivots[-1, FIRST_FILL])
 
 
 @njit(cache=True)
-def _row_in_panel(
-    indptr: IntArray, rows: IntArray, pivots: IntArray, panel: IntArray, block: IntArray
-) -> IntArray:
-    """Return the first row of each block in its panel."""
-    found = np.empty(len(panel), dtype=np.intp)
-    for i in range(len(panel)):
-        row, entry = pivots[panel[i], OWN], indptr[panel[i]]
-        while rows[entry] != block[i]:
-            row += pivots[rows[entry], OWN]
-            entry += 1
-        found[i] = row
-    return found
+def _fill_fills(
+    indptr: IntArray,
+    rows: IntArray,
+    pivots: IntArray,
+    ends: IntArray,
+    place: IntArray,
+    offsets: IntArray,
+    fills: Table,
+) -> None:
+    """Fill the table of the blocks of A, sorted by panel."""
+    n_primal = len(place) - len(ends)
+    following = pivots[:, FIRST_FILL].copy()
+    for dual in range(len(ends)):
+        joint = place[n_primal + dual]
+        for side in range(2):
+            if ends[dual, side] < 0:
+                continue
+            body = place[ends[dual, side]]
+            holder, other = min(body, joint), max(body, joint)
+            row, entry = pivots[holder, OWN], indptr[holder]
+            while rows[entry] != other:
+                row += pivots[rows[entry], OWN]
+                entry += 1
+            fill = fills[following[holder]]
+            following[holder] += 1
+            stride = pivots[holder, STRIDE]
+            by_row = body < joint  # rows of A are rows of the panel, not columns
+            fill[A_ROW], fill[SIDE] = offsets[n_primal + dual] - offsets[n_primal], side
+            fill[PLACE] = pivots[holder, START] + row
+            fill[ROW_STRIDE], fill[COLUMN_STRIDE] = (1, stride) if by_row else (stride, 1)
+            fill[N_ROWS], fill[N_COLUMNS] = pivots[joint, SIZE], pivots[body, SIZE]

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
+
 from sparsebody.model.gallery.parts import (
     DOWN_Z,
     Vector,
-    add_bar,
+    add_bars,
     check_at_least,
     check_between,
     named_joint,
 )
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.mechanism import Mechanism
 
 
 def chain(
@@ -40,11 +42,10 @@ def chain(
     check_between(0.0, math.inf, length=length, mass=mass)
     joint_type = named_joint(joint, "revolute", "spherical")
     mechanism = Mechanism("chain", gravity)
-    before = WORLD
-    for i in range(bodies):
-        start, end = (i * length, 0, 0), ((i + 1) * length, 0, 0)
-        bar = add_bar(mechanism, f"bar-{i}", start, end, mass=mass, width=length / 20)
-        axis = (0, 1, 0) if i % 2 == 0 else (0, 0, 1)
-        mechanism.add_joint(f"joint-{i}", joint_type, before, bar.name, point=start, axis=axis)
-        before = bar.name
+    along = np.array([1.0, 0.0, 0.0])
+    end = np.arange(bodies + 1)[:, None] * length * along
+    middle = (end[:-1] + end[1:]) / 2
+    bar = add_bars(mechanism, "bar-{}", middle, along, length, mass=mass, width=length / 20)
+    axis = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])[bar % 2]
+    mechanism.add_joints("joint-{}", joint_type, bar - 1, bar, point=end[:-1], axis=axis)
     return mechanism

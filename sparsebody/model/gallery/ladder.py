@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray
 from sparsebody.model.gallery.parts import DOWN_Z, Vector, check_at_least, named_joint
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.names import Numbered, numbered
 from sparsebody.model.shapes import Box
 from sparsebody.spatial import box_inertia
 
@@ -50,25 +50,36 @@ def ladder(
     joint_type = named_joint(joint, "spherical", "revolute")
     rng = np.random.default_rng(seed)
     reach = disorder * np.array([1.0, 1.0, 0.0 if joint == "revolute" else 1.0])
-
-    def place(x: float, y: float) -> FloatArray:
-        return np.array([x, y, 0.0]) + rng.uniform(-1, 1, 3) * reach
+    s, r = np.arange(rungs, dtype=float)[:, None], np.array([0.0, 1.0])
+    place = rng.uniform(-1, 1, (rungs, 5, 3)) * reach  # of two bars, their left joints, the rung
+    place[:, :, 0] += np.hstack([s, s, s - 0.5, s - 0.5, s])
+    place[:, :, 1] += np.hstack([r, r, 0.5])
 
     mechanism = Mechanism("ladder", gravity)
-    before = [WORLD, WORLD]
-    for s in range(rungs):
-        bars = [f"bar-{s}-{r}" for r in (0, 1)]
-        for r, bar in enumerate(bars):
-            mechanism.add_body(
-                bar,
-                mass=1.0,
-                inertia=box_inertia(1.0, SIDES),
-                position=place(s, r),
-                shape=Box(SIDES),
-            )
-        for r, bar in enumerate(bars):
-            name = f"rail-{s - 1}-{r}" if s else f"base-{r}"
-            mechanism.add_joint(name, joint_type, before[r], bar, point=place(s - 0.5, r))
-        mechanism.add_joint(f"rung-{s}", joint_type, *bars, point=place(s, 0.5))
-        before = bars
+    bar = mechanism.add_bodies(
+        numbered("bar-{}-{}", np.repeat(np.arange(rungs), 2), np.tile([0, 1], rungs)),
+        mass=1.0,
+        inertia=box_inertia(1.0, SIDES)[None],
+        position=place[:, :2].reshape(-1, 3),
+        shape=Box(SIDES),
+    )
+    left, right = bar[0::2], bar[1::2]
+    mechanism.add_joints(
+        _joint_names(rungs),
+        joint_type,
+        np.stack([left - 2, right - 2, left], axis=1).clip(-1).ravel(),  # -1 is the world
+        np.stack([left, right, right], axis=1).ravel(),
+        point=place[:, 2:].reshape(-1, 3),
+    )
     return mechanism
+
+
+def _joint_names(rungs: int) -> Numbered:
+    """Two rails and a rung in turn, with the base instead of the first rails."""
+    which = np.tile([1, 1, 2], (rungs, 1))
+    numbers = np.zeros((rungs, 3, 2), dtype=np.intp)
+    numbers[:, :2, 0] = np.arange(rungs)[:, None] - 1
+    numbers[:, :2, 1] = 0, 1
+    numbers[:, 2, 0] = np.arange(rungs)
+    which[0, :2], numbers[0, :2, 0] = 0, (0, 1)
+    return Numbered(["base-{}", "rail-{}-{}", "rung-{}"], which.ravel(), numbers.reshape(-1, 2))

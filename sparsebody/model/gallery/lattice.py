@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Literal
 
-import networkx as nx
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import minimum_spanning_tree
 
+from sparsebody.arrays import IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery.parts import DOWN_Z, Vector, check_at_least, named_joint
 from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.names import numbered
 from sparsebody.model.shapes import Box
 from sparsebody.spatial import box_inertia
 
 SIDES: Vector = (0.9, 0.9, 0.9)  # of a body [m]
-Cell = tuple[int, int, int]
-Pair = tuple[Cell, Cell]
+NAME = "cube-{}-{}-{}"
 
 
 def lattice(
@@ -53,53 +54,48 @@ def lattice(
         raise ModelError(f"keep is {keep}; give a number from 0 to 1")
     joint_type = named_joint(joint, "spherical", "revolute", "universal")
     mechanism = Mechanism("lattice", gravity)
-    cells = list(product(range(rows), range(columns), range(layers)))
-    for cell in cells:
-        mechanism.add_body(
-            _name(cell),
-            mass=1.0,
-            inertia=box_inertia(1.0, SIDES),
-            position=_place(cell),
-            shape=Box(SIDES),
-        )
-    mechanism.add_joint("base", joint_type, WORLD, _name(cells[0]), point=(-0.5, 0.0, 0.0))
-    for first, second in _kept(_neighbours(cells), keep, np.random.default_rng(seed)):
-        middle = (np.array(_place(first)) + _place(second)) / 2
-        name = f"{_name(first)}:{_name(second)}"
-        mechanism.add_joint(name, joint_type, _name(first), _name(second), point=middle)
+    cell = np.indices((rows, columns, layers)).reshape(3, -1)
+    place = cell[[1, 0, 2]].T.astype(float)
+    cube = mechanism.add_bodies(
+        numbered(NAME, *cell),
+        mass=1.0,
+        inertia=box_inertia(1.0, SIDES)[None],
+        position=place,
+        shape=Box(SIDES),
+    )
+    first, second = _neighbours(cube.reshape(rows, columns, layers))
+    kept = _kept(first, second, keep, np.random.default_rng(seed))
+    first, second = first[kept], second[kept]
+    mechanism.add_joint("base", joint_type, WORLD, mechanism.body_names[0], point=(-0.5, 0.0, 0.0))
+    mechanism.add_joints(
+        numbered(f"{NAME}:{NAME}", *cell[:, first], *cell[:, second]),
+        joint_type,
+        first,
+        second,
+        point=(place[first] + place[second]) / 2,
+    )
     return mechanism
 
 
-def _name(cell: Cell) -> str:
-    return f"cube-{cell[0]}-{cell[1]}-{cell[2]}"
+def _neighbours(cube: IntArray) -> tuple[IntArray, IntArray]:
+    """Pairs of cubes (rows, columns, layers), each with the next along x, y and z in turn."""
+    pairs = np.full((3, 2, *cube.shape), -1)
+    pairs[0, :, :, :-1] = cube[:, :-1], cube[:, 1:]
+    pairs[1, :, :-1] = cube[:-1], cube[1:]
+    pairs[2, :, :, :, :-1] = cube[:, :, :-1], cube[:, :, 1:]
+    first, second = pairs.reshape(3, 2, -1).transpose(1, 2, 0).reshape(2, -1)
+    return first[first >= 0], second[second >= 0]
 
 
-def _place(cell: Cell) -> Vector:
-    return (float(cell[1]), float(cell[0]), float(cell[2]))
-
-
-def _neighbours(cells: list[Cell]) -> list[Pair]:
-    there = set(cells)
-    steps = ((0, 1, 0), (1, 0, 0), (0, 0, 1))
-    return [
-        (cell, other)
-        for cell in cells
-        for step in steps
-        if (other := (cell[0] + step[0], cell[1] + step[1], cell[2] + step[2])) in there
-    ]
-
-
-def _kept(pairs: list[Pair], keep: float, rng: np.random.Generator) -> list[Pair]:
-    """Return a random spanning tree and a random part of the other pairs, in the given order."""
-    if keep == 1.0:
-        return pairs
-    joined = nx.utils.UnionFind()
-    tree, others = [], []
-    for index in rng.permutation(len(pairs)).tolist():
-        first, second = pairs[index]
-        if joined[first] == joined[second]:
-            others.append(index)
-        else:
-            joined.union(first, second)
-            tree.append(index)
-    return [pairs[index] for index in sorted(tree + others[: round(keep * len(others))])]
+def _kept(first: IntArray, second: IntArray, keep: float, rng: np.random.Generator) -> IntArray:
+    """Return which pairs stay: a random spanning tree and a random part of the others."""
+    if keep == 1.0 or len(first) == 0:
+        return np.arange(len(first))
+    shuffled = rng.permutation(len(first))
+    rank = np.empty(len(first), dtype=np.intp)
+    rank[shuffled] = np.arange(1, len(first) + 1)
+    size = int(max(first.max(), second.max())) + 1
+    graph = coo_array((rank.astype(float), (first, second)), shape=(size, size))
+    tree = shuffled[minimum_spanning_tree(graph.tocsr()).data.astype(np.intp) - 1]
+    others = shuffled[~np.isin(shuffled, tree)]
+    return np.sort(np.concatenate([tree, others[: round(keep * len(others))]]))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from sparsebody.model.gallery.parts import DOWN_Y, Vector, add_bar, add_hinge, check_at_least
-from sparsebody.model.mechanism import WORLD, Mechanism
+import numpy as np
+
+from sparsebody.arrays import IntArray
+from sparsebody.model.gallery.parts import DOWN_Y, Vector, add_bars, add_hinges, check_at_least
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.names import Numbered, numbered, woven
 
 # Uniform slender rod of 1 kg and 1 m. The moment about its own axis does not enter the planar
 # motion; it only has to be positive.
@@ -38,34 +42,43 @@ def n_four_bar(loops: int = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) ->
     """
     check_at_least(1, loops=loops)
     mechanism = Mechanism("n-four-bar", gravity)
-    for i in range(loops + 1):
-        foot, top = (float(i), 0.0, 0.0), (float(i), 1.0, 0.0)
-        if i:
-            before = (float(i - 1), 1.0, 0.0)
-            _add_rod(mechanism, f"horizontal-{i}", before, top, speed, 0.0)
-        _add_rod(mechanism, f"vertical-{i}", foot, top, speed / 2, -speed)
-        add_hinge(mechanism, f"ground-{i}", WORLD, f"vertical-{i}", foot, START)
-        if i:
-            _add_parallelogram_joints(mechanism, i)
+    i = np.arange(loops + 1)
+    rod = _add_rods(mechanism, i, speed)
+    vertical, horizontal = rod[0::2], rod[0::2] - 1
+    kept = np.r_[0, 3 : 3 * len(i)]  # nothing hangs to the left of the first rod
+    world = np.full(len(i), -1)
+    ground = np.stack([i, 0 * i, 0 * i], axis=1)
+    add_hinges(
+        mechanism,
+        Numbered(
+            ["ground-{}", "node-{}-right", "node-{}-left"],
+            np.tile([0, 1, 2], len(i))[kept],
+            np.stack([i, i - 1, i], axis=1).reshape(-1, 1)[kept],
+        ),
+        np.stack([world, vertical - 2, horizontal], axis=1).ravel()[kept],
+        np.stack([vertical, horizontal, vertical], axis=1).ravel()[kept],
+        np.stack([ground, np.tile(END, (len(i), 1)), np.tile(END, (len(i), 1))], axis=1).reshape(
+            -1, 3
+        )[kept],
+        np.tile([START, START, END], (len(i), 1))[kept],
+    )
     return mechanism
 
 
-def _add_rod(
-    mechanism: Mechanism, name: str, start: Vector, end: Vector, v_x: float, rate: float
-) -> None:
-    add_bar(
+def _add_rods(mechanism: Mechanism, i: IntArray, speed: float) -> IntArray:
+    """Add "vertical-0", then "horizontal-i" and "vertical-i" in turn."""
+    rods = len(i)
+    middle = np.tile([[-0.5, 1.0, 0.0], [0.0, 0.5, 0.0]], (rods, 1))
+    middle[:, 0] += np.repeat(i, 2)
+    moving = np.tile([[speed, 0.0, 0.0], [speed / 2, 0.0, 0.0]], (rods, 1))
+    turning = np.tile([[0.0, 0.0, 0.0], [0.0, 0.0, -speed]], (rods, 1))
+    return add_bars(
         mechanism,
-        name,
-        start,
-        end,
+        woven(numbered("horizontal-{}", i), numbered("vertical-{}", i))[1:],
+        middle[1:],
+        np.tile([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], (rods, 1))[1:],
+        1.0,
         inertia=ROD_INERTIA,
-        linear_velocity=(v_x, 0.0, 0.0),
-        angular_velocity=(0.0, 0.0, rate),
+        linear_velocity=moving[1:],
+        angular_velocity=turning[1:],
     )
-
-
-def _add_parallelogram_joints(mechanism: Mechanism, i: int) -> None:
-    """Hang horizontal i on the rods that already end in B_{i-1} and B_i."""
-    rod, left, right = f"horizontal-{i}", f"vertical-{i - 1}", f"vertical-{i}"
-    add_hinge(mechanism, f"node-{i - 1}-right", left, rod, END, START)
-    add_hinge(mechanism, f"node-{i}-left", rod, right, END, END)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import RigidBody
-from sparsebody.model.frames import Frame, axes
+from sparsebody.model.connections import Joint
+from sparsebody.model.frames import Frame, Frames, all_axes, axes
 from sparsebody.model.joints import JOINT_TYPES, JointType, Revolute
 from sparsebody.model.joints.base import pose_parts
-from sparsebody.model.mechanism import Joint, Mechanism
+from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.shapes import Polyline
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.spatial import box_inertia, quaternion_from_rotation
@@ -119,6 +121,69 @@ def add_hinge(
         predecessor_frame=Frame(predecessor_point),
         successor_frame=Frame(successor_point),
         prescribed=prescribed,
+    )
+
+
+def add_bars(
+    mechanism: Mechanism,
+    names: Sequence[str] | str,
+    middle: FloatArray,
+    along: ArrayLike,
+    length: float,
+    *,
+    mass: float = 1.0,
+    width: float = 0.05,
+    inertia: ArrayLike | None = None,
+    side: ArrayLike = (0.0, 0.0, 1.0),
+    linear_velocity: ArrayLike = (0.0, 0.0, 0.0),
+    angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
+) -> IntArray:
+    """Add n straight bars of one length, as `add_bar`, and return their numbers (n,).
+
+    Parameters
+    ----------
+    middle : (n, 3) float array
+        Where their frames are in the world [m].
+    along : (3,) or (n, 3) array_like
+        Directions from start to end, for all or for each.
+    length : float
+        Of each bar [m].
+    inertia : (3,) array_like, optional
+        Moments of each bar instead of those of the box [kg m^2].
+    """
+    directions = np.atleast_2d(np.asarray(along, dtype=float))
+    directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)
+    across = np.asarray(side) - (directions @ np.asarray(side))[:, None] * directions
+    orientation = quaternion_from_rotation(all_axes(across, directions))
+    return mechanism.add_bodies(
+        names,
+        mass=mass,
+        inertia=box_inertia(mass, [length, width, width])[None] if inertia is None else inertia,
+        position=middle,
+        orientation=orientation if len(orientation) > 1 else orientation[0],
+        linear_velocity=linear_velocity,
+        angular_velocity=angular_velocity,
+        shape=Polyline(((-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0))),
+    )
+
+
+def add_hinges(
+    mechanism: Mechanism,
+    names: Sequence[str] | str,
+    predecessor: IntArray,
+    successor: IntArray,
+    predecessor_point: ArrayLike,
+    successor_point: ArrayLike,
+) -> IntArray:
+    """Add n revolutes, as `add_hinge`, at points (3,) or (n, 3), and return their numbers (n,)."""
+    n = len(names)
+    return mechanism.add_joints(
+        names,
+        Revolute(),
+        predecessor,
+        successor,
+        predecessor_frame=Frames(np.broadcast_to(np.asarray(predecessor_point), (n, 3))),
+        successor_frame=Frames(np.broadcast_to(np.asarray(successor_point), (n, 3))),
     )
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+import numpy as np
+
 from sparsebody.model.gallery.parts import (
     DOWN_Y,
     Vector,
-    add_bar,
+    add_bars,
     check_at_least,
     check_between,
     named_joint,
@@ -46,14 +48,11 @@ def ring(
     mechanism = Mechanism("ring", gravity)
     radius = length / (2 * math.sin(math.pi / bodies))
 
-    def corner(i: int) -> Vector:
-        turn = 2 * math.pi * (i % bodies) / bodies
-        return (radius * math.cos(turn), radius * math.sin(turn), 0.0)
-
-    for i in range(bodies):
-        add_bar(mechanism, f"bar-{i}", corner(i), corner(i + 1), mass=mass, width=length / 20)
+    turn = 2 * math.pi * np.arange(bodies) / bodies
+    corner = radius * np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=1)
+    end = np.roll(corner, -1, axis=0)
+    middle, along = (corner + end) / 2, end - corner
+    bar = add_bars(mechanism, "bar-{}", middle, along, length, mass=mass, width=length / 20)
     mechanism.add_joint("base", joint_type, WORLD, "bar-0")
-    for i in range(bodies):
-        before = f"bar-{(i - 1) % bodies}"
-        mechanism.add_joint(f"joint-{i}", joint_type, before, f"bar-{i}", point=corner(i))
+    mechanism.add_joints("joint-{}", joint_type, np.roll(bar, 1), bar, point=corner)
     return mechanism

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from sparsebody.arrays import IntArray
 from sparsebody.model.gallery.parts import (
     DOWN_Y,
     Vector,
     add_hinge,
+    add_hinges,
     check_at_least,
     check_between,
     turned,
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.names import Numbered, numbered
 from sparsebody.model.shapes import Polyline
 
 THICKNESS = 0.1  # of a square of 1 m [m]
 
-# Corners of a square that meet its neighbours, in units of half a side; squares turn left and
-# right like the fields of a chessboard.
+# Corners of a square that meet its neighbours, in units of half a side, of squares that are turned
+# left and right like the fields of a chessboard.
 CORNERS: dict[str, tuple[Vector, Vector]] = {
     "right": ((1, -1, 0), (1, 1, 0)),
     "left": ((-1, 1, 0), (-1, -1, 0)),
@@ -62,50 +67,50 @@ def rotating_squares(
     mechanism = Mechanism("rotating-squares", gravity)
     spacing = side * (math.cos(angle) + math.sin(angle))
     offset = side / 2 * (math.cos(angle) - math.sin(angle)), spacing / 2
-    for r in range(rows):
-        for c in range(columns):
-            center = (offset[0] + c * spacing, offset[1] + r * spacing, 0.0)
-            _add_square(mechanism, r, c, center, -angle if (r + c) % 2 else angle, side, mass)
-            if c:
-                _join(mechanism, (r, c - 1), "right", (r, c), "left", side)
-            if r:
-                _join(mechanism, (r - 1, c), "top", (r, c), "bottom", side)
-    add_hinge(mechanism, "base", WORLD, "square-0-0", (0, 0, 0), _corner("bottom", 0, side))
+    r, c = np.indices((rows, columns)).reshape(2, -1)
+    parity = (r + c) % 2
+    square = _add_squares(mechanism, r, c, parity, (offset, spacing, angle), side, mass)
+    # each with the one to its left, then with the one below
+    kept = np.stack([c > 0, r > 0], axis=1).ravel()
+    before = np.stack([square - 1, square - columns], axis=1).ravel()[kept]
+    after = np.repeat(square, 2)[kept]
+    which = np.tile([0, 1], len(square))[kept]  # right and left, top and bottom
+    corners = side / 2 * np.array([CORNERS[name] for name in CORNERS]).reshape(2, 2, 2, 3)
+    add_hinges(
+        mechanism,
+        Numbered(
+            ["square-{}-{}-right", "square-{}-{}-top"],
+            which,
+            np.stack([r[before], c[before]], axis=1),
+        ),
+        before,
+        after,
+        corners[which, 0, parity[before]],
+        corners[which, 1, parity[after]],
+    )
+    add_hinge(mechanism, "base", WORLD, "square-0-0", (0, 0, 0), corners[1, 1, 0])
     return mechanism
 
 
-def _corner(which: str, parity: int, side: float) -> Vector:
-    x, y, _ = CORNERS[which][parity]
-    return (side / 2 * x, side / 2 * y, 0.0)
-
-
-def _add_square(
-    mechanism: Mechanism, r: int, c: int, center: Vector, turn: float, side: float, mass: float
-) -> None:
+def _add_squares(
+    mechanism: Mechanism,
+    r: IntArray,
+    c: IntArray,
+    parity: IntArray,
+    pose: tuple[tuple[float, float], float, float],
+    side: float,
+    mass: float,
+) -> IntArray:
+    """`pose` is the center of the first, the spacing [m] and the angle of turn."""
+    offset, spacing, angle = pose
     across = mass * side**2 / 12
     thin = mass * (THICKNESS * side) ** 2 / 12
     h = side / 2
-    mechanism.add_body(
-        f"square-{r}-{c}",
+    return mechanism.add_bodies(
+        numbered("square-{}-{}", r, c),
         mass=mass,
         inertia=(across + thin, across + thin, 2 * across),
-        position=center,
-        orientation=turned(turn),
+        position=np.stack([offset[0] + c * spacing, offset[1] + r * spacing, 0.0 * c], axis=1),
+        orientation=np.array([turned(angle), turned(-angle)])[parity],
         shape=Polyline(((-h, -h, 0.0), (h, -h, 0.0), (h, h, 0.0), (-h, h, 0.0), (-h, -h, 0.0))),
     )
-
-
-def _join(
-    mechanism: Mechanism,
-    first: tuple[int, int],
-    first_corner: str,
-    second: tuple[int, int],
-    second_corner: str,
-    side: float,
-) -> None:
-    names = [f"square-{r}-{c}" for r, c in (first, second)]
-    ends = [
-        _corner(which, sum(cell) % 2, side)
-        for which, cell in ((first_corner, first), (second_corner, second))
-    ]
-    add_hinge(mechanism, f"{names[0]}-{first_corner}", *names, *ends)

@@ -6,18 +6,18 @@ import math
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery.parts import (
     DOWN_Z,
     Vector,
-    add_bar,
-    add_hinge,
+    add_bars,
+    add_hinges,
     check_at_least,
     check_between,
 )
 from sparsebody.model.joints import PointOnPlane, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.names import Numbered, numbered, woven
 from sparsebody.model.time_functions import SmoothStep
 from sparsebody.spatial import quaternion_exponential
 
@@ -69,31 +69,48 @@ def scissor(
     check_between(0.0, math.inf, length=length)
     mechanism = Mechanism("scissor", gravity)
     low, high = (-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0)
-    corner = length * np.array([math.cos(angle), 0.0, math.sin(angle)])
-    for k in range(pairs):
-        _add_pair(mechanism, k, corner, mass)
-        add_hinge(mechanism, f"middle-{k}", f"left-{k}", f"right-{k}", (0, 0, 0), (0, 0, 0))
-        if k:
-            below = k - 1
-            add_hinge(mechanism, f"outer-{below}-right", f"left-{below}", f"right-{k}", high, low)
-            add_hinge(mechanism, f"outer-{below}-left", f"right-{below}", f"left-{k}", high, low)
+    _add_pairs(mechanism, pairs, angle, length, mass)
+    _add_hinges(mechanism, pairs, low, high)
     _add_ground(mechanism, low, SmoothStep(angle, lifted, rise_time) if drive else None)
     return mechanism
 
 
-def _add_pair(mechanism: Mechanism, k: int, corner: FloatArray, mass: float) -> None:
-    """Bars with the hinge axes as their z axes; `corner` is from lower left to upper right [m]."""
-    width, height = corner[0], corner[2]
-    left, right, up = np.zeros(3), np.array([width, 0, 0]), np.array([0, 0, height])
-    for name, start, end in ((f"left-{k}", left, right), (f"right-{k}", right, left)):
-        add_bar(
-            mechanism,
-            name,
-            start + k * up,
-            end + (k + 1) * up,
-            mass=mass,
-            side=TOWARDS_VIEWER,
-        )
+def _add_pairs(mechanism: Mechanism, pairs: int, angle: float, length: float, mass: float) -> None:
+    """Bars with the hinge axes as their z axes: "left-0", "right-0", "left-1", ..."""
+    width, height = length * math.cos(angle), length * math.sin(angle)
+    k = np.arange(pairs)
+    middle = np.zeros((2 * pairs, 3))
+    middle[:, 0] = width / 2
+    middle[:, 2] = np.repeat((k + 0.5) * height, 2)
+    add_bars(
+        mechanism,
+        woven(numbered("left-{}", k), numbered("right-{}", k)),
+        middle,
+        np.tile([[width, 0.0, height], [-width, 0.0, height]], (pairs, 1)),
+        length,
+        mass=mass,
+        side=TOWARDS_VIEWER,
+    )
+
+
+def _add_hinges(mechanism: Mechanism, pairs: int, low: Vector, high: Vector) -> None:
+    """The middle hinge of each pair, then those that join it to the pair below."""
+    k = np.arange(pairs)
+    left, right = 2 * k, 2 * k + 1
+    kept = np.r_[0, 3 : 3 * pairs]  # no pair below the first
+    middle = (0.0, 0.0, 0.0)
+    add_hinges(
+        mechanism,
+        Numbered(
+            ["middle-{}", "outer-{}-right", "outer-{}-left"],
+            np.tile([0, 1, 2], pairs)[kept],
+            np.stack([k, k - 1, k - 1], axis=1).reshape(-1, 1)[kept],
+        ),
+        np.stack([left, left - 2, right - 2], axis=1).ravel()[kept],
+        np.stack([right, right, left], axis=1).ravel()[kept],
+        np.tile([middle, high, high], (pairs, 1))[kept],
+        np.tile([middle, low, low], (pairs, 1))[kept],
+    )
 
 
 def _add_ground(mechanism: Mechanism, low: Vector, motion: SmoothStep | None) -> None:

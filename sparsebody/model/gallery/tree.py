@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.model.frames import Frame
+from sparsebody.model.frames import Frame, Frames, rotations, unit_quaternions
 from sparsebody.model.gallery.parts import (
     DOWN_Z,
     Placement,
@@ -27,8 +27,14 @@ from sparsebody.model.joints import (
     Universal,
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.names import numbered
 from sparsebody.model.shapes import Box, Polyline
-from sparsebody.spatial import box_inertia, quaternion_exponential, quaternion_from_rotation
+from sparsebody.spatial import (
+    box_inertia,
+    quaternion_exponential,
+    quaternion_from_rotation,
+    quaternion_product,
+)
 
 
 def tree(
@@ -81,32 +87,72 @@ def tree(
         return _random_tree(bodies, moving, np.random.default_rng(seed), gravity)
     branching = min(branching, bodies)  # a star, and no more
     mechanism = Mechanism("tree", gravity)
-    places, length = [Placement()], [0.0]
-    for i in range(1, bodies + 1):
-        parent = math.floor((i - 2 + math.ceil(branching)) / branching)
-        turn = quaternion_exponential([skew, 0.0, 0.0])
-        frame = Frame() if parent == 0 else Frame((length[parent], 0.0, 0.0), turn)
-        q, qd = (0.1 * i * math.cos(i), 0.3 * math.sin(2 * i)) if moving else (0.0, 0.0)
-        place = placed(places[parent], Revolute(), frame, Frame(), np.array([q]), np.array([qd]))
-        places.append(place)
-        length.append(taper ** (i - 1))
-        _add_link(mechanism, i, length[i], place)
-        _add_joint(mechanism, i, parent, Revolute(), frame, Frame())
+    i = np.arange(1, bodies + 1)
+    parent = np.floor((i - 2 + math.ceil(branching)) / branching).astype(np.intp) - 1
+    length: FloatArray = np.power(taper, i - 1.0)
+    frames = _parent_frames(parent, length, skew)
+    q, qd = moving * np.stack([0.1 * i * np.cos(i), 0.3 * np.sin(2 * i)])
+    body = _add_links(mechanism, length, **_motion(parent, frames, q, qd))
+    mechanism.add_joints(
+        numbered("joint-{}", i), Revolute(), parent, body, predecessor_frame=frames
+    )
     return mechanism
 
 
-def _add_link(mechanism: Mechanism, i: int, length: float, place: Placement) -> None:
+def _parent_frames(parent: IntArray, length: FloatArray, skew: float) -> Frames:
+    """Frames of the joints: at the end of the parent and turned, or the world's own."""
+    on_parent = parent >= 0
+    origin = np.zeros((len(parent), 3))
+    origin[:, 0] = np.where(on_parent, length[parent], 0.0)
+    turn = np.where(on_parent[:, None], quaternion_exponential([skew, 0.0, 0.0]), [1.0, 0, 0, 0])
+    return Frames(origin, turn)
+
+
+def _motion(
+    parent: IntArray, frames: Frames, q: FloatArray, qd: FloatArray
+) -> dict[str, FloatArray]:
+    """Poses and velocities of bodies that turn about the z axes of their joints."""
+    position, orientation = frames.origins.copy(), np.zeros((len(q), 4))
+    orientation[:, 0], orientation[:, 3] = np.cos(q / 2), np.sin(q / 2)
+    orientation = quaternion_product(frames.quaternions, orientation)
+    ancestor = parent.copy()
+    while (moves := np.flatnonzero(ancestor >= 0)).size:  # pose in the ancestor, farther each time
+        a = ancestor[moves]
+        turned = np.einsum("nij,nj->ni", rotations(orientation[a]), position[moves])
+        position[moves] = position[a] + turned
+        orientation[moves] = quaternion_product(orientation[a], orientation[moves])
+        ancestor[moves] = ancestor[a]
+    angular = _sums_to_root(rotations(orientation)[:, :, 2] * qd[:, None], parent)
+    before = np.where((parent >= 0)[:, None], angular[parent], 0.0)
+    arm = position - np.where((parent >= 0)[:, None], position[parent], 0.0)
+    return {
+        "position": position,
+        "orientation": unit_quaternions(np.where(orientation[:, :1] < 0, -1, 1) * orientation),
+        "angular_velocity": angular,
+        "linear_velocity": _sums_to_root(np.cross(before, arm), parent),
+    }
+
+
+def _sums_to_root(values: FloatArray, parent: IntArray) -> FloatArray:
+    """(n, 3) sums of `values` over each body and all those it hangs on."""
+    sums, ancestor = values.copy(), parent.copy()
+    while (moves := np.flatnonzero(ancestor >= 0)).size:
+        a = ancestor[moves]
+        sums[moves] += sums[a]
+        ancestor[moves] = ancestor[a]
+    return sums
+
+
+def _add_links(mechanism: Mechanism, length: FloatArray, **motion: FloatArray) -> IntArray:
     mass = length**3
-    mechanism.add_body(
-        f"body-{i}",
+    shapes = {size: Polyline(((0.0, 0.0, 0.0), (size, 0.0, 0.0))) for size in set(length.tolist())}
+    return mechanism.add_bodies(
+        numbered("body-{}", np.arange(1, len(length) + 1)),
         mass=mass,
-        inertia=mass * length**2 * np.array([0.0025, 1.015 / 12, 1.015 / 12]),
-        center_of_mass=(length / 2, 0.0, 0.0),
-        position=place.origin,
-        orientation=quaternion_from_rotation(place.rotation),
-        linear_velocity=place.linear,
-        angular_velocity=place.angular,
-        shape=Polyline(((0.0, 0.0, 0.0), (length, 0.0, 0.0))),
+        inertia=(mass * length**2)[:, None] * np.array([0.0025, 1.015 / 12, 1.015 / 12]),
+        center_of_mass=length[:, None] * [0.5, 0.0, 0.0],
+        shape=[shapes[size] for size in length.tolist()],
+        **motion,
     )
 
 

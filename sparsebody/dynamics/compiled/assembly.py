@@ -1,0 +1,206 @@
+"""The system (8.64) at a state, in compiled code and in elimination order.
+
+Constraint rows that are constant on the successor need no joint frames: they are carried over to
+the predecessor by the transform between the two body frames.
+"""
+
+# mypy: disable-error-code="no-untyped-call, no-untyped-def"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
+from sparsebody.spatial.tuples import (
+    add,
+    between,
+    cross,
+    difference,
+    dot,
+    load9,
+    load_vector,
+    rotation_of,
+    scaled,
+    store_vector,
+    turned,
+    turned_back,
+)
+
+KERNEL: dict[str, Any] = {
+    "cache": True,
+    "error_model": "numpy",
+    "fastmath": {"contract"},
+    "_nrt": False,
+}
+UNIT = 2.00001e-6  # what the square of a unit quaternion's length may be off
+
+
+@njit(**KERNEL)
+def bodies(
+    body,
+    gravity,
+    mass,
+    inertia,
+    state_position,
+    state_orientation,
+    state_velocity,
+    load,
+    position,
+    rotation,
+    velocity,
+    right,
+):
+    """Gather a state; fill rotations and forces; tell whether the state is good."""
+    g = (gravity[0], gravity[1], gravity[2])
+    has_load = load.shape[0] > 0
+    good = True
+    total = 0.0
+    for i in range(np.uintp(body.size)):
+        b = np.uintp(body[i])
+        q = (
+            state_orientation[b, 0],
+            state_orientation[b, 1],
+            state_orientation[b, 2],
+            state_orientation[b, 3],
+        )
+        good &= abs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < UNIT
+        x, w = load_vector(state_position[b], 0), load_vector(state_velocity[b], 0)
+        u = load_vector(state_velocity[b], 3)
+        total += (x[0] + x[1] + x[2]) + (w[0] + w[1] + w[2]) + (u[0] + u[1] + u[2])
+        R = rotation_of(q[0], q[1], q[2], q[3])
+        store_vector(position[i], 0, x)
+        store_vector(velocity[i], 0, w)
+        store_vector(velocity[i], 3, u)
+        for a in range(9):
+            rotation[i, a] = R[a]
+        momentum = turned(load9(inertia, i), w)
+        moment = cross(momentum, w)
+        force = scaled(mass[i], difference(turned_back(R, g), cross(w, u)))
+        if has_load:
+            moment = add(moment, load_vector(load[b], 0))
+            force = add(force, load_vector(load[b], 3))
+        store_vector(right, 6 * i, moment)
+        store_vector(right, 6 * i + 3, force)
+    return good and total - total == 0.0
+
+
+@njit(**KERNEL)
+def joints(
+    predecessor,
+    successor,
+    anchor,
+    is_given,
+    first_row,
+    source,
+    position,
+    rotation,
+    velocity,
+    given_rows,
+    given,
+    rows,
+    asked,
+):
+    """Fill the rows of A on the predecessors, and the accelerations that they ask for.
+
+    Featherstone (2008), (8.10), (8.64): T'(a_s - a_p) = -T'(v_J x v_p).
+    """
+    world = np.uintp(position.shape[0] - 1)
+    for j in range(np.uintp(predecessor.size)):
+        first, last = np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])
+        if is_given[j]:
+            for k in range(first, last):
+                place = np.uintp(source[k])
+                asked[k] = given[place]
+                for a in range(6):
+                    rows[k, 0, a] = given_rows[place, 0, a]
+                    rows[k, 1, a] = given_rows[place, 1, a]
+            continue
+        p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
+        if p == world:
+            for k in range(first, last):
+                asked[k] = 0.0
+            continue
+        R_p = load9(rotation, p)
+        R = between(R_p, load9(rotation, s))  # successor's axes to predecessor's
+        origin = load_vector(anchor[j], 0) if s == world else load_vector(position[s], 0)
+        d = turned_back(R_p, difference(origin, load_vector(position[p], 0)))
+        w, u = load_vector(velocity[p], 0), load_vector(velocity[p], 3)
+        w_p = turned_back(R, w)  # v_p at the successor's reference point, in its axes
+        u_p = turned_back(R, add(u, cross(w, d)))
+        w_J = difference(load_vector(velocity[s], 0), w_p)
+        u_J = difference(load_vector(velocity[s], 3), u_p)
+        c = cross(w_J, w_p)
+        e = add(cross(w_J, u_p), cross(u_J, w_p))
+        for k in range(first, last):
+            moment, force = load_vector(rows[k, 1], 0), load_vector(rows[k, 1], 3)
+            asked[k] = -(dot(moment, c) + dot(force, e))
+            f = turned(R, force)
+            m = add(turned(R, moment), cross(d, f))
+            for a in range(3):
+                rows[k, 0, a] = -m[a]
+                rows[k, 0, a + 3] = -f[a]
+
+
+@njit(cache=True, error_model="numpy")
+def fill_rows(
+    w: Workspace,
+    table: RowTable,
+    given_rows: FloatArray,
+    given: FloatArray,
+    shift: FloatArray,
+    asked: FloatArray,
+) -> None:
+    """Fill the rows of a table and the accelerations that they ask for, at the gathered state."""
+    joints(
+        table.predecessor,
+        table.successor,
+        table.anchor,
+        table.is_given,
+        table.first_row,
+        table.source,
+        w.position,
+        w.rotation,
+        w.velocity,
+        given_rows,
+        given,
+        table.rows,
+        asked,
+    )
+    if shift.size > 0:
+        for k in range(table.row.size):
+            asked[k] += shift[table.row[k]]
+
+
+@njit(cache=True, error_model="numpy")
+def assemble(
+    w: Workspace,
+    kept: RowTable,
+    position: FloatArray,
+    orientation: FloatArray,
+    velocity: FloatArray,
+    load: FloatArray,
+    given_rows: FloatArray,
+    given: FloatArray,
+    shift: FloatArray,
+) -> bool:
+    """Fill rows and right-hand side at a state; tell whether it is finite, its quaternions unit."""
+    good = bodies(
+        w.body,
+        w.gravity,
+        w.mass,
+        w.inertia,
+        position,
+        orientation,
+        velocity,
+        load,
+        w.position,
+        w.rotation,
+        w.velocity,
+        w.right,
+    )
+    fill_rows(w, kept, given_rows, given, shift, w.right[6 * w.body.size :])
+    return good

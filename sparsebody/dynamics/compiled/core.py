@@ -1,0 +1,306 @@
+"""A System, its kept rows and a factorization, laid out for compiled evaluations."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NoReturn
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.kkt import KKTStructure
+from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
+from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts
+from sparsebody.dynamics.compiled.solution import (
+    BAD_STATE,
+    WHOLE,
+    accelerate,
+    refine,
+    unscramble,
+    violation,
+)
+from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays
+from sparsebody.dynamics.compiled.workspace import Factor, RowTable, Workspace
+from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
+from sparsebody.factorization.block_ldl import BlockLDLSymbolic, safe_order
+from sparsebody.model.system import State, System, check_state
+from sparsebody.sparse.etree import positions, postordered
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import SaddleMatrix
+
+WORST_RESIDUAL = 1e-6
+Arguments = tuple[
+    FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
+]
+
+
+class Core:
+    """The arrays that every evaluation fills anew, and the factors of the newest one.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    structure : KKTStructure
+        The kept rows, in the user's numbering.
+    order : (n_blocks,) int array
+        Elimination order of its pattern.
+    factorization : str
+        A name from FACTORIZATIONS.
+    refinement : int
+        The greatest number of corrections of a solution.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        order: IntArray,
+        factorization: str,
+        refinement: int = 1,
+    ) -> None:
+        if factorization == "block-ldl":
+            order = postordered(structure.pattern, safe_order(structure.pattern, order))
+        n = system.n_bodies
+        place = positions(order)
+        bodies, duals = np.argsort(place[:n]), np.argsort(place[n:])
+        pattern, own_order = _renumbered(structure.pattern, order, bodies, duals)
+        rank = np.repeat(positions(duals), structure.pattern.block_sizes[n:])
+        self.system = system
+        self.rows = structure.rows[np.argsort(rank, kind="stable")]  # the user's, in order
+        self.newest = 0  # counts the assemblies
+        self._refinement = refinement
+        self._joints = structure.joints[duals]
+        self._bodies = bodies
+        self._parts = GivenParts(system)
+        left_out = np.setdiff1d(np.arange(system.n_rows), self.rows)
+        kept, others = (
+            row_arrays(system, self._parts, bodies, rows) for rows in (self.rows, left_out)
+        )
+        inertia, inverse = system.spatial_inertia[bodies], system.inverse_inertia[bodies]
+        arrays = body_arrays(system, bodies, inverse, len(self.rows))
+        self.right, self._x = arrays["right"], arrays["x"]
+        self._numbers = arrays["body"], kept["row"]
+        self._workspace, self._kept = Workspace(**arrays), RowTable(**kept)
+        self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
+        self.matrix = SaddleMatrix(pattern, inertia, inverse, kept["rows"])
+        self.symbolic: Symbolic = analyze(factorization, pattern, own_order)
+        self._factor = _factor(self.symbolic, self.matrix)
+        self._numeric: Numeric | None = None
+        self._is_factorized = False
+        self._given: Given = NOTHING
+        self._shift = np.zeros(0)
+        self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
+
+    @property
+    def has_constant_subspaces(self) -> bool:
+        """Whether no joint's T varies in S coordinates."""
+        return self._parts.system.n_joints == 0
+
+    def assemble(self, state: State, body_force: FloatArray | None, shift: FloatArray) -> None:
+        """Fill rows and right-hand side at a state.
+
+        Parameters
+        ----------
+        state : State
+            Poses and velocities.
+        body_force : (n_bodies, 6) array, optional
+            Additional wrenches in body coordinates [N m, N].
+        shift : (n_rows,) array
+            Added to the accelerations that the rows ask for; (0,) for nothing.
+
+        Raises
+        ------
+        ShapeError, ModelError
+            If the state is none of the system, or not finite.
+        """
+        arguments = self._arguments(state, body_force, shift)
+        if not assemble(self._workspace, self._kept, *arguments):
+            self._refuse(state)
+
+    def accelerate(
+        self,
+        state: State,
+        body_force: FloatArray | None,
+        shift: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> float:
+        """Assemble, factorize and solve at once; parameters and errors as in those."""
+        if self._factor is None:
+            self.assemble(state, body_force, shift)
+            return self.solve(self.right, acceleration, multiplier, state.time)
+        arguments = self._arguments(state, body_force, shift)
+        bad, residual = accelerate(
+            self._workspace,
+            self._kept,
+            self._factor,
+            *arguments,
+            self._refinement,
+            acceleration,
+            multiplier,
+        )
+        if bad == BAD_STATE:
+            self._refuse(state)
+        if bad != WHOLE:
+            self.factorize(state.time)  # says what is wrong
+        self._is_factorized = True
+        return _checked(residual, state.time)
+
+    def solve(
+        self,
+        right: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+        time: float,
+        refinement: int | None = None,
+    ) -> float:
+        """Solve for a right-hand side in elimination order, and return the residual.
+
+        Parameters
+        ----------
+        right : (6 n_bodies + n_kept,) array
+            Forces, then accelerations asked for.
+        acceleration : (n_bodies, 6) array
+            Filled.
+        multiplier : (n_rows,) array
+            Filled where rows are kept; (0,) if they are not wanted.
+        time : float
+            For messages [s].
+        refinement : int, optional
+            Corrections of the solution at most, if other than usual.
+
+        Raises
+        ------
+        SingularSystemError
+            If a pivot is lost, or the residual is large.
+        """
+        if not self._is_factorized:
+            self.factorize(time)
+        steps = self._refinement if refinement is None else refinement
+        if self._factor is not None:
+            residual = refine(self._workspace, self._kept, self._factor, right, steps)
+        else:
+            assert self._numeric is not None
+            self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
+        unscramble(*self._numbers, self._x, acceleration, multiplier)
+        return _checked(residual, time)
+
+    def dropped_residual(self) -> float:
+        """Return the largest violation of the rows left out by the newest solution.
+
+        Relative to the largest term of any row, with the solution or with the bodies free.
+        """
+        if len(self._left_asked) == 0:
+            return 0.0
+        given = self._given
+        fill_rows(
+            self._workspace,
+            self._left_out,
+            given.rows,
+            given.acceleration,
+            self._shift,
+            self._left_asked,
+        )
+        return float(violation(self._workspace, self._kept, self._left_out, self._left_asked))
+
+    def _arguments(
+        self, state: State, body_force: FloatArray | None, shift: FloatArray
+    ) -> Arguments:
+        """Return the arrays that a state gives to an assembly, which is the newest from now on."""
+        arrays = [state.position, state.orientation, state.velocity, state.coordinate]
+        if not (all(map(_is_plain, arrays, self._shapes)) and math.isfinite(state.time)):
+            check_state(self.system, state)
+            arrays = [np.array(array, order="C") for array in arrays]
+        given = self._parts.at(state, body_force)
+        self.newest += 1
+        self._is_factorized = False
+        self._given, self._shift = given, shift
+        position, orientation, velocity = arrays[:3]
+        load, rows, asked = given.load, given.rows, given.acceleration
+        return position, orientation, velocity, load, rows, asked, shift
+
+    def factorize(self, time: float) -> None:
+        """Factorize what was assembled last; `time` [s] is for messages.
+
+        Raises
+        ------
+        SingularSystemError
+            If a pivot is lost; the message names the joint or the body.
+        """
+        try:
+            self._numeric = self.symbolic.factorize(self.matrix)
+        except SingularSystemError as error:
+            raise SingularSystemError(f"at t = {time:.6g} s {self._named(str(error))}") from error
+        self._is_factorized = True
+
+    def _named(self, message: str) -> str:
+        """Replace the numbers of blocks by the names of joints and bodies."""
+        system = self.system
+        for kind, what, names, numbers in (
+            ("dual block", "joint", system.joint_names, self._joints),
+            ("primal block", "body", system.body_names, self._bodies),
+        ):
+            found = re.search(rf"{kind} (\d+)", message)
+            if found:
+                name = names[int(numbers[int(found.group(1))])]
+                message = message.replace(found.group(0), f"{what} {name!r}")
+        return message
+
+    def _refuse(self, state: State) -> NoReturn:
+        check_state(self.system, state)
+        raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
+
+
+def _renumbered(
+    pattern: BlockPattern, order: IntArray, bodies: IntArray, duals: IntArray
+) -> tuple[BlockPattern, IntArray]:
+    """Return pattern and order with bodies and dual blocks numbered as they are eliminated."""
+    n = pattern.n_primal
+    new = np.append(positions(bodies), -1)  # -1 stays -1
+    sizes = pattern.block_sizes
+    own = BlockPattern(
+        np.concatenate([sizes[:n][bodies], sizes[n:][duals]]), new[pattern.ends[duals]]
+    )
+    return own, np.concatenate([new[:n], n + positions(duals)])[order]
+
+
+def _factor(symbolic: Symbolic, matrix: SaddleMatrix) -> Factor | None:
+    """Return what compiled code needs of a block LDL', None for other factorizations."""
+    if not isinstance(symbolic, BlockLDLSymbolic):
+        return None
+    layout = symbolic.layout
+    return Factor(
+        pivots=layout.pivots,
+        tiles=layout.tiles,
+        updates=layout.updates,
+        fills=layout.fills,
+        opened=layout.opened,
+        diagonal=matrix.diagonal,
+        inverse=matrix.inverse,
+        values=symbolic.values,
+        left=symbolic.left,
+        work=symbolic.work,
+        block=symbolic.block,
+    )
+
+
+def _is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
+    """Tell whether compiled code takes the array as it is; another kind costs a compilation."""
+    return (
+        type(array) is np.ndarray
+        and array.shape == shape
+        and array.dtype == np.float64
+        and array.flags.carray
+    )
+
+
+def _checked(residual: float, time: float) -> float:
+    if not residual <= WORST_RESIDUAL:
+        raise SingularSystemError(
+            f"the constraint rows are nearly dependent at t = {time:.6g} s "
+            f"(relative residual {residual:.1e}); analyze the redundancy at this pose again"
+        )
+    return residual

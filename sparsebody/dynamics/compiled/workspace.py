@@ -1,0 +1,98 @@
+"""What the compiled evaluation reads and writes, numbered in elimination order.
+
+Bodies and joints are numbered anew by their places in the elimination order, so that an evaluation
+walks through memory from one end to the other, however the user has numbered them.
+"""
+
+# numba's structref is untyped.
+# mypy: disable-error-code="no-untyped-call, no-any-return"
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+from numpy.typing import NDArray
+
+from sparsebody.arrays import BoolArray, FloatArray
+
+Index = NDArray[np.uint32]  # unsigned: a signed index costs a test for negative ones at each access
+
+
+class Struct(structref.StructRefProxy):
+    """Arrays behind one pointer: one small argument of a compiled call, however many there are.
+
+    The annotated fields are attributes in compiled code only.
+    """
+
+    def __new__(cls, **arrays: Any) -> Struct:
+        """Make one of all its fields, by name."""
+        values = (arrays[name] for name in cls.__annotations__)
+        return structref.StructRefProxy.__new__(cls, *values)
+
+
+@structref.register
+class _WorkspaceType(types.StructRef):
+    """The type of Workspace in compiled code."""
+
+
+class Workspace(Struct):
+    """The bodies in a state, and the vectors of (8.64): n bodies, k kept rows."""
+
+    body: Index  # (n,) the user's number of each body
+    gravity: FloatArray  # (3,) [m/s^2]
+    mass: FloatArray  # (n,) [kg]
+    inertia: FloatArray  # (n, 9) about the center of mass, in body axes [kg m^2]
+    inverse: FloatArray  # (n, 6, 6) of the spatial inertias
+    position: FloatArray  # (n + 1, 3) centers of mass in the world [m]; body n is the world
+    rotation: FloatArray  # (n + 1, 9) from body to world axes
+    velocity: FloatArray  # (n + 1, 6) in body coordinates [rad/s, m/s]
+    right: FloatArray  # (6 n + k,) forces, then the accelerations asked for
+    x: FloatArray  # (6 n + k,) accelerations, then multipliers with opposite signs
+    rest: FloatArray  # (6 n + k,) residual
+    trial: FloatArray  # (6 n + k,) scratch
+
+
+@structref.register
+class _RowTableType(types.StructRef):
+    """The type of RowTable in compiled code."""
+
+
+class RowTable(Struct):
+    """Some rows of A, those of a joint in one piece: m joints, k rows."""
+
+    predecessor: Index  # (m,) body, n for the world
+    successor: Index  # (m,)
+    anchor: FloatArray  # (m, 3) where the world is the successor: reference point of its rows [m]
+    is_given: BoolArray  # (m,) whether rows are given, not carried over from the successor
+    first_row: Index  # (m + 1,)
+    row: Index  # (k,) the user's number of each row
+    source: Index  # (k,) place of given rows among those that are given
+    rows: FloatArray  # (k, 2, 6) in body coordinates, on predecessor and successor
+
+
+@structref.register
+class _FactorType(types.StructRef):
+    """The type of Factor in compiled code."""
+
+
+class Factor(Struct):
+    """The tables and the storage of a block LDL' factorization; see its Layout."""
+
+    pivots: Index
+    tiles: Index
+    updates: Index
+    fills: Index
+    opened: Index
+    diagonal: FloatArray
+    inverse: FloatArray
+    values: FloatArray
+    left: FloatArray
+    work: FloatArray
+    block: FloatArray
+
+
+for _cls, _type in ((Workspace, _WorkspaceType), (RowTable, _RowTableType), (Factor, _FactorType)):
+    structref.define_proxy(_cls, _type, list(_cls.__annotations__))

@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+
+from sparsebody.errors import ModelError
+from sparsebody.model.names import FEW, Names, Numbered, numbered, woven
+
+MANY = 3 * FEW
+
+
+def names_of(*parts):
+    names = Names()
+    for part in parts:
+        assert names.clash(part) is None
+        names.extend(part)
+    return names
+
+
+def grid(n):
+    return numbered("cube-{}-{}", np.repeat(np.arange(n), n), np.tile(np.arange(n), n))
+
+
+CASES = {
+    "words": ["a", "b", "world 2", "bar 07"],
+    "numbered": numbered("bar-{}", np.arange(MANY)),
+    "backwards": numbered("bar-{}", np.arange(MANY)[::-1]),
+    "shuffled": numbered("bar {} end", np.random.default_rng(0).permutation(MANY) * 7),
+    "grid": grid(20),
+    "shuffled grid": numbered(
+        "cube-{}-{}", *grid(20).numbers[np.random.default_rng(1).permutation(400)].T
+    ),
+    "woven": woven(numbered("left-{}", np.arange(MANY)), numbered("right-{}-{}", range(MANY), 3)),
+}
+
+
+@pytest.mark.parametrize("part", CASES.values(), ids=CASES)
+def test_every_name_leads_back_to_its_place(part):
+    names = names_of(["first"], part, ["last"])
+    words = ["first", *part, "last"]
+    assert list(names) == words
+    assert len(names) == len(words)
+    assert [names[i] for i in range(len(words))] == words
+    assert [names.find(word) for word in words] == list(range(len(words)))
+    assert names.find_all(words[::-1]).tolist() == list(range(len(words)))[::-1]
+    assert (names[-1], names[1:3]) == ("last", tuple(words[1:3]))
+    assert names == tuple(words)
+    assert hash(names) == hash(tuple(words))
+    assert repr(names) == repr(tuple(words))
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["", "bar", "bar-", "bar-03", "bar--1", "bar-768", "bar-1-1", "xbar-1", "bar-" + "9" * 40],
+)
+def test_what_is_no_name_is_not_found(word):
+    names = names_of(CASES["numbered"])
+    assert names.find(word) == -1
+    assert word not in names
+    assert names.find_all([word, "bar-1"]).tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize(
+    ("here", "new", "twice"),
+    [
+        (["a", "b"], ["c", "b"], "b"),
+        ([], ["c", "d", "c"], "c"),
+        (["bar-5"], CASES["numbered"], "bar-5"),
+        (CASES["numbered"], ["x", "bar-5"], "bar-5"),
+        (CASES["numbered"], numbered("bar-{}", np.arange(MANY) + MANY - 1), f"bar-{MANY - 1}"),
+        (CASES["grid"], numbered("cube-3-{}", np.arange(19, 19 + MANY)), "cube-3-19"),
+        ([], numbered("bar-{}", [*range(MANY), 8]), "bar-8"),
+        ([], woven(CASES["numbered"], CASES["backwards"]), None),
+        (["bar-05"], CASES["numbered"], None),
+        (CASES["numbered"], numbered("bar-{}-{}", np.arange(MANY), 1), None),
+        (CASES["numbered"], numbered("rod-{}", np.arange(MANY)), None),
+        (CASES["numbered"], numbered("bar-{}", np.arange(MANY) + MANY), None),
+    ],
+)
+def test_a_name_that_is_taken_is_told(here, new, twice):
+    names = names_of(here)
+    found = names.clash(new)
+    words = [*here, *new]
+    if len(set(words)) == len(words):
+        assert found is twice is None
+    else:
+        assert words.count(found) > 1
+        assert found == twice or twice is None
+
+
+def test_a_snapshot_does_not_grow():
+    names = names_of(["a"], CASES["grid"])
+    before = names.snapshot()
+    names.append("b")
+    names.extend(["c"])
+    assert (len(before), len(names)) == (401, 403)
+    assert (before.find("b"), names.find("b")) == (-1, 401)
+    assert before.find_all(["b", "a"]).tolist() == [-1, 0]
+    assert before == ("a", *CASES["grid"])
+
+
+def test_names_are_compared_with_names_and_tuples():
+    names = names_of(["a", "b"])
+    assert names == names_of(["a"], ["b"])
+    assert names != ("a", "c")
+    assert names != ("a",)
+    assert names != ["a", "b"]
+
+
+def test_slices_of_numbered_names_are_numbered():
+    part = numbered("bar-{}", np.arange(10))[2:8:3]
+    assert isinstance(part, Numbered)
+    assert list(part) == ["bar-2", "bar-5"]
+    assert repr(part) == "Numbered('bar-{}': 2 names)"
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda: numbered("bar", [1]), "names 'bar': give one array of numbers for each of the 0"),
+        (lambda: numbered("bar-{}-{}", [1]), "for each of the 2 fields {}, not 1"),
+        (lambda: numbered("bar{}{}", [1], [2]), "names 'bar{}{}': give a template with fields"),
+        (lambda: numbered("bar1{}", [1]), "something other than a digit between them"),
+        (lambda: numbered("{}0", [1]), "something other than a digit between them"),
+        (lambda: numbered("{}-{x}", [1]), "names '{}-{x}': give a template"),
+        (lambda: numbered("bar-{}", [0.5]), "names 'bar-{}': give whole numbers"),
+        (lambda: numbered("bar-{}", [3, -1]), "a number is negative; count from 0"),
+    ],
+)
+def test_a_template_that_is_none_is_refused(action, message):
+    with pytest.raises(ModelError, match=message.replace("{", r"\{").replace("}", r"\}")):
+        action()
+
+
+def test_a_place_that_is_not_there_is_refused():
+    with pytest.raises(IndexError, match="there are 2 names, and none has number 2"):
+        names_of(["a", "b"])[2]
