@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import diags_array
 from scipy.sparse.linalg import splu
@@ -101,18 +103,61 @@ def _least_norm(
 
 
 def _closed_pose(system: System, structure: KKTStructure, state: State) -> State:
-    """Levenberg-Marquardt on the position errors, undamped near the solution."""
+    """Return the nearest pose that closes; where steps stall, one near by, in smaller steps."""
     goal = _CLOSED * max(1.0, mechanism_size(system))
+    found, error = _least_squares_pose(system, structure, state, goal)
+    if error > 1e3 * goal:
+        found, error = min(
+            (found, error), _turned_first(system, state, goal), key=lambda result: result[1]
+        )
+    if error > 1e3 * goal:
+        raise AssemblyError(
+            f"mechanism {system.name!r} does not close near the given pose: "
+            + _worst_joints(system, _rows_and_errors(system, found)[1])
+            + "; correct the poses of the bodies or the joint frames"
+        )
+    return found
+
+
+def _turned_first(system: System, state: State, goal: float) -> tuple[State, float]:
+    """Return a pose that closes, and its error, in the metric of equal bodies.
+
+    What is bent in the equations are rotations, most of all of slender bodies: so nothing turns
+    more easily than the rest, and the rows that turn bodies close first.
+    """
+    rows = _rows_and_errors(system, state)[0].subspace
+    turning = np.any(rows[:, :3] != 0.0, axis=1)
+    metric = np.diag([mechanism_size(system) ** 2] * 3 + [1.0] * 3)
+    error = np.inf
+    for keep in (turning, np.ones_like(turning)):
+        if keep.any():
+            structure = replace(
+                kkt_structure(system, keep),
+                diagonal=np.tile(metric, (system.n_bodies, 1, 1)),
+                inverse=np.tile(np.linalg.inv(metric), (system.n_bodies, 1, 1)),
+            )
+            state, error = _least_squares_pose(system, structure, state, goal)
+    return state, error
+
+
+def _least_squares_pose(
+    system: System, structure: KKTStructure, state: State, goal: float
+) -> tuple[State, float]:
+    """Return the pose with the least errors of the structure's rows, and the norm of these.
+
+    Levenberg-Marquardt, undamped near the solution.
+    """
+    rows = structure.rows
     constraint, error = _rows_and_errors(system, state)
-    norm = float(np.linalg.norm(error))
+    norm = float(np.linalg.norm(error[rows]))
     damping = min(1e-2, norm * norm)
     for _ in range(_ITERATIONS):
-        if np.abs(error).max() <= goal:
-            return state
-        step = _least_norm(structure, constraint, -error, max(damping, 1e-13))
+        if np.abs(error[rows]).max() <= goal:
+            break
+        step = _least_norm(structure, constraint, -error[rows], max(damping, 1e-13))
         trial = displaced(state, step)
         trial_constraint, trial_error = _rows_and_errors(system, trial)
-        trial_norm = float(np.linalg.norm(trial_error))
+        trial_norm = float(np.linalg.norm(trial_error[rows]))
         if np.isfinite(trial_norm) and trial_norm < norm:
             stalled = trial_norm > 0.999 * norm and damping < 1e-12
             state, constraint, error, norm = trial, trial_constraint, trial_error, trial_norm
@@ -123,13 +168,7 @@ def _closed_pose(system: System, structure: KKTStructure, state: State) -> State
             break
         else:
             damping = max(10.0 * damping, 1e-10)
-    if norm <= 1e3 * goal:
-        return state
-    raise AssemblyError(
-        f"mechanism {system.name!r} does not close near the given pose: "
-        + _worst_joints(system, error)
-        + "; correct the poses of the bodies or the joint frames"
-    )
+    return state, norm
 
 
 def _consistent_velocity(system: System, structure: KKTStructure, state: State) -> State:

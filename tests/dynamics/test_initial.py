@@ -15,6 +15,7 @@ from sparsebody.kinematics.poses import displaced, point_position
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import (
+    JOINT_TYPES,
     Cylindrical,
     Fixed,
     JointType,
@@ -26,7 +27,7 @@ from sparsebody.model.joints import (
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, Sinusoid
-from sparsebody.spatial import plucker_parts, rotation_logarithm
+from sparsebody.spatial import plucker_parts, quaternion_exponential, rotation_logarithm
 
 MOBILE = ("spherical", "universal", "planar", "cylindrical", "point-on-line", "point-on-plane")
 
@@ -194,6 +195,47 @@ def test_a_joint_put_together_backwards_is_turned_round(
     E, r = motion.rotation[0], motion.translation[0]
     q = joint_type.coordinates(E, r)
     np.testing.assert_allclose(plucker_parts(joint_type.transform(q))[0], E, atol=1e-11)
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-9, 0.3])
+@pytest.mark.parametrize("axis", [(1, 0, 0), (1, 1, 0), (0.6, 0, 0.8)])
+@pytest.mark.parametrize("name", sorted(JOINT_TYPES))
+def test_open_chains_close_whatever_way_their_bodies_lie(
+    name: str, axis: tuple[float, ...], size: float
+) -> None:
+    """Bodies turned half round about axes where errors, or their rates, are zero; or near them."""
+    number = {"helical": (0.1,), "constant-distance": (0.7,)}.get(name, ())
+    rng = np.random.default_rng(1)
+    mechanism, before = Mechanism("heap"), WORLD
+    for i in range(3):
+        turn = np.pi * np.array(axis) / np.linalg.norm(axis) + size * rng.normal(size=3)
+        mechanism.add_body(
+            f"body-{i}",
+            mass=1.0,
+            inertia=[0.1, 0.2, 0.25],
+            position=[2.0 + i, -1.0, 3.0] + size * rng.normal(size=3),
+            orientation=quaternion_exponential(turn),
+        )
+        mechanism.add_joint(
+            f"joint-{i}",
+            JOINT_TYPES[name](*number),
+            before,
+            f"body-{i}",
+            predecessor_frame=Frame((0.5, 0.1, 0.2)),
+            successor_frame=Frame((-0.3, 0.2, 0.1)),
+        )
+        before = f"body-{i}"
+    system = mechanism.compile()
+    if system.n_rows:
+        assert errors(system, consistent_state(system))[0] < 1e-10
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_slender_bodies_do_not_spin_away_from_closing(seed: int) -> None:
+    system = build("governor").compile()
+    rng = np.random.default_rng(seed)
+    start = displaced(system.initial_state, 0.05 * rng.normal(size=(system.n_bodies, 6)))
+    assert errors(system, consistent_state(system, start))[0] < 1e-10
 
 
 def test_joints_that_cannot_close_are_named_with_their_gap() -> None:

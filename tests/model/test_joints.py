@@ -148,6 +148,23 @@ def test_compiled_coordinates_agree_with_the_type(name: str, seed: int) -> None:
     np.testing.assert_allclose((ahead - behind) @ v_J / (2 * h), drift, atol=1e-7)
 
 
+@pytest.mark.parametrize("name", ["prismatic", "cylindrical", "planar"])
+@given(seed=SEEDS)
+def test_position_error_of_a_tilted_joint_is_a_distance_that_its_rows_never_increase(
+    name: str, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    joint_type = JOINT_TYPES[name]()
+    E, r = rotation_exponential(rng.uniform(-2, 2, 3)), rng.normal(size=3)
+    T = joint_type.constraint_force_subspace(np.zeros(joint_type.n_positions))
+    shifting = ~T[:3].any(axis=0)
+    delta = errors(joint_type, E, r)[shifting]
+    distance = abs(r[2]) if name == "planar" else np.hypot(r[0], r[1])
+    np.testing.assert_allclose(np.linalg.norm(delta), distance)
+    nearer = errors(joint_type, *moved(E, r, -1e-3 * T[:, shifting] @ delta))[shifting]
+    assert np.linalg.norm(nearer) <= distance * (1.0 + 1e-14)
+
+
 def test_helical_error_takes_the_nearest_turn_of_the_thread() -> None:
     screw = Helical(0.01)
     E, r = plucker_parts(screw.transform(np.array([40.0])))

@@ -50,9 +50,22 @@ def turn_error(E: FloatArray, error: FloatArray, row: int) -> None:
 
 @njit(cache=True, inline="always")
 def offset_error(E: FloatArray, r: FloatArray, error: FloatArray, row: int) -> None:
-    """d4, d5: S is off the z axis of P, at whatever height (X53, -X43)."""
-    error[row] = E[1, 1] * r[0] - E[1, 0] * r[1]
-    error[row + 1] = E[0, 0] * r[1] - E[0, 1] * r[0]
+    """d4, d5: S is off the z axis of P, at whatever height (X53, -X43 where z axes are parallel).
+
+    As long as that distance, and never away from the x and y axes of S along which the rows act:
+    the orthogonal matrix nearest to E[:2, :2], a reflection for opposite z axes, times r.
+    """
+    side = 1.0 if E[2, 2] >= 0.0 else -1.0
+    scale = 1.0 / (1.0 + abs(E[2, 2]))
+    c, s = scale * (E[0, 0] + side * E[1, 1]), scale * (E[0, 1] - side * E[1, 0])
+    error[row] = c * r[0] + s * r[1]
+    error[row + 1] = side * (c * r[1] - s * r[0])
+
+
+@njit(cache=True, inline="always")
+def height_error(E: FloatArray, r: FloatArray, error: FloatArray, row: int) -> None:
+    """d6: S is off the xy plane of P; with the sign of the side that the z axis of S points to."""
+    error[row] = r[2] if E[2, 2] >= 0.0 else -r[2]
 
 
 @njit(cache=True, inline="always")

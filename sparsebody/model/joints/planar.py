@@ -10,7 +10,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.joints.base import JointKernels, JointType, unit_columns
-from sparsebody.model.joints.kernels import tilt_error, turn_angle, unit_dual
+from sparsebody.model.joints.kernels import height_error, tilt_error, turn_angle, unit_dual
 from sparsebody.spatial import plucker_transform, rotation_about
 
 
@@ -25,7 +25,7 @@ def _error(
 ) -> None:
     for j in joints:
         tilt_error(E[j], error, first_row[j])
-        error[first_row[j] + 2] = r[j, 2]  # d6
+        height_error(E[j], r[j], error, first_row[j] + 2)
 
 
 @njit(cache=True)
