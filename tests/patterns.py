@@ -20,6 +20,14 @@ def graph_pattern(graph, joint_size=5):
     return pattern_of(list(graph.edges()), len(graph), joint_size=joint_size)
 
 
+def networkx_graph(pattern):
+    """Return the bodies and the joints between two of them as a NetworkX graph."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(pattern.n_primal))
+    graph.add_edges_from((a, b) for a, b in pattern.ends.tolist() if a >= 0 and b >= 0 and a != b)
+    return graph
+
+
 def ladder(n_rungs):
     """Return the ladder of fig. 8.4, 5 n - 2 blocks: bodies 2 k and 2 k + 1 make a rung."""
     left = 2 * np.arange(n_rungs)

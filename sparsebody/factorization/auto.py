@@ -148,12 +148,17 @@ def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
     return COSTS[name].seconds(WORK[name](Case(pattern, order)))
 
 
-def least_seconds(name: str, pattern: BlockPattern) -> float:
+def least_seconds(name: str, case: Case) -> float:
     """Return a time [s] that no order goes below: no entry fills in, and nothing is multiplied."""
-    sizes = pattern.block_sizes.astype(float)
-    joined = (pattern.ends >= 0) * sizes[pattern.ends] * sizes[pattern.n_primal :, None]
-    entries = float(sizes @ (sizes + 1) / 2 + joined.sum())
-    return COSTS[name].seconds(Work(pattern.n_rows, entries, 0.0))
+    pattern = case.pattern
+    return COSTS[name].seconds(Work(pattern.n_rows, _entries(pattern), 0.0))
+
+
+def _entries(pattern: BlockPattern) -> float:
+    """Return the scalar entries of the matrix on and below the diagonal, blocks taken as dense."""
+    sizes = pattern.block_sizes
+    joined = np.where(pattern.ends >= 0, sizes[pattern.ends], 0).sum(axis=1)
+    return float(sizes @ (sizes + 1)) / 2 + float(sizes[pattern.n_primal :] @ joined)
 
 
 def choose_factorization(
@@ -161,8 +166,8 @@ def choose_factorization(
 ) -> tuple[str, dict[str, float]]:
     """Return the available backend with the least predicted time, and all predictions [s].
 
-    In large patterns one that is slower in any order has that bound for a prediction. A `case` of
-    the same pattern and order saves work.
+    In large patterns "cholmod" is predicted by a lower bound where that is enough to rule it out. A
+    `case` of the same pattern and order saves work.
 
     Raises
     ------
@@ -171,10 +176,10 @@ def choose_factorization(
     """
     case = Case(pattern, order) if case is None else case
     names = available_factorizations()
-    predicted: dict[str, float] = {}
-    for name in sorted(names, key=lambda name: name == "cholmod"):  # it needs another analysis
-        bound = least_seconds(name, pattern) if pattern.n_primal >= LARGE else 0.0
-        cannot_win = bound > min(predicted.values(), default=np.inf)
-        predicted[name] = bound if cannot_win else COSTS[name].seconds(WORK[name](case))
+    predicted = {name: COSTS[name].seconds(WORK[name](case)) for name in names if name != "cholmod"}
+    if "cholmod" in names:  # it needs an analysis of its own
+        bound = least_seconds("cholmod", case)
+        cannot_win = pattern.n_primal >= LARGE and bound > min(predicted.values())
+        predicted["cholmod"] = bound if cannot_win else COSTS["cholmod"].seconds(_schur_work(case))
     predicted = {name: predicted[name] for name in names}
     return min(predicted, key=lambda name: predicted[name]), predicted

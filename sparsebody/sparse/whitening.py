@@ -176,11 +176,10 @@ def _whiten(
                     continue
                 to = 0 if ends[joint - n, 0] == i else 1
                 for k in range(offsets[joint] - first_row, offsets[joint + 1] - first_row):
-                    for b in range(sizes[i]):
-                        total = 0.0
-                        for a in range(b, sizes[i]):
-                            total += rows[index[k], side, a] * root[a, b]
-                        whitened[k, to, b] += total
+                    if width == 6:
+                        _add_product_6(rows[index[k], side], root, whitened[k, to])
+                    else:
+                        _add_product(rows[index[k], side], root, sizes[i], whitened[k, to])
     for k in range(len(whitened)):
         square = 0.0
         for side in range(2):
@@ -194,8 +193,27 @@ def _whiten(
 
 
 @njit(cache=True)
+def _add_product(row: FloatArray, root: FloatArray, n: int, total: FloatArray) -> None:
+    """Add row' root to `total`."""
+    for b in range(n):
+        for a in range(b, n):
+            total[b] += row[a] * root[a, b]
+
+
+@njit(cache=True, fastmath={"contract", "reassoc"})
+def _add_product_6(row: FloatArray, root: FloatArray, total: FloatArray) -> None:
+    """Do the same with loops of known length; `root` is zero where it is not used."""
+    for b in range(6):
+        product = 0.0
+        for a in range(6):
+            product += row[a] * root[a, b]
+        total[b] += product
+
+
+@njit(cache=True)
 def _cholesky(matrix: FloatArray, n: int, root: FloatArray) -> None:
-    """Fill the lower triangle of root[:n, :n]."""
+    """Fill the lower triangle of root[:n, :n], and the rest with zeros."""
+    root[n:] = 0.0
     for j in range(n):
         for i in range(j, n):
             value = matrix[i, j]

@@ -2,12 +2,14 @@
 
 import pytest
 
+import sparsebody.dynamics.choice as choice_module
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.choice import choose_solver
 from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.sampling import sampled
 
 
 def pattern_of(name: str, **parameters: int) -> BlockPattern:
@@ -51,3 +53,32 @@ def test_the_explanation_gives_the_reason_and_all_predictions() -> None:
 def test_unknown_names_are_refused(ordering: str, factorization: str) -> None:
     with pytest.raises(UnknownNameError, match="'best'"):
         choose_solver(pattern_of("pendulum"), ordering, factorization)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("ladder", {"rungs": 3000}), ("chain", {"bodies": 6000})], ids=str
+)
+def test_what_is_chosen_on_samples_is_as_good_as_the_best_of_all(
+    name: str, size: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pattern = pattern_of(name, **size)
+    found = choose_solver(pattern, "auto", "auto")
+    assert len(found.seconds) == 1
+    monkeypatch.setattr(choice_module, "LARGE", 10**9)
+    best = choose_solver(pattern, "auto", "auto")
+    assert best.factorization == found.factorization == "block-ldl"
+    seconds = found.seconds[found.ordering]["block-ldl"]
+    assert seconds <= choice_module.NEARLY * best.seconds[best.ordering]["block-ldl"]
+
+
+def test_where_fill_in_grows_with_the_size_all_orderings_are_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pattern = pattern_of("lattice", rows=20, columns=20)
+    monkeypatch.setattr(choice_module, "LARGE", 1)
+    monkeypatch.setattr(choice_module, "sampled", lambda pattern: sampled(pattern, 2, 20))
+    pruned = choose_solver(pattern, "auto", "auto")
+    assert len(pruned.seconds) > 1
+    monkeypatch.undo()
+    best = choose_solver(pattern, "auto", "auto")
+    assert pruned.ordering == best.ordering

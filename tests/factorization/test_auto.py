@@ -3,9 +3,17 @@
 import numpy as np
 import pytest
 
+import sparsebody.factorization.auto as auto
 from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
-from sparsebody.factorization.auto import COSTS, WORK, choose_factorization, predict_seconds
+from sparsebody.factorization.auto import (
+    COSTS,
+    WORK,
+    Case,
+    choose_factorization,
+    least_seconds,
+    predict_seconds,
+)
 from sparsebody.sparse.admissibility import repair
 from sparsebody.sparse.pattern import BlockPattern
 
@@ -103,6 +111,30 @@ def test_work_grows_with_the_mechanism():
     for name in COSTS:
         times = [predict_seconds(name, chain(n), along(chain(n))) for n in (5, 20, 80)]
         assert times == sorted(times)
+
+
+@pytest.mark.cholmod
+@pytest.mark.parametrize("pattern", [chain(30), sheet(6)], ids=["chain", "sheet"])
+@pytest.mark.parametrize("name", ["cholmod", "superlu", "cholmod-ldl"])
+def test_no_order_is_cheaper_than_the_lower_bound(name, pattern):
+    rng = np.random.default_rng(0)
+    orders = [along(pattern), *(rng.permutation(pattern.n_blocks) for _ in range(5))]
+    for order in orders:
+        bound = least_seconds(name, Case(pattern, order))
+        assert 0.0 < bound <= predict_seconds(name, pattern, order)
+
+
+@pytest.mark.cholmod
+def test_ruling_a_backend_out_by_its_bound_does_not_change_the_choice(monkeypatch):
+    for pattern in (chain(40), sheet(12), sheet(40)):
+        order = along(pattern)
+        chosen, predicted = choose_factorization(pattern, order)
+        monkeypatch.setattr(auto, "LARGE", 1)
+        assert choose_factorization(pattern, order)[0] == chosen
+        bounded = choose_factorization(pattern, order)[1]
+        assert bounded.pop("cholmod") <= predicted.pop("cholmod")
+        assert bounded == predicted
+        monkeypatch.undo()
 
 
 def test_an_unknown_name_has_no_prediction():

@@ -4,19 +4,12 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
-from patterns import graph_pattern, ladder, patterns, shuffled
+from patterns import graph_pattern, ladder, networkx_graph, patterns, shuffled
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sparsebody.sparse.levels import cuthill_mckee, primal_graph
 from sparsebody.sparse.pattern import BlockPattern
-
-
-def networkx_graph(pattern: BlockPattern) -> nx.Graph:
-    graph = nx.Graph()
-    graph.add_nodes_from(range(pattern.n_primal))
-    graph.add_edges_from((a, b) for a, b in pattern.ends.tolist() if a >= 0 and b >= 0 and a != b)
-    return graph
 
 
 def bandwidth(pattern: BlockPattern, order: np.ndarray) -> int:
