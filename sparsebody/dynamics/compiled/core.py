@@ -12,19 +12,13 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
 from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts
-from sparsebody.dynamics.compiled.solution import (
-    BAD_STATE,
-    WHOLE,
-    accelerate,
-    refine,
-    unscramble,
-    violation,
-)
+from sparsebody.dynamics.compiled.left_out import violation
+from sparsebody.dynamics.compiled.solution import BAD_STATE, accelerate, refine, unscramble
 from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays
 from sparsebody.dynamics.compiled.workspace import Factor, RowTable, Workspace
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
-from sparsebody.factorization.block_ldl import BlockLDLSymbolic, safe_order
+from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic, safe_order
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.etree import positions, postordered
 from sparsebody.sparse.pattern import BlockPattern
@@ -80,7 +74,7 @@ class Core:
             row_arrays(system, self._parts, bodies, rows) for rows in (self.rows, left_out)
         )
         inertia, inverse = system.spatial_inertia[bodies], system.inverse_inertia[bodies]
-        arrays = body_arrays(system, bodies, inverse, len(self.rows))
+        arrays = body_arrays(system, bodies, len(self.rows))
         self.right, self._x = arrays["right"], arrays["x"]
         self._numbers = arrays["body"], kept["row"]
         self._workspace, self._kept = Workspace(**arrays), RowTable(**kept)
@@ -133,7 +127,7 @@ class Core:
             self.assemble(state, body_force, shift)
             return self.solve(self.right, acceleration, multiplier, state.time)
         arguments = self._arguments(state, body_force, shift)
-        bad, residual = accelerate(
+        status, residual = accelerate(
             self._workspace,
             self._kept,
             self._factor,
@@ -142,9 +136,9 @@ class Core:
             acceleration,
             multiplier,
         )
-        if bad == BAD_STATE:
+        if status == BAD_STATE:
             self._refuse(state)
-        if bad != WHOLE:
+        if status != REGULAR and not self._is_known(status):
             self.factorize(state.time)  # says what is wrong
         self._is_factorized = True
         return _checked(residual, state.time)
@@ -204,7 +198,15 @@ class Core:
             self._shift,
             self._left_asked,
         )
-        return float(violation(self._workspace, self._kept, self._left_out, self._left_asked))
+        return float(
+            violation(
+                self._workspace,
+                self._kept,
+                self.matrix.inverse,
+                self._left_out,
+                self._left_asked,
+            )
+        )
 
     def _arguments(
         self, state: State, body_force: FloatArray | None, shift: FloatArray
@@ -235,6 +237,9 @@ class Core:
         except SingularSystemError as error:
             raise SingularSystemError(f"at t = {time:.6g} s {self._named(str(error))}") from error
         self._is_factorized = True
+
+    def _is_known(self, status: int) -> bool:
+        return isinstance(self.symbolic, BlockLDLSymbolic) and self.symbolic.is_known(status)
 
     def _named(self, message: str) -> str:
         """Replace the numbers of blocks by the names of joints and bodies."""
@@ -271,19 +276,14 @@ def _factor(symbolic: Symbolic, matrix: SaddleMatrix) -> Factor | None:
     """Return what compiled code needs of a block LDL', None for other factorizations."""
     if not isinstance(symbolic, BlockLDLSymbolic):
         return None
-    layout = symbolic.layout
+    tables, storage = symbolic.tables, symbolic.storage
+    arrays = tables._asdict() | storage._asdict()
     return Factor(
-        pivots=layout.pivots,
-        tiles=layout.tiles,
-        updates=layout.updates,
-        fills=layout.fills,
-        opened=layout.opened,
         diagonal=matrix.diagonal,
         inverse=matrix.inverse,
-        values=symbolic.values,
-        left=symbolic.left,
-        work=symbolic.work,
-        block=symbolic.block,
+        rows=matrix.rows,
+        padded=arrays.pop("x"),
+        **arrays,
     )
 
 
