@@ -19,6 +19,7 @@ from sparsebody.dynamics.compiled.workspace import Factor, RowTable, Workspace
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
 from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic, safe_order
+from sparsebody.factorization.block_ldl.kernels import Storage, Tables
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.etree import positions, postordered
 from sparsebody.sparse.pattern import BlockPattern
@@ -76,12 +77,12 @@ class Core:
         inertia, inverse = system.spatial_inertia[bodies], system.inverse_inertia[bodies]
         arrays = body_arrays(system, bodies, len(self.rows))
         self.right, self._x = arrays["right"], arrays["x"]
-        self._numbers = arrays["body"], kept["row"]
-        self._workspace, self._kept = Workspace(**arrays), RowTable(**kept)
-        self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self.matrix = SaddleMatrix(pattern, inertia, inverse, kept["rows"])
         self.symbolic: Symbolic = analyze(factorization, pattern, own_order)
-        self._factor = _factor(self.symbolic, self.matrix)
+        self._is_compiled = isinstance(self.symbolic, BlockLDLSymbolic)
+        factor = _factor(self.symbolic, self.matrix)
+        self._workspace = Workspace(kept=RowTable(**kept), factor=factor, **arrays)
+        self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._numeric: Numeric | None = None
         self._is_factorized = False
         self._given: Given = NOTHING
@@ -111,7 +112,7 @@ class Core:
             If the state is none of the system, or not finite.
         """
         arguments = self._arguments(state, body_force, shift)
-        if not assemble(self._workspace, self._kept, *arguments):
+        if not assemble(self._workspace, *arguments):
             self._refuse(state)
 
     def accelerate(
@@ -123,14 +124,12 @@ class Core:
         multiplier: FloatArray,
     ) -> float:
         """Assemble, factorize and solve at once; parameters and errors as in those."""
-        if self._factor is None:
+        if not self._is_compiled:
             self.assemble(state, body_force, shift)
             return self.solve(self.right, acceleration, multiplier, state.time)
         arguments = self._arguments(state, body_force, shift)
         status, residual = accelerate(
             self._workspace,
-            self._kept,
-            self._factor,
             *arguments,
             self._refinement,
             acceleration,
@@ -174,12 +173,12 @@ class Core:
         if not self._is_factorized:
             self.factorize(time)
         steps = self._refinement if refinement is None else refinement
-        if self._factor is not None:
-            residual = refine(self._workspace, self._kept, self._factor, right, steps)
+        if self._is_compiled:
+            residual = refine(self._workspace, right, steps)
         else:
             assert self._numeric is not None
             self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
-        unscramble(*self._numbers, self._x, acceleration, multiplier)
+        unscramble(self._workspace, acceleration, multiplier)
         return _checked(residual, time)
 
     def dropped_residual(self) -> float:
@@ -198,31 +197,33 @@ class Core:
             self._shift,
             self._left_asked,
         )
-        return float(
-            violation(
-                self._workspace,
-                self._kept,
-                self.matrix.inverse,
-                self._left_out,
-                self._left_asked,
-            )
-        )
+        return float(violation(self._workspace, self._left_out, self._left_asked))
 
     def _arguments(
         self, state: State, body_force: FloatArray | None, shift: FloatArray
     ) -> Arguments:
         """Return the arrays that a state gives to an assembly, which is the newest from now on."""
-        arrays = [state.position, state.orientation, state.velocity, state.coordinate]
-        if not (all(map(_is_plain, arrays, self._shapes)) and math.isfinite(state.time)):
-            check_state(self.system, state)
-            arrays = [np.array(array, order="C") for array in arrays]
+        at, turned, moving, tracked = self._shapes
+        if not (
+            _is_plain(state.position, at)
+            and _is_plain(state.orientation, turned)
+            and _is_plain(state.velocity, moving)
+            and _is_plain(state.coordinate, tracked)
+            and math.isfinite(state.time)
+        ):
+            state = self._plain(state)
         given = self._parts.at(state, body_force)
         self.newest += 1
         self._is_factorized = False
         self._given, self._shift = given, shift
-        position, orientation, velocity = arrays[:3]
         load, rows, asked = given.load, given.rows, given.acceleration
-        return position, orientation, velocity, load, rows, asked, shift
+        return state.position, state.orientation, state.velocity, load, rows, asked, shift
+
+    def _plain(self, state: State) -> State:
+        """Return a checked copy that compiled code takes."""
+        check_state(self.system, state)
+        names = ("position", "orientation", "velocity", "coordinate")
+        return state.with_(**{name: np.array(getattr(state, name), order="C") for name in names})
 
     def factorize(self, time: float) -> None:
         """Factorize what was assembled last; `time` [s] is for messages.
@@ -272,12 +273,14 @@ def _renumbered(
     return own, np.concatenate([new[:n], n + positions(duals)])[order]
 
 
-def _factor(symbolic: Symbolic, matrix: SaddleMatrix) -> Factor | None:
-    """Return what compiled code needs of a block LDL', None for other factorizations."""
-    if not isinstance(symbolic, BlockLDLSymbolic):
-        return None
-    tables, storage = symbolic.tables, symbolic.storage
-    arrays = tables._asdict() | storage._asdict()
+def _factor(symbolic: Symbolic, matrix: SaddleMatrix) -> Factor:
+    """Return what compiled code needs of a block LDL'; next to nothing for other factorizations."""
+    if isinstance(symbolic, BlockLDLSymbolic):
+        arrays = symbolic.tables._asdict() | symbolic.storage._asdict()
+    else:
+        flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
+        tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
+        arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
     return Factor(
         diagonal=matrix.diagonal,
         inverse=matrix.inverse,
@@ -287,12 +290,15 @@ def _factor(symbolic: Symbolic, matrix: SaddleMatrix) -> Factor | None:
     )
 
 
+_FLOAT64 = np.dtype(np.float64)
+
+
 def _is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
     """Tell whether compiled code takes the array as it is; another kind costs a compilation."""
     return (
-        type(array) is np.ndarray
+        array.__class__ is np.ndarray
         and array.shape == shape
-        and array.dtype == np.float64
+        and array.dtype is _FLOAT64
         and array.flags.carray
     )
 

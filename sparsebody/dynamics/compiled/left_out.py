@@ -30,15 +30,13 @@ def largest_gap(predecessor, successor, first_row, rows, n, x, asked):
 
 
 @njit(cache=True, error_model="numpy")
-def violation(
-    w: Workspace, kept: RowTable, inverse: FloatArray, left_out: RowTable, asked: FloatArray
-) -> float:
+def violation(w: Workspace, left_out: RowTable, asked: FloatArray) -> float:
     """Return how far the solution violates the rows left out, which ask for `asked`.
 
     Relative to the largest term of any row, with the solution or with the bodies free.
     """
-    n = w.mass.size
-    free_accelerations(inverse, w.right, w.trial)
+    n, kept = w.mass.size, w.kept
+    free_accelerations(w.factor.inverse, w.right, w.trial)
     kept_rows = kept.predecessor, kept.successor, kept.first_row, kept.rows, n
     rows = left_out.predecessor, left_out.successor, left_out.first_row, left_out.rows, n
     scale = 0.0

@@ -9,7 +9,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import KERNEL
-from sparsebody.dynamics.compiled.workspace import MARGIN, N_SIZES, RowTable, Workspace
+from sparsebody.dynamics.compiled.workspace import MARGIN, N_SIZES, Workspace
 from sparsebody.factorization.block_ldl.kernels import switch
 from sparsebody.factorization.block_ldl.straight import (
     folded,
@@ -163,13 +163,14 @@ def largest_term(predecessor, successor, first_row, rows, n, x):
 
 
 @njit(cache=True, error_model="numpy")
-def residual(w: Workspace, kept: RowTable, inverse: FloatArray, right: FloatArray) -> float:
+def residual(w: Workspace, right: FloatArray) -> float:
     """Fill w.rest with the residual of w.x; return its relative size.
 
     Forces and accelerations have different units, so each half has its own scale: the largest
     force; the largest product of an entry of a row and one of the solution, or where these vanish,
     as in equilibrium, of the accelerations that the bodies would have without constraints.
     """
+    kept = w.kept
     _fill_residual(
         w.mass,
         w.inertia,
@@ -185,7 +186,7 @@ def residual(w: Workspace, kept: RowTable, inverse: FloatArray, right: FloatArra
     )
     terms, left = _largest(w.sizes, DUAL), _left(w.sizes, DUAL)
     if not left <= FREE * terms:
-        free_accelerations(inverse, right, w.trial)
+        free_accelerations(w.factor.inverse, right, w.trial)
         table = kept.predecessor, kept.successor, kept.first_row, kept.rows, w.mass.size
         terms = max(terms, largest_term(*table, w.trial))
     primal = relative(_left(w.sizes, PRIMAL), _largest(w.sizes, PRIMAL))

@@ -10,7 +10,7 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import assemble
 from sparsebody.dynamics.compiled.residual import residual
-from sparsebody.dynamics.compiled.workspace import Factor, Index, RowTable, Workspace
+from sparsebody.dynamics.compiled.workspace import Workspace
 from sparsebody.factorization.block_ldl.kernels import (
     REGULAR,
     Matrix,
@@ -41,16 +41,14 @@ def _storage(f):
 
 
 @njit(cache=True, error_model="numpy")
-def improve(
-    w: Workspace, kept: RowTable, f: Factor, right: FloatArray, steps: int, is_exact: bool
-) -> float:
+def improve(w: Workspace, right: FloatArray, steps: int, is_exact: bool) -> float:
     """Refine w.x for a right-hand side; return its relative residual, or a bound of it.
 
     At most `steps` corrections are made, and only if more is left than the rounding of the sums.
     """
-    n_rows = right.size
+    n_rows, f = right.size, w.factor
     tables, matrix, storage = _tables(f), _matrix(f), _storage(f)
-    left = residual(w, kept, f.inverse, right)
+    left = residual(w, right)
     for step in range(steps):
         if left <= ROUNDING:
             break
@@ -58,23 +56,22 @@ def improve(
         for k in range(n_rows):
             w.x[k] += w.trial[k]
         if step < steps - 1 or is_exact or not left < SMALL:
-            left = residual(w, kept, f.inverse, right)
+            left = residual(w, right)
     return left
 
 
 @njit(cache=True, error_model="numpy")
-def refine(w: Workspace, kept: RowTable, f: Factor, right: FloatArray, steps: int) -> float:
+def refine(w: Workspace, right: FloatArray, steps: int) -> float:
     """Fill w.x with the solution for a right-hand side; return its relative residual."""
-    shape = (right.size, 1)
+    shape, f = (right.size, 1), w.factor
     solve(_tables(f), _matrix(f), _storage(f), right.reshape(shape), w.x.reshape(shape))
-    return improve(w, kept, f, right, steps, True)
+    return improve(w, right, steps, True)
 
 
 @njit(cache=True, error_model="numpy")
-def unscramble(
-    body: Index, row: Index, x: FloatArray, acceleration: FloatArray, multiplier: FloatArray
-) -> None:
+def unscramble(w: Workspace, acceleration: FloatArray, multiplier: FloatArray) -> None:
     """Give bodies and rows the user's numbers; multipliers get the sign of forces on successors."""
+    body, row, x = w.body, w.kept.row, w.x
     for i in range(body.size):
         b = body[i]
         for a in range(6):
@@ -87,8 +84,6 @@ def unscramble(
 @njit(cache=True, error_model="numpy")
 def accelerate(
     w: Workspace,
-    kept: RowTable,
-    f: Factor,
     position: FloatArray,
     orientation: FloatArray,
     velocity: FloatArray,
@@ -105,13 +100,14 @@ def accelerate(
     Where no multipliers are asked for, the residual may be a bound.
     """
     state = position, orientation, velocity
-    if not assemble(w, kept, *state, load, given_rows, given, shift):
+    if not assemble(w, *state, load, given_rows, given, shift):
         return BAD_STATE, np.nan
+    f = w.factor
     tables, storage = _tables(f), _storage(f)
     status = factorize_safely(tables, _matrix(f), w.right, storage)
     if status > REGULAR:
         return status, np.nan
     substitute(tables, storage, w.x)
-    left = improve(w, kept, f, w.right, steps, multiplier.size > 0)
-    unscramble(w.body, kept.row, w.x, acceleration, multiplier)
+    left = improve(w, w.right, steps, multiplier.size > 0)
+    unscramble(w, acceleration, multiplier)
     return status, left

@@ -35,30 +35,6 @@ class Struct(structref.StructRefProxy):
 
 
 @structref.register
-class _WorkspaceType(types.StructRef):
-    """The type of Workspace in compiled code."""
-
-
-class Workspace(Struct):
-    """The bodies in a state, and the vectors of (8.64): n bodies, k kept rows."""
-
-    body: Index  # (n,) the user's number of each body
-    gravity: FloatArray  # (3,) [m/s^2]
-    mass: FloatArray  # (n,) [kg]
-    inertia: FloatArray  # (n, 9) about the center of mass, in body axes [kg m^2]
-    position: FloatArray  # (n + 1, 3) centers of mass in the world [m]; body n is the world
-    rotation: FloatArray  # (n + 1, 9) from body to world axes
-    velocity: FloatArray  # (n + 1, 6) in body coordinates [rad/s, m/s]
-    right: FloatArray  # (6 n + k,) forces, then the accelerations asked for
-    padded_x: FloatArray  # (6 n + k + 2 MARGIN,) zeros, x, zeros
-    x: FloatArray  # (6 n + k,) accelerations, then multipliers with opposite signs
-    rest: FloatArray  # (6 n + k,) residual
-    trial: FloatArray  # (6 n + k,) scratch
-    wrench: FloatArray  # (8 n + 8,) scratch, zero between calls
-    sizes: FloatArray  # (N_SIZES,) of terms and residuals
-
-
-@structref.register
 class _RowTableType(types.StructRef):
     """The type of RowTable in compiled code."""
 
@@ -100,5 +76,32 @@ class Factor(Struct):
     parts: FloatArray
 
 
-for _cls, _type in ((Workspace, _WorkspaceType), (RowTable, _RowTableType), (Factor, _FactorType)):
+@structref.register
+class _WorkspaceType(types.StructRef):
+    """The type of Workspace in compiled code."""
+
+
+class Workspace(Struct):
+    """All that an evaluation needs: n bodies in a state, k kept rows, and the vectors of (8.64)."""
+
+    kept: RowTable
+    factor: Factor
+
+    body: Index  # (n,) the user's number of each body
+    gravity: FloatArray  # (3,) [m/s^2]
+    mass: FloatArray  # (n,) [kg]
+    inertia: FloatArray  # (n, 9) about the center of mass, in body axes [kg m^2]
+    position: FloatArray  # (n + 1, 3) centers of mass in the world [m]; body n is the world
+    rotation: FloatArray  # (n + 1, 9) from body to world axes
+    velocity: FloatArray  # (n + 1, 6) in body coordinates [rad/s, m/s]
+    right: FloatArray  # (6 n + k,) forces, then the accelerations asked for
+    padded_x: FloatArray  # (6 n + k + 2 MARGIN,) zeros, x, zeros
+    x: FloatArray  # (6 n + k,) accelerations, then multipliers with opposite signs
+    rest: FloatArray  # (6 n + k,) residual
+    trial: FloatArray  # (6 n + k,) scratch
+    wrench: FloatArray  # (8 n + 8,) scratch, zero between calls
+    sizes: FloatArray  # (N_SIZES,) of terms and residuals
+
+
+for _cls, _type in ((RowTable, _RowTableType), (Factor, _FactorType), (Workspace, _WorkspaceType)):
     structref.define_proxy(_cls, _type, list(_cls.__annotations__))
