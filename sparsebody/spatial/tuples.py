@@ -13,6 +13,7 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 
 Vector = tuple[float, float, float]
+Triangle = tuple[float, float, float, float, float, float]  # lower one, row by row
 Rotation = tuple[float, float, float, float, float, float, float, float, float]
 
 INLINE: dict[str, Any] = {
@@ -152,4 +153,37 @@ def between(A: Rotation, B: Rotation) -> Rotation:
         A[2] * B[0] + A[5] * B[3] + A[8] * B[6],
         A[2] * B[1] + A[5] * B[4] + A[8] * B[7],
         A[2] * B[2] + A[5] * B[5] + A[8] * B[8],
+    )
+
+
+@njit(**INLINE)
+def load_triangle(array: FloatArray, i: int, first: int) -> Triangle:
+    """Return array[i, first : first + 6]."""
+    return (
+        array[i, first],
+        array[i, first + 1],
+        array[i, first + 2],
+        array[i, first + 3],
+        array[i, first + 4],
+        array[i, first + 5],
+    )
+
+
+@njit(**INLINE)
+def lower_times(L: Triangle, v: Vector) -> Vector:
+    """Return L v."""
+    return (
+        L[0] * v[0],
+        L[1] * v[0] + L[2] * v[1],
+        L[3] * v[0] + L[4] * v[1] + L[5] * v[2],
+    )
+
+
+@njit(**INLINE)
+def upper_times(L: Triangle, v: Vector) -> Vector:
+    """Return L' v."""
+    return (
+        L[0] * v[0] + L[1] * v[1] + L[3] * v[2],
+        L[2] * v[1] + L[4] * v[2],
+        L[5] * v[2],
     )

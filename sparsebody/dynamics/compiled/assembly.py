@@ -14,7 +14,14 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
+from sparsebody.dynamics.compiled.workspace import (
+    INVERSE,
+    MASS_INVERSE,
+    MASS_ROOT,
+    ROOT,
+    RowTable,
+    Workspace,
+)
 from sparsebody.spatial.tuples import (
     add,
     between,
@@ -22,12 +29,15 @@ from sparsebody.spatial.tuples import (
     difference,
     dot,
     load9,
+    load_triangle,
     load_vector,
+    lower_times,
     rotation_of,
     scaled,
     store_vector,
     turned,
     turned_back,
+    upper_times,
 )
 
 KERNEL: dict[str, Any] = {
@@ -43,8 +53,7 @@ UNIT = 2.00001e-6  # what the square of a unit quaternion's length may be off
 def bodies(
     body,
     gravity,
-    mass,
-    inertia,
+    unit,
     state_position,
     state_orientation,
     state_velocity,
@@ -77,13 +86,13 @@ def bodies(
         store_vector(velocity[i], 3, u)
         for a in range(9):
             rotation[i, a] = R[a]
-        momentum = turned(load9(inertia, i), w)
-        moment = cross(momentum, w)
-        force = scaled(mass[i], difference(turned_back(R, g), cross(w, u)))
+        C = load_triangle(unit, i, ROOT)
+        moment = cross(lower_times(C, upper_times(C, w)), w)
+        force = scaled(unit[i, MASS_ROOT], difference(turned_back(R, g), cross(w, u)))
         if has_load:
             moment = add(moment, load_vector(load[b], 0))
-            force = add(force, load_vector(load[b], 3))
-        store_vector(right, 6 * i, moment)
+            force = add(force, scaled(unit[i, MASS_INVERSE], load_vector(load[b], 3)))
+        store_vector(right, 6 * i, lower_times(load_triangle(unit, i, INVERSE), moment))
         store_vector(right, 6 * i + 3, force)
     return good and total - total == 0.0
 
@@ -96,6 +105,7 @@ def joints(
     is_given,
     first_row,
     source,
+    unit,
     position,
     rotation,
     velocity,
@@ -111,15 +121,14 @@ def joints(
     world = np.uintp(position.shape[0] - 1)
     for j in range(np.uintp(predecessor.size)):
         first, last = np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])
+        p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
         if is_given[j]:
             for k in range(first, last):
                 place = np.uintp(source[k])
                 asked[k] = given[place]
-                for a in range(6):
-                    rows[k, 0, a] = given_rows[place, 0, a]
-                    rows[k, 1, a] = given_rows[place, 1, a]
+                _copy_row(given_rows[place, 0], unit, p, rows[k, 0])
+                _copy_row(given_rows[place, 1], unit, s, rows[k, 1])
             continue
-        p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
         if p == world:
             for k in range(first, last):
                 asked[k] = 0.0
@@ -135,14 +144,25 @@ def joints(
         u_J = difference(load_vector(velocity[s], 3), u_p)
         c = cross(w_J, w_p)
         e = add(cross(w_J, u_p), cross(u_J, w_p))
+        C_s, C_p = load_triangle(unit, s, ROOT), load_triangle(unit, p, INVERSE)
         for k in range(first, last):
-            moment, force = load_vector(rows[k, 1], 0), load_vector(rows[k, 1], 3)
+            moment = lower_times(C_s, load_vector(rows[k, 1], 0))
+            force = scaled(unit[s, MASS_ROOT], load_vector(rows[k, 1], 3))
             asked[k] = -(dot(moment, c) + dot(force, e))
             f = turned(R, force)
-            m = add(turned(R, moment), cross(d, f))
+            m = lower_times(C_p, add(turned(R, moment), cross(d, f)))
+            share = -unit[p, MASS_INVERSE]
             for a in range(3):
                 rows[k, 0, a] = -m[a]
-                rows[k, 0, a + 3] = -f[a]
+                rows[k, 0, a + 3] = share * f[a]
+
+
+@njit(**KERNEL)
+def _copy_row(given, unit, body, row):
+    """Fill a row with one in body coordinates."""
+    moment = lower_times(load_triangle(unit, body, INVERSE), load_vector(given, 0))
+    store_vector(row, 0, moment)
+    store_vector(row, 3, scaled(unit[body, MASS_INVERSE], load_vector(given, 3)))
 
 
 @njit(cache=True, error_model="numpy")
@@ -162,6 +182,7 @@ def fill_rows(
         table.is_given,
         table.first_row,
         table.source,
+        w.unit,
         w.position,
         w.rotation,
         w.velocity,
@@ -190,8 +211,7 @@ def assemble(
     good = bodies(
         w.body,
         w.gravity,
-        w.mass,
-        w.inertia,
+        w.unit,
         position,
         orientation,
         velocity,

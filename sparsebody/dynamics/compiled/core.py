@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -13,12 +14,23 @@ from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
 from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts
 from sparsebody.dynamics.compiled.left_out import violation
-from sparsebody.dynamics.compiled.solution import BAD_STATE, accelerate, refine, unscramble
-from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays
+from sparsebody.dynamics.compiled.solution import (
+    BAD_STATE,
+    accelerate,
+    factorize_assembled,
+    refine,
+    unscramble,
+)
+from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
 from sparsebody.dynamics.compiled.workspace import Factor, RowTable, Workspace
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
-from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic, safe_order
+from sparsebody.factorization.block_ldl import (
+    REGULAR,
+    BlockLDLNumeric,
+    BlockLDLSymbolic,
+    safe_order,
+)
 from sparsebody.factorization.block_ldl.kernels import Storage, Tables
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.etree import positions, postordered
@@ -71,16 +83,16 @@ class Core:
         self._bodies = bodies
         self._parts = GivenParts(system)
         left_out = structure.left_out
+        unit = units(system.mass, system.inertia, bodies)
         kept, others = (
-            row_arrays(system, self._parts, bodies, rows) for rows in (self.rows, left_out)
+            row_arrays(system, self._parts, bodies, unit, rows) for rows in (self.rows, left_out)
         )
-        inertia, inverse = system.spatial_inertia[bodies], system.inverse_inertia[bodies]
-        arrays = body_arrays(system, bodies, len(self.rows))
+        arrays = body_arrays(system, bodies, unit, len(self.rows))
         self.right, self._x = arrays["right"], arrays["x"]
-        self.matrix = SaddleMatrix(pattern, inertia, inverse, kept["rows"])
+        self._values, self._pattern = kept["rows"], pattern
         self.symbolic: Symbolic = analyze(factorization, pattern, own_order)
         self._is_compiled = isinstance(self.symbolic, BlockLDLSymbolic)
-        factor = _factor(self.symbolic, self.matrix)
+        factor = _factor(self.symbolic)
         self._workspace = Workspace(kept=RowTable(**kept), factor=factor, **arrays)
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._numeric: Numeric | None = None
@@ -137,8 +149,8 @@ class Core:
         )
         if status == BAD_STATE:
             self._refuse(state)
-        if status != REGULAR and not self._is_known(status):
-            self.factorize(state.time)  # says what is wrong
+        if status != REGULAR:
+            self._examine(status, state.time)
         self._is_factorized = True
         return _checked(residual, state.time)
 
@@ -225,6 +237,15 @@ class Core:
         names = ("position", "orientation", "velocity", "coordinate")
         return state.with_(**{name: np.array(getattr(state, name), order="C") for name in names})
 
+    @cached_property
+    def matrix(self) -> SaddleMatrix:
+        """The matrix that was assembled last, bodies and rows in elimination order.
+
+        In the units of the workspace, in which inertias are one.
+        """
+        ones = np.tile(np.eye(6), (self.system.n_bodies, 1, 1))
+        return SaddleMatrix(self._pattern, ones, ones, self._values)
+
     def factorize(self, time: float) -> None:
         """Factorize what was assembled last; `time` [s] is for messages.
 
@@ -233,14 +254,32 @@ class Core:
         SingularSystemError
             If a pivot is lost; the message names the joint or the body.
         """
-        try:
-            self._numeric = self.symbolic.factorize(self.matrix)
-        except SingularSystemError as error:
-            raise SingularSystemError(f"at t = {time:.6g} s {self._named(str(error))}") from error
+        if self._is_compiled:
+            status = factorize_assembled(self._workspace)
+            if status != REGULAR:
+                self._examine(status, time)
+        else:
+            try:
+                self._numeric = self.symbolic.factorize(self.matrix)
+            except SingularSystemError as error:
+                raise self._singular(error, time) from error
         self._is_factorized = True
 
-    def _is_known(self, status: int) -> bool:
-        return isinstance(self.symbolic, BlockLDLSymbolic) and self.symbolic.is_known(status)
+    def _examine(self, status: int, time: float) -> None:
+        """Raise SingularSystemError if a doubtful pivot of the newest factors is truly lost."""
+        symbolic = self.symbolic
+        assert isinstance(symbolic, BlockLDLSymbolic)
+        if symbolic.is_known(status):
+            return
+        ones = self.matrix.diagonal
+        numeric = BlockLDLNumeric(symbolic, self._values, ones, symbolic.newest)
+        try:
+            symbolic.check(status, self.matrix, numeric)
+        except SingularSystemError as error:
+            raise self._singular(error, time) from error
+
+    def _singular(self, error: SingularSystemError, time: float) -> SingularSystemError:
+        return SingularSystemError(f"at t = {time:.6g} s {self._named(str(error))}")
 
     def _named(self, message: str) -> str:
         """Replace the numbers of blocks by the names of joints and bodies."""
@@ -273,7 +312,7 @@ def _renumbered(
     return own, np.concatenate([new[:n], n + positions(duals)])[order]
 
 
-def _factor(symbolic: Symbolic, matrix: SaddleMatrix) -> Factor:
+def _factor(symbolic: Symbolic) -> Factor:
     """Return what compiled code needs of a block LDL'; next to nothing for other factorizations."""
     if isinstance(symbolic, BlockLDLSymbolic):
         arrays = symbolic.tables._asdict() | symbolic.storage._asdict()
@@ -281,13 +320,7 @@ def _factor(symbolic: Symbolic, matrix: SaddleMatrix) -> Factor:
         flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
         tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
         arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
-    return Factor(
-        diagonal=matrix.diagonal,
-        inverse=matrix.inverse,
-        rows=matrix.rows,
-        padded=arrays.pop("x"),
-        **arrays,
-    )
+    return Factor(padded=arrays.pop("x"), **arrays)
 
 
 _FLOAT64 = np.dtype(np.float64)

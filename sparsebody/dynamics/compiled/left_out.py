@@ -9,7 +9,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import KERNEL
-from sparsebody.dynamics.compiled.residual import free_accelerations, largest_term, relative
+from sparsebody.dynamics.compiled.residual import largest_term, relative
 from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
 
 
@@ -35,8 +35,7 @@ def violation(w: Workspace, left_out: RowTable, asked: FloatArray) -> float:
 
     Relative to the largest term of any row, with the solution or with the bodies free.
     """
-    n, kept = w.mass.size, w.kept
-    free_accelerations(w.factor.inverse, w.right, w.trial)
+    n, kept = w.body.size, w.kept
     kept_rows = kept.predecessor, kept.successor, kept.first_row, kept.rows, n
     rows = left_out.predecessor, left_out.successor, left_out.first_row, left_out.rows, n
     scale = 0.0
@@ -44,6 +43,7 @@ def violation(w: Workspace, left_out: RowTable, asked: FloatArray) -> float:
         scale = max(scale, abs(w.right[k]))
     for k in range(asked.size):
         scale = max(scale, abs(asked[k]))
-    for x in (w.x, w.trial):
-        scale = max(scale, largest_term(*kept_rows, x), largest_term(*rows, x))
+    for x in (w.x, w.right):
+        for table in (kept_rows, rows):
+            scale = max(scale, largest_term(*table, x, w.sizes))
     return relative(largest_gap(*rows, w.x, asked), scale)

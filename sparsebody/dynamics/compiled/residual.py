@@ -13,15 +13,13 @@ from sparsebody.dynamics.compiled.workspace import MARGIN, N_SIZES, Workspace
 from sparsebody.factorization.block_ldl.kernels import switch
 from sparsebody.factorization.block_ldl.straight import (
     folded,
-    gathered,
     larger,
     straight_line,
     sums,
     zeros,
 )
-from sparsebody.spatial.tuples import load9, load_vector, scaled, turned
 
-FREE = 1e-9  # part of the largest term from which on the motion of the free bodies matters
+FREE = 1e-7  # part of the largest term from which on the motion of the free bodies matters
 
 # Places of vectors of 8 sizes: the largest terms, the largest residual, and the sum of residuals,
 # which is no number if one of them is none.
@@ -63,10 +61,9 @@ def _row_step(n_rows):
 
 
 @straight_line()
-def _body_step(m_0, m_1, m_2, f_0, f_1, f_2, wrench, place, right, first, rest, sizes):
-    """Take inertia force and wrench of the rows from the force on a body; forget the wrench."""
-    inertial = gathered(rest, [m_0, m_1, m_2, f_0, f_1, f_2], 8)
-    given = right.load(first, 8, 6)
+def _body_step(x, at, wrench, place, right, first, rest, sizes):
+    """Take acceleration and wrench of the rows from the force on a body; forget the wrench."""
+    inertial, given = x.load(at, 8, 6), right.load(first, 8, 6)
     left = given - inertial - wrench.load(place, 8)
     rest.store(first, left, 6)
     wrench.store(place, zeros(wrench, 8))
@@ -80,10 +77,9 @@ _rows = switch(_row_step)
 
 @njit(**KERNEL)
 def _fill_residual(
-    mass, inertia, predecessor, successor, first_row, rows, padded_x, right, wrench, rest, sizes
+    n, predecessor, successor, first_row, rows, padded_x, right, wrench, rest, sizes
 ):
     """Fill rest = right - K x and the sizes; `wrench` is zero between calls."""
-    n = np.uintp(mass.size)
     six, eight, margin = np.uintp(6), np.uintp(8), np.uintp(MARGIN)
     for place in range(np.uintp(N_SIZES)):
         sizes[place] = 0.0
@@ -112,10 +108,7 @@ def _fill_residual(
         wrench[eight * n + a] = 0.0
     for i in range(n):
         first = six * i
-        I = load9(inertia, i)
-        m = turned(I, load_vector(padded_x, margin + first))
-        f = scaled(mass[i], load_vector(padded_x, margin + first + np.uintp(3)))
-        _body_step(m[0], m[1], m[2], f[0], f[1], f[2], wrench, eight * i, right, first, rest, sizes)
+        _body_step(padded_x, margin + first, wrench, eight * i, right, first, rest, sizes)
 
 
 @njit(**KERNEL)
@@ -136,30 +129,27 @@ def _left(sizes, half):
     return _largest(sizes, half + LEFT) + (total - total)
 
 
-@njit(**KERNEL)
-def free_accelerations(inverse, right, free):
-    """Fill the accelerations that bodies without constraints would have."""
-    for i in range(np.uintp(inverse.shape[0])):
-        for a in range(6):
-            total = 0.0
-            for b in range(6):
-                total += inverse[i, a, b] * right[np.uintp(6) * i + b]
-            free[np.uintp(6) * i + a] = total
+@straight_line()
+def _term_step(rows, at, x, first, sizes):
+    """Compare the products of a row on one body and the entries of x there."""
+    terms = rows.load(at, 8, 6) * x.load(first, 8, 6)
+    sizes.store(DUAL, larger(sizes.load(DUAL, 8), terms))
 
 
 @njit(**KERNEL)
-def largest_term(predecessor, successor, first_row, rows, n, x):
+def largest_term(predecessor, successor, first_row, rows, n, x, sizes):
     """Return the largest product of an entry of the rows and one of x; n is the world."""
-    found = 0.0
+    for place in range(np.uintp(DUAL), np.uintp(DUAL + 8)):
+        sizes[place] = 0.0
     for j in range(np.uintp(predecessor.size)):
         for side in range(np.uintp(2)):
             body = np.uintp(predecessor[j]) if side == 0 else np.uintp(successor[j])
             if body == n:
                 continue
             for k in range(np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])):
-                for a in range(6):
-                    found = max(found, abs(rows[k, side, a] * x[np.uintp(6) * body + a]))
-    return found
+                at = np.uintp(6) * (np.uintp(2) * k + side)
+                _term_step(rows, at, x, np.uintp(6) * body, sizes)
+    return _largest(sizes, DUAL)
 
 
 @njit(cache=True, error_model="numpy")
@@ -172,8 +162,7 @@ def residual(w: Workspace, right: FloatArray) -> float:
     """
     kept = w.kept
     _fill_residual(
-        w.mass,
-        w.inertia,
+        np.uintp(w.body.size),
         kept.predecessor,
         kept.successor,
         kept.first_row,
@@ -186,9 +175,8 @@ def residual(w: Workspace, right: FloatArray) -> float:
     )
     terms, left = _largest(w.sizes, DUAL), _left(w.sizes, DUAL)
     if not left <= FREE * terms:
-        free_accelerations(w.factor.inverse, right, w.trial)
-        table = kept.predecessor, kept.successor, kept.first_row, kept.rows, w.mass.size
-        terms = max(terms, largest_term(*table, w.trial))
+        table = kept.predecessor, kept.successor, kept.first_row, kept.rows, w.body.size
+        terms = max(terms, largest_term(*table, right, w.sizes))
     primal = relative(_left(w.sizes, PRIMAL), _largest(w.sizes, PRIMAL))
     dual = relative(left, terms)
     return max(primal, dual) + 0.0 * (primal + dual)  # which is NaN if either is

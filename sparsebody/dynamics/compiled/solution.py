@@ -10,15 +10,20 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import assemble
 from sparsebody.dynamics.compiled.residual import residual
-from sparsebody.dynamics.compiled.workspace import Workspace
+from sparsebody.dynamics.compiled.workspace import INVERSE, MASS_INVERSE, Workspace
 from sparsebody.factorization.block_ldl.kernels import (
-    REGULAR,
-    Matrix,
     Storage,
     Tables,
-    factorize_safely,
+    factorize,
 )
 from sparsebody.factorization.block_ldl.substitution import solve, substitute
+from sparsebody.spatial.tuples import (
+    load_triangle,
+    load_vector,
+    scaled,
+    store_vector,
+    upper_times,
+)
 
 ROUNDING = 1e-15  # a relative residual that no correction makes smaller
 SMALL = 1e-9  # one that needs no second look once it is corrected
@@ -28,11 +33,6 @@ BAD_STATE = -(2**62)
 @njit(cache=True)
 def _tables(f):
     return Tables(f.pivots, f.below, f.updates, f.fills, f.opened)
-
-
-@njit(cache=True)
-def _matrix(f):
-    return Matrix(f.diagonal, f.inverse, f.rows)
 
 
 @njit(cache=True)
@@ -47,12 +47,12 @@ def improve(w: Workspace, right: FloatArray, steps: int, is_exact: bool) -> floa
     At most `steps` corrections are made, and only if more is left than the rounding of the sums.
     """
     n_rows, f = right.size, w.factor
-    tables, matrix, storage = _tables(f), _matrix(f), _storage(f)
+    tables, storage, rows = _tables(f), _storage(f), w.kept.rows
     left = residual(w, right)
     for step in range(steps):
         if left <= ROUNDING:
             break
-        solve(tables, matrix, storage, w.rest.reshape((n_rows, 1)), w.trial.reshape((n_rows, 1)))
+        solve(tables, rows, storage, w.rest, 0.0, w.trial)
         for k in range(n_rows):
             w.x[k] += w.trial[k]
         if step < steps - 1 or is_exact or not left < SMALL:
@@ -63,22 +63,30 @@ def improve(w: Workspace, right: FloatArray, steps: int, is_exact: bool) -> floa
 @njit(cache=True, error_model="numpy")
 def refine(w: Workspace, right: FloatArray, steps: int) -> float:
     """Fill w.x with the solution for a right-hand side; return its relative residual."""
-    shape, f = (right.size, 1), w.factor
-    solve(_tables(f), _matrix(f), _storage(f), right.reshape(shape), w.x.reshape(shape))
+    f = w.factor
+    solve(_tables(f), w.kept.rows, _storage(f), right, 1.0, w.x)
     return improve(w, right, steps, True)
 
 
 @njit(cache=True, error_model="numpy")
 def unscramble(w: Workspace, acceleration: FloatArray, multiplier: FloatArray) -> None:
     """Give bodies and rows the user's numbers; multipliers get the sign of forces on successors."""
-    body, row, x = w.body, w.kept.row, w.x
-    for i in range(body.size):
-        b = body[i]
-        for a in range(6):
-            acceleration[b, a] = x[6 * i + a]
+    body, row, x, unit = w.body, w.kept.row, w.x, w.unit
+    for i in range(np.uintp(body.size)):
+        b, first = np.uintp(body[i]), np.uintp(6) * i
+        angular = upper_times(load_triangle(unit, i, INVERSE), load_vector(x, first))
+        store_vector(acceleration[b], 0, angular)
+        linear = scaled(unit[i, MASS_INVERSE], load_vector(x, first + np.uintp(3)))
+        store_vector(acceleration[b], 3, linear)
     if multiplier.size > 0:
         for k in range(row.size):
             multiplier[row[k]] = -x[6 * body.size + k]
+
+
+@njit(cache=True, error_model="numpy")
+def factorize_assembled(w: Workspace) -> int:
+    """Factorize what was assembled last; return what a factorization returns."""
+    return factorize(_tables(w.factor), w.kept.rows, w.right, _storage(w.factor))
 
 
 @njit(cache=True, error_model="numpy")
@@ -102,12 +110,9 @@ def accelerate(
     state = position, orientation, velocity
     if not assemble(w, *state, load, given_rows, given, shift):
         return BAD_STATE, np.nan
+    status = factorize_assembled(w)
     f = w.factor
-    tables, storage = _tables(f), _storage(f)
-    status = factorize_safely(tables, _matrix(f), w.right, storage)
-    if status > REGULAR:
-        return status, np.nan
-    substitute(tables, storage, w.x)
+    substitute(_tables(f), w.kept.rows, _storage(f), w.right, w.x)
     left = improve(w, w.right, steps, multiplier.size > 0)
     unscramble(w, acceleration, multiplier)
     return status, left

@@ -9,12 +9,27 @@ from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.compiled.given import GivenParts
-from sparsebody.dynamics.compiled.workspace import MARGIN, N_SIZES
+from sparsebody.dynamics.compiled.workspace import (
+    INVERSE,
+    MARGIN,
+    MASS_INVERSE,
+    MASS_ROOT,
+    N_SIZES,
+    ROOT,
+    Index,
+)
 from sparsebody.model.system import System
 from sparsebody.sparse.etree import positions
+from sparsebody.spatial.tuples import (
+    load_triangle,
+    load_vector,
+    lower_times,
+    scaled,
+    store_vector,
+)
 
 
-def body_arrays(system: System, bodies: IntArray, k: int) -> dict[str, Any]:
+def body_arrays(system: System, bodies: IntArray, unit: FloatArray, k: int) -> dict[str, Any]:
     """Return the fields of a Workspace for `bodies`, the user's numbers in order, and k rows."""
     n = len(bodies)
     rotation = np.zeros((n + 1, 9))
@@ -23,8 +38,7 @@ def body_arrays(system: System, bodies: IntArray, k: int) -> dict[str, Any]:
     return {
         "body": bodies.astype(np.uint32),
         "gravity": np.array(system.gravity, dtype=float),
-        "mass": system.mass[bodies],
-        "inertia": np.ascontiguousarray(system.inertia[bodies].reshape(n, 9)),
+        "unit": unit,
         "position": np.zeros((n + 1, 3)),
         "rotation": rotation,
         "velocity": np.zeros((n + 1, 6)),
@@ -35,8 +49,32 @@ def body_arrays(system: System, bodies: IntArray, k: int) -> dict[str, Any]:
     } | {name: np.zeros(6 * n + k) for name in ("right", "rest", "trial")}
 
 
+@njit(cache=True)
+def units(mass: FloatArray, inertia: FloatArray, bodies: IntArray) -> FloatArray:
+    """Return (n + 1, 14) the table `unit` of a Workspace."""
+    n = len(bodies)
+    table = np.zeros((n + 1, 14))
+    for a in (ROOT, ROOT + 2, ROOT + 5, INVERSE, INVERSE + 2, INVERSE + 5, MASS_ROOT, MASS_INVERSE):
+        table[n, a] = 1.0
+    for i in range(n):
+        I, line = inertia[bodies[i]], table[i]
+        c_0 = np.sqrt(I[0, 0])
+        c_1, c_3 = I[1, 0] / c_0, I[2, 0] / c_0
+        c_2 = np.sqrt(I[1, 1] - c_1 * c_1)
+        c_4 = (I[2, 1] - c_1 * c_3) / c_2
+        c_5 = np.sqrt(I[2, 2] - c_3 * c_3 - c_4 * c_4)
+        line[ROOT : ROOT + 6] = np.array((c_0, c_1, c_2, c_3, c_4, c_5))
+        line[INVERSE], line[INVERSE + 2], line[INVERSE + 5] = 1.0 / c_0, 1.0 / c_2, 1.0 / c_5
+        line[INVERSE + 1] = -c_1 / (c_0 * c_2)
+        line[INVERSE + 3] = (c_1 * c_4 / c_2 - c_3) / (c_0 * c_5)
+        line[INVERSE + 4] = -c_4 / (c_2 * c_5)
+        line[MASS_ROOT] = np.sqrt(mass[bodies[i]])
+        line[MASS_INVERSE] = 1.0 / line[MASS_ROOT]
+    return table
+
+
 def row_arrays(
-    system: System, given: GivenParts, bodies: IntArray, rows: IntArray
+    system: System, given: GivenParts, bodies: IntArray, unit: FloatArray, rows: IntArray
 ) -> dict[str, Any]:
     """Return the fields of a RowTable for `rows`, the user's numbers, those of a joint together."""
     n = len(bodies)
@@ -49,7 +87,8 @@ def row_arrays(
         rows,
         of_row,
         given.is_given,
-        system.successor,
+        new[system.successor],
+        unit,
         system.successor_rotation,
         system.successor_point,
         system.subspace,
@@ -72,16 +111,18 @@ def _fill_rows_on_successors(
     rows: IntArray,
     joint: IntArray,
     is_given: BoolArray,
-    successor: IntArray,
+    successor: Index,
+    unit: FloatArray,
     rotation: FloatArray,
     point: FloatArray,
     subspace: FloatArray,
     values: FloatArray,
 ) -> None:
-    """Fill T' of rows that are constant on the successors, in body coordinates.
+    """Fill T' of rows that are constant on the successors.
 
     Where the world is the successor, in world axes about the origin of S.
     """
+    world = len(unit) - 1
     for k in range(rows.size):
         j, t, row = joint[k], subspace[rows[k]], values[k, 1]
         if is_given[j]:
@@ -90,8 +131,12 @@ def _fill_rows_on_successors(
             for b in range(3):
                 row[a] += rotation[j, a, b] * t[b]
                 row[a + 3] += rotation[j, a, b] * t[b + 3]
-        if successor[j] >= 0:
+        s = successor[j]
+        if s != world:
             x, f_0, f_1, f_2 = point[j], row[3], row[4], row[5]
             row[0] += x[1] * f_2 - x[2] * f_1
             row[1] += x[2] * f_0 - x[0] * f_2
             row[2] += x[0] * f_1 - x[1] * f_0
+        moment = lower_times(load_triangle(unit, s, INVERSE), load_vector(row, 0))
+        store_vector(row, 0, moment)
+        store_vector(row, 3, scaled(unit[s, MASS_INVERSE], load_vector(row, 3)))

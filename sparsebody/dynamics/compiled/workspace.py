@@ -1,5 +1,8 @@
 """What the compiled evaluation reads and writes, numbered in elimination order.
 
+The inertia I of a body is C C' + m, about its center of mass and in its axes. The vectors of (8.64)
+are in units in which it is one: of a twist (C' w, sqrt(m) u), of a wrench (C^-1 n, f / sqrt(m)).
+
 Bodies and joints are numbered anew by their places in the elimination order, so that an evaluation
 walks through memory from one end to the other, however the user has numbered them.
 """
@@ -18,6 +21,7 @@ from numpy.typing import NDArray
 
 from sparsebody.arrays import BoolArray, FloatArray
 
+ROOT, INVERSE, MASS_ROOT, MASS_INVERSE = 0, 6, 12, 13  # C, C^-1, sqrt(m), its inverse in `unit`
 MARGIN, N_SIZES = 8, 48  # zeros before and after a solution; numbers that measure a residual
 Index = NDArray[np.uint32]  # unsigned: a signed index costs a test for negative ones at each access
 
@@ -49,7 +53,7 @@ class RowTable(Struct):
     first_row: Index  # (m + 1,)
     row: Index  # (k,) the user's number of each row
     source: Index  # (k,) place of given rows among those that are given
-    rows: FloatArray  # (k, 2, 6) in body coordinates, on predecessor and successor
+    rows: FloatArray  # (k, 2, 6) on predecessor and successor
 
 
 @structref.register
@@ -58,16 +62,13 @@ class _FactorType(types.StructRef):
 
 
 class Factor(Struct):
-    """The Tables, Matrix and Storage of a block LDL' factorization."""
+    """The Tables and the Storage of a block LDL' factorization."""
 
     pivots: Index
     below: Index
     updates: Index
     fills: Index
     opened: Index
-    diagonal: FloatArray
-    inverse: FloatArray
-    rows: FloatArray
     values: FloatArray
     padded: FloatArray
     reference: FloatArray
@@ -89,8 +90,7 @@ class Workspace(Struct):
 
     body: Index  # (n,) the user's number of each body
     gravity: FloatArray  # (3,) [m/s^2]
-    mass: FloatArray  # (n,) [kg]
-    inertia: FloatArray  # (n, 9) about the center of mass, in body axes [kg m^2]
+    unit: FloatArray  # (n + 1, 14) of each body, see above; of the world 1
     position: FloatArray  # (n + 1, 3) centers of mass in the world [m]; body n is the world
     rotation: FloatArray  # (n + 1, 9) from body to world axes
     velocity: FloatArray  # (n + 1, 6) in body coordinates [rad/s, m/s]

@@ -13,10 +13,9 @@ from sparsebody.factorization.block_ldl.dependence import is_dependent
 from sparsebody.factorization.block_ldl.kernels import (
     DOUBTFUL,
     REGULAR,
-    Matrix,
     Storage,
     Tables,
-    factorize_safely,
+    factorize,
 )
 from sparsebody.factorization.block_ldl.layout import (
     LARGEST_BLOCK,
@@ -26,6 +25,7 @@ from sparsebody.factorization.block_ldl.layout import (
     split,
 )
 from sparsebody.factorization.block_ldl.substitution import solve, substitute
+from sparsebody.factorization.block_ldl.unit import SOUND, from_unit, to_unit, unit_rows
 from sparsebody.factorization.scatter import scales
 from sparsebody.sparse.admissibility import is_admissible, repair
 from sparsebody.sparse.etree import postordered
@@ -40,7 +40,8 @@ class BlockLDLNumeric:
     """The factors of one matrix, until the next one is factorized."""
 
     symbolic: BlockLDLSymbolic
-    matrix: Matrix
+    rows: FloatArray  # (n_dual_rows, 2, width) of A, in coordinates in which D is one
+    inverse_root: FloatArray  # (n_primal, width, width) from these coordinates, see unit
     number: int
 
     def solve(self, rhs: FloatArray) -> FloatArray:
@@ -48,10 +49,13 @@ class BlockLDLNumeric:
         symbolic = self.symbolic
         check_rhs(rhs, symbolic.pattern)
         check_newest(self.number, symbolic.newest)
-        columns = np.ascontiguousarray(rhs.reshape(len(rhs), -1), dtype=np.float64)
+        columns = np.array(rhs.reshape(len(rhs), -1).T, dtype=np.float64, order="C")
         x = np.empty_like(columns)
-        solve(symbolic.tables, self.matrix, symbolic.storage, columns, x)
-        return x.reshape(rhs.shape)
+        for given, found in zip(columns, x, strict=True):
+            to_unit(symbolic.pattern.offsets, self.inverse_root, given)
+            solve(symbolic.tables, self.rows, symbolic.storage, given, 1.0, found)
+            from_unit(symbolic.pattern.offsets, self.inverse_root, found)
+        return np.ascontiguousarray(x.T).reshape(rhs.shape)
 
 
 @dataclass(eq=False)
@@ -68,7 +72,6 @@ class BlockLDLSymbolic:
     layout: Layout
     tables: Tables = field(init=False)
     storage: Storage = field(init=False)
-    no_rhs: FloatArray = field(init=False)
     newest: int = field(init=False, default=0)
     independent: set[int] = field(init=False, default_factory=set)  # rows with doubtful pivots
 
@@ -80,34 +83,41 @@ class BlockLDLSymbolic:
         sizes = (layout.n_values, layout.n_padded, layout.n_padded)
         panel = layout.largest_panel
         self.storage = Storage(*(np.zeros(n) for n in (*sizes, panel, panel, 4 * LARGEST_BLOCK)))
-        self.no_rhs = np.zeros(self.pattern.n_rows)
 
     def factorize(self, matrix: SaddleMatrix) -> BlockLDLNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
-        return self._factorize(matrix, self.no_rhs)
+        return self._factorize(matrix, np.zeros(self.pattern.n_rows))
 
     def factorize_and_solve(
         self, matrix: SaddleMatrix, rhs: FloatArray
     ) -> tuple[BlockLDLNumeric, FloatArray]:
         """Do both for one rhs (n_rows,), faster than one after the other."""
         check_rhs(rhs, self.pattern)
-        numeric = self._factorize(matrix, np.ascontiguousarray(rhs, dtype=np.float64))
+        rhs = np.array(rhs, dtype=np.float64)
+        numeric = self._factorize(matrix, rhs)
         x = np.empty(len(rhs))
-        substitute(self.tables, self.storage, x)
+        substitute(self.tables, numeric.rows, self.storage, rhs, x)
+        from_unit(self.pattern.offsets, numeric.inverse_root, x)
         return numeric, x
 
     def _factorize(self, matrix: SaddleMatrix, rhs: FloatArray) -> BlockLDLNumeric:
+        """Factorize, and put a right-hand side into the coordinates in which D is one."""
         check_pattern(matrix, self.pattern)
         self.newest += 1
-        values = Matrix(*map(np.ascontiguousarray, (matrix.diagonal, matrix.inverse, matrix.rows)))
-        numeric = BlockLDLNumeric(self, values, self.newest)
-        status = factorize_safely(self.tables, values, rhs, self.storage)
+        rows = np.empty(matrix.rows.shape)
+        bad, inverse_root = unit_rows(matrix, rows)
+        if bad != SOUND:
+            scales(matrix)
+            raise SingularSystemError(self._lost_pivot(int(self.pattern.offsets[bad])))
+        to_unit(self.pattern.offsets, inverse_root, rhs)
+        numeric = BlockLDLNumeric(self, rows, inverse_root, self.newest)
+        status = factorize(self.tables, rows, rhs, self.storage)
         if status != REGULAR:
             self.check(status, matrix, numeric)
         return numeric
 
     def check(self, status: int, matrix: SaddleMatrix, numeric: BlockLDLNumeric) -> None:
-        """Raise SingularSystemError if a pivot is lost, or a doubtful one is of a dependent row.
+        """Raise SingularSystemError if the doubtful pivot is that of a dependent row.
 
         A row that was found independent once is not examined again: in another state only the
         residual tells.
@@ -115,20 +125,18 @@ class BlockLDLSymbolic:
         if self.is_known(status):
             return
         scales(matrix)  # names a row that is zero or not finite
-        is_lost = status >= 0
-        row = self._row(status if is_lost else DOUBTFUL - status)
-        n = self.pattern.n_primal_rows
-        if is_lost or row < n or is_dependent(matrix, numeric.solve, row - n):
+        row, n = self._row(status), self.pattern.n_primal_rows
+        if row < n or is_dependent(matrix, numeric.solve, row - n):
             raise SingularSystemError(self._lost_pivot(row))
         self.independent.add(row)
 
     def is_known(self, status: int) -> bool:
-        """Tell whether the pivot is doubtful only, and that of a row found independent before."""
-        return status < REGULAR and self._row(DOUBTFUL - status) in self.independent
+        """Tell whether the row of the doubtful pivot was found independent before."""
+        return self._row(status) in self.independent
 
-    def _row(self, position: int) -> int:
-        """Return the first row of a pivot in natural order."""
-        return int(self.layout.pivots[position, NATURAL])
+    def _row(self, status: int) -> int:
+        """Return the first row of the doubtful pivot in natural order."""
+        return int(self.layout.pivots[DOUBTFUL - status, NATURAL])
 
     def _lost_pivot(self, row: int) -> str:
         """Name the block whose pivot vanishes."""

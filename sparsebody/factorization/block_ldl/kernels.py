@@ -1,7 +1,7 @@
 """The numeric phase: compiled loops over the tables of a Layout; nothing is searched or allocated.
 
-K = L D L' with scalar D, positive in primal pivots and negative in dual ones. Each block size has
-its own copy of what happens at a pivot, made by a factory from the straight-line steps.
+[1 A'; A 0] = L D L' with scalar D, positive in primal pivots and negative in dual ones. Each block
+size has its own copy of what happens at a pivot, made by a factory from the straight-line steps.
 """
 
 # Indices are unsigned numbers of 32 and 64 bits, which numba mixes and mypy does not.
@@ -19,11 +19,9 @@ from sparsebody.arrays import FloatArray
 from sparsebody.factorization.block_ldl import steps
 from sparsebody.factorization.block_ldl.layout import (
     A_ROW,
-    BLOCK,
     BY_ROW,
     CONSTANT,
     CONSTANT_SIZES,
-    DUAL,
     FIRST_BELOW,
     FIRST_FILL,
     FIRST_OPENED,
@@ -70,14 +68,6 @@ class Tables(NamedTuple):
     opened: Table
 
 
-class Matrix(NamedTuple):
-    """The values of a SaddleMatrix, contiguous."""
-
-    diagonal: FloatArray
-    inverse: FloatArray
-    rows: FloatArray
-
-
 class Storage(NamedTuple):
     """The factors, and work space."""
 
@@ -117,29 +107,21 @@ def switch(factory: Callable[[int], Any]) -> Any:
 
 _add_as_columns = switch(steps.copy_step)
 _add_as_rows = switch(steps.transpose_step)
+_set_to_one = switch(steps.unit_step)
 
 
 @njit(**STEP)
-def _open(pivot, following, fills, matrix, rhs, values, reference):
-    """Fill a panel with its part of the matrix; tell whether the diagonal is positive."""
+def _open(pivot, following, fills, rows, rhs, values, reference):
+    """Fill a panel with its part of the matrix."""
     start, size, own = np.uintp(pivot[START]), np.uintp(pivot[SIZE]), np.uintp(pivot[OWN])
-    width = np.uintp(matrix.diagonal.shape[2])
-    positive = True
-    if pivot[KIND] != DUAL:
-        block = matrix.diagonal[pivot[BLOCK]]
-        for k in range(size):
-            positive &= block[k, k] > 0.0 and block[k, k] < np.inf
-            reference[pivot[PADDED] + k] = block[k, k]
-        if pivot[KIND] == CONSTANT:
-            return positive
+    width = np.uintp(rows.shape[2])
+    is_primal = pivot[KIND] == PRIMAL
+    for row in range(np.uintp(pivot[PADDED]), pivot[PADDED] + own):
+        reference[row] = 1.0 if is_primal else 0.0
     for place in range(start, np.uintp(following[START])):
         values[place] = 0.0
-    if pivot[KIND] == PRIMAL:
-        at = width * width * pivot[BLOCK]
-        _add_as_columns(size, values, start, matrix.diagonal, at, width, size)
-    else:
-        for row in range(np.uintp(pivot[PADDED]), pivot[PADDED] + own):
-            reference[row] = 0.0
+    if is_primal:
+        _set_to_one(size, values, start)
     for k in range(size):
         values[start + own * k + own - _1] = rhs[pivot[NATURAL] + k]
     for f in range(np.uintp(pivot[FIRST_FILL]), np.uintp(following[FIRST_FILL])):
@@ -147,10 +129,9 @@ def _open(pivot, following, fills, matrix, rhs, values, reference):
         at, place = width * (_2 * fill[A_ROW] + fill[SIDE]), np.uintp(fill[PLACE])
         n_rows, n_columns = np.uintp(fill[N_ROWS]), np.uintp(fill[N_COLUMNS])
         if fill[BY_ROW]:
-            _add_as_rows(n_rows, values, place, matrix.rows, at, _2 * width, n_columns)
+            _add_as_rows(n_rows, values, place, rows, at, _2 * width, n_columns)
         else:
-            _add_as_columns(n_columns, values, place, matrix.rows, at, _2 * width, n_rows)
-    return positive
+            _add_as_columns(n_columns, values, place, rows, at, _2 * width, n_rows)
 
 
 # ---- elimination -----------------------------------------------------------------------------
@@ -180,45 +161,28 @@ def _update_kernel(size: int) -> Any:
 
 
 def _constant_kernel(size: int) -> Any:
-    """Make the step of a primal pivot that is a block of D."""
+    """Make the step of a primal pivot that nothing has changed: it is 1."""
     n = np.uintp(size)
     below = switch(lambda n_rows: steps.constant_step(size, n_rows))
     count_4, count_8 = (steps.reference_step(size, lanes) for lanes in (4, 8))
     update = _update_kernel(size)
 
     @njit(**STEP)
-    def eliminate(pivot, end, tables, matrix, rhs, storage):
-        values, left, right = storage.values, storage.left, storage.right
-        width = np.uintp(matrix.rows.shape[2])
-        inverse, natural = width * width * pivot[BLOCK], np.uintp(pivot[NATURAL])
-        scratch, place, first = _0, np.uintp(pivot[START]), np.uintp(pivot[FIRST_BELOW])
+    def eliminate(pivot, end, tables, rows, rhs, storage):
+        left, right = storage.left, storage.right
+        width, natural = np.uintp(rows.shape[2]), np.uintp(pivot[NATURAL])
+        scratch, first = _0, np.uintp(pivot[FIRST_BELOW])
         pair, fill = np.uintp(pivot[FIRST_UPDATE]), np.uintp(pivot[FIRST_FILL])
         for t in range(first, end):
             lanes, row = np.uintp(tables.below[t, LANES]), np.uintp(tables.below[t, ROW])
             at = width * (_2 * tables.fills[fill, A_ROW] + tables.fills[fill, SIDE])
-            below(
-                tables.below[t, ROWS],
-                values,
-                place,
-                matrix.rows,
-                at,
-                _2 * width,
-                matrix.inverse,
-                inverse,
-                width,
-                rhs,
-                natural,
-                left,
-                right,
-                scratch,
-            )
+            below(tables.below[t, ROWS], rows, at, _2 * width, rhs, natural, left, right, scratch)
             if lanes == 4:
                 count_4(storage.reference, row, left, right, scratch)
             else:
                 count_8(storage.reference, row, left, right, scratch)
             pair = update(first, t, pair, scratch, tables, storage)
             scratch += n * lanes
-            place += n * lanes
             fill += _1
         return True
 
@@ -268,31 +232,29 @@ _step_1, _step_2, _step_3, _step_4, _step_5, _step_6 = map(_kernel, range(1, LAR
 
 
 @njit(**PHASE)
-def factorize(
-    tables: Tables, matrix: Matrix, rhs: FloatArray, shift: float, storage: Storage
+def _eliminate(
+    tables: Tables, rows: FloatArray, rhs: FloatArray, shift: float, storage: Storage
 ) -> int:
-    """Fill `values` with the factors, and with what the elimination makes of rhs (n_rows,).
+    """Fill `values` with the factors, and with what the elimination makes of rhs.
 
     Dual pivots are moved away from zero by `shift` times what they were before other dual ones took
-    from them. Return REGULAR, or the position of a lost pivot, or DOUBTFUL - position of the first
-    one that may be nothing but rounding.
+    from them. Return REGULAR or DOUBTFUL - position of the first pivot that may be nothing but
+    rounding; without a shift the elimination ends there.
     """
     pivots, status = tables.pivots, REGULAR
     for j in range(np.uintp(len(pivots) - 1)):
         pivot, following = pivots[j], pivots[j + _1]
         for i in range(np.uintp(pivot[FIRST_OPENED]), np.uintp(following[FIRST_OPENED])):
             p = np.uintp(tables.opened[i])
-            opened, after = pivots[p], pivots[p + _1]
-            if not _open(
-                opened, after, tables.fills, matrix, rhs, storage.values, storage.reference
-            ):
-                return np.intp(p)
+            if pivots[p, KIND] != CONSTANT:
+                opened, after = pivots[p], pivots[p + _1]
+                _open(opened, after, tables.fills, rows, rhs, storage.values, storage.reference)
         end, size = np.uintp(following[FIRST_BELOW]), np.intp(pivot[SIZE])
         if pivot[KIND] == CONSTANT:
             if size == 6:
-                is_safe = _constant_6(pivot, end, tables, matrix, rhs, storage)
+                is_safe = _constant_6(pivot, end, tables, rows, rhs, storage)
             else:
-                is_safe = _constant_3(pivot, end, tables, matrix, rhs, storage)
+                is_safe = _constant_3(pivot, end, tables, rows, rhs, storage)
         elif size == 3:
             is_safe = _step_3(pivot, end, tables, shift, storage)
         elif size == 5:
@@ -313,13 +275,24 @@ def factorize(
 
 
 @njit(**PHASE)
-def factorize_safely(tables: Tables, matrix: Matrix, rhs: FloatArray, storage: Storage) -> int:
+def factorize(tables: Tables, rows: FloatArray, rhs: FloatArray, storage: Storage) -> int:
     """Factorize, and where a pivot is doubtful once more with all dual ones shifted.
 
     Which pivots are shifted depends on nothing but the matrix.
+
+    Parameters
+    ----------
+    rows : (n_dual_rows, 2, width) array
+        A.
+    rhs : (n_rows,) array
+        The elimination is done to it as well.
+
+    Returns
+    -------
+    status : int
+        REGULAR, or DOUBTFUL - position of the first pivot that may be nothing but rounding.
     """
-    status = factorize(tables, matrix, rhs, 0.0, storage)
-    if status < REGULAR:
-        again = factorize(tables, matrix, rhs, SHIFT, storage)
-        status = again if again > REGULAR else status
+    status = _eliminate(tables, rows, rhs, 0.0, storage)
+    if status != REGULAR:
+        _eliminate(tables, rows, rhs, SHIFT, storage)
     return status

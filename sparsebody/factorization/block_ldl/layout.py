@@ -2,8 +2,9 @@
 
 The *panel* of a pivot of s rows holds its own block and those below it, one after the other. Each
 is stored in s columns of 4 or 8 rows, as many as hold it and a spare row, so that the kernels work
-on whole vectors. A primal block that receives no update has a constant pivot and no block of its
-own in its panel; a panel with nothing below ends with an empty block. All tables are unsigned: a
+on whole vectors. A primal block that receives no update has a constant pivot and no panel: its
+inverse is given, and what is below it are rows of A; a panel with nothing below ends with an empty
+block. All tables are unsigned: a
 signed index costs a test for negative ones at every access. 32 bits halve what has to come from
 memory.
 """
@@ -47,7 +48,7 @@ class Layout:
     pivots: Table  # (n_blocks + 1, 11) by position; the last line ends the ranges
     below: Table  # (n_below, 3) first row in padded order, rows, rows of storage
     updates: Table  # (n_updates,) place of every pair of blocks below a pivot, row by row
-    fills: Table  # (n_fills, 6) the blocks of A, by the panel that holds them
+    fills: Table  # (n_fills + 1, 6) the blocks of A, by the panel that holds them; the last is none
     opened: Table  # (n_blocks,) panels, by the pivot that writes into them first
     n_values: int
     n_padded: int  # rows in padded order, and an empty block
@@ -74,7 +75,7 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     pivots[:, FIRST_FILL] = _starts(np.bincount(holder, minlength=pattern.n_blocks))
     opened = np.argsort(opener, kind="stable").astype(np.uint32)
     n_values, n_padded = signed[-1, [START, PADDED]]
-    largest = int(np.max(np.diff(signed[:, START]), initial=0))
+    largest = int(np.max(size * np.maximum(_sums(lanes[rows], indptr), 4), initial=0))
     return Layout(pivots, below, updates, fills, opened, int(n_values), int(n_padded) + 4, largest)
 
 
@@ -110,7 +111,7 @@ def _pivot_table(
     kind = np.where(order >= pattern.n_primal, DUAL, np.where(is_constant, CONSTANT, PRIMAL))
     own = np.where(kind == CONSTANT, 0, lanes)
     n_below = np.maximum(np.diff(indptr), 1)
-    height = own + np.where(lanes_below > 0, lanes_below, 4)
+    height = np.where(kind == CONSTANT, 0, own + np.where(lanes_below > 0, lanes_below, 4))
     pivots = np.zeros((n + 1, 11), dtype=np.uint32)
     pivots[:-1, SIZE] = size
     pivots[:, START] = _starts(height * size)
@@ -225,14 +226,19 @@ def _fills(
     body, joint = place[pattern.ends[dual, side]], place[pattern.n_primal + dual]
     holder, other = np.minimum(body, joint), np.maximum(body, joint)
     above = _rows_above(indptr, rows, pivots, lanes, holder, other)
-    fills = np.empty((len(dual), 6), dtype=np.uint32)
-    fills[:, A_ROW] = pattern.offsets[pattern.n_primal + dual] - pattern.n_primal_rows
-    fills[:, SIDE] = side
-    fills[:, PLACE] = pivots[holder, START] + pivots[holder, SIZE] * above
-    fills[:, BY_ROW] = body < joint  # rows of A are rows of the panel, not columns
-    fills[:, N_ROWS] = pivots[joint, SIZE]
-    fills[:, N_COLUMNS] = pivots[body, SIZE]
-    return fills[np.lexsort((fills[:, PLACE], holder))], holder
+    fills = np.zeros((len(dual) + 1, 6), dtype=np.uint32)
+    sequence = np.lexsort((above, holder))
+    dual, side, body, joint, above, holder = (
+        column[sequence] for column in (dual, side, body, joint, above, holder)
+    )
+    found = fills[:-1]
+    found[:, A_ROW] = pattern.offsets[pattern.n_primal + dual] - pattern.n_primal_rows
+    found[:, SIDE] = side
+    found[:, PLACE] = pivots[holder, START] + pivots[holder, SIZE] * above
+    found[:, BY_ROW] = body < joint  # rows of A are rows of the panel, not columns
+    found[:, N_ROWS] = pivots[joint, SIZE]
+    found[:, N_COLUMNS] = pivots[body, SIZE]
+    return fills, holder
 
 
 @njit(cache=True)

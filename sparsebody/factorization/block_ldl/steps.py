@@ -82,24 +82,16 @@ def below_step(size, lanes):
 
 
 def constant_step(size, n_rows):
-    """Make the step of a block V of A below a pivot of given inverse P^-1: left = -V P^-1."""
+    """Make the step of a block V of A below a pivot 1: left = -V, right = V."""
     lanes = lanes_of(n_rows)
 
     @straight_line()
-    def step(
-        values, place, rows, at, stride, inverse, first, width, rhs, natural, left, right, scratch
-    ):
-        v = []
+    def step(rows, at, stride, rhs, natural, left, right, scratch):
         for k in range(size):
             column = gathered(rows, [rows[at + stride * r + k] for r in range(n_rows)], lanes)
-            v.append(with_lane(column, lanes - 1, rhs[natural + k]))
-        for k in range(size):
-            total = zeros(values, lanes)
-            for other in range(size):
-                total = total - v[other] * inverse[first + width * other + k]
-            left.store(scratch + k * lanes, total)
-            right.store(scratch + k * lanes, v[k])
-            values.store(place + k * lanes, total)
+            v = with_lane(column, lanes - 1, rhs[natural + k])
+            left.store(scratch + k * lanes, v * -1.0)
+            right.store(scratch + k * lanes, v)
 
     return step
 
@@ -114,6 +106,18 @@ def reference_step(size, lanes):
             place = scratch + k * lanes
             total = total - left.load(place, lanes) * right.load(place, lanes)
         reference.store(row, total)
+
+    return step
+
+
+def unit_step(size):
+    """Make the step that sets the own block of a panel to 1."""
+    lanes = lanes_of(size)
+
+    @straight_line()
+    def step(values, place):
+        for k in range(size):
+            values.store(place + k * lanes, with_lane(zeros(values, lanes), k, 1.0))
 
     return step
 
@@ -230,15 +234,51 @@ def divide_step(size):
     return step
 
 
-def multiply_step(size):
-    """Make the step that multiplies the rows of a pivot by its given inverse."""
+def begin_step(size):
+    """Make the step that begins `parts` with `share` of the rows of a pivot."""
     lanes = lanes_of(size)
 
     @straight_line()
-    def step(inverse, first, width, x, row):
-        total = zeros(x, lanes)
-        for k in range(size):
-            total = total + inverse.load(first + width * k, lanes, size) * x[row + k]
-        x.store(row, total)
+    def step(rhs, natural, share, parts):
+        parts.store(0, rhs.load(natural, lanes, size) * share)
+
+    return step
+
+
+def end_step(size):
+    """Make the step that stores `parts` as the solution of a pivot."""
+    lanes = lanes_of(size)
+
+    @straight_line()
+    def step(parts, solution, natural):
+        solution.store(natural, parts.load(0, lanes), size)
+
+    return step
+
+
+def take_step(size, n_rows):
+    """Make the step that takes V' x of a block of A from `parts`."""
+    lanes = lanes_of(size)
+
+    @straight_line()
+    def step(rows, at, stride, x, row, parts):
+        total = parts.load(0, lanes)
+        for r in range(n_rows):
+            total = total - rows.load(at + stride * r, lanes, size) * x[row + r]
+        parts.store(0, total)
+
+    return step
+
+
+def subtract_step(size, n_rows):
+    """Make the step that takes V times `parts` of a block of A from the rows of that block."""
+    lanes = lanes_of(size)
+
+    @straight_line()
+    def step(rows, at, stride, x, row, parts):
+        given = parts.load(0, lanes)
+        terms = [folded(rows.load(at + stride * r, lanes, size) * given) for r in range(n_rows)]
+        total = x.load(row, lanes_of(n_rows))
+        x.store(row, total - sums(x, terms, lanes_of(n_rows)))
 
     return step

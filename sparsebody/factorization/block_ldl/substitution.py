@@ -15,22 +15,26 @@ from sparsebody.factorization.block_ldl import steps
 from sparsebody.factorization.block_ldl.kernels import (
     PHASE,
     STEP,
-    Matrix,
     Storage,
     Tables,
     _1,
+    _2,
     switch,
 )
 from sparsebody.factorization.block_ldl.layout import (
-    BLOCK,
+    A_ROW,
     CONSTANT,
+    CONSTANT_SIZES,
     FIRST_BELOW,
+    FIRST_FILL,
     KIND,
     LANES,
     NATURAL,
     OWN,
     PADDED,
     ROW,
+    ROWS,
+    SIDE,
     SIZE,
     START,
 )
@@ -66,10 +70,10 @@ def _forward_kernel(size: int) -> Any:
     """Make the step y = P^-1 y of a pivot, after taking V times that from the rows below."""
     n = np.uintp(size)
     spread_4, spread_8 = (steps.spread_step(size, lanes) for lanes in (4, 8))
-    divide, multiply = steps.divide_step(size), steps.multiply_step(size)
+    divide = steps.divide_step(size)
 
     @njit(**STEP)
-    def forward(pivot, end, below, values, inverse, x):
+    def forward(pivot, end, below, values, x):
         own, place = np.uintp(pivot[PADDED]), np.uintp(pivot[START]) + n * pivot[OWN]
         for t in range(np.uintp(pivot[FIRST_BELOW]), end):
             row = np.uintp(below[t, ROW])
@@ -78,53 +82,122 @@ def _forward_kernel(size: int) -> Any:
             else:
                 spread_8(values, place, x, own, row)
             place += n * below[t, LANES]
-        if pivot[KIND] == CONSTANT:
-            width = np.uintp(inverse.shape[2])
-            multiply(inverse, width * width * pivot[BLOCK], width, x, own)
-        else:
-            divide(values, np.uintp(pivot[START]), x, own)
+        divide(values, np.uintp(pivot[START]), x, own)
 
     return forward
+
+
+def _constant_forward_kernel(size: int) -> Any:
+    """Make the step that takes V times the right-hand side of a pivot 1 from the rows below."""
+    begin = steps.begin_step(size)
+    subtract = switch(lambda n_rows: steps.subtract_step(size, n_rows))
+
+    @njit(**STEP)
+    def forward(pivot, end, tables, rows, rhs, x, parts):
+        width, fill = np.uintp(rows.shape[2]), np.uintp(pivot[FIRST_FILL])
+        begin(rhs, np.uintp(pivot[NATURAL]), 1.0, parts)
+        for t in range(np.uintp(pivot[FIRST_BELOW]), end):
+            at = width * (_2 * tables.fills[fill, A_ROW] + tables.fills[fill, SIDE])
+            row = np.uintp(tables.below[t, ROW])
+            subtract(tables.below[t, ROWS], rows, at, _2 * width, x, row, parts)
+            fill += _1
+
+    return forward
+
+
+def _constant_backward_kernel(size: int) -> Any:
+    """Make the step x = share of the right-hand side - V' x of a pivot 1."""
+    begin, finish = steps.begin_step(size), steps.end_step(size)
+    take = switch(lambda n_rows: steps.take_step(size, n_rows))
+
+    @njit(**STEP)
+    def backward(pivot, end, tables, rows, rhs, share, x, parts, solution):
+        width, fill = np.uintp(rows.shape[2]), np.uintp(pivot[FIRST_FILL])
+        natural = np.uintp(pivot[NATURAL])
+        begin(rhs, natural, share, parts)
+        for t in range(np.uintp(pivot[FIRST_BELOW]), end):
+            at = width * (_2 * tables.fills[fill, A_ROW] + tables.fills[fill, SIDE])
+            row = np.uintp(tables.below[t, ROW])
+            take(tables.below[t, ROWS], rows, at, _2 * width, x, row, parts)
+            fill += _1
+        finish(parts, solution, natural)
+
+    return backward
 
 
 _carried = switch(lambda size: _backward_kernel(max(size, 1), carried=True))
 _backward = switch(lambda size: _backward_kernel(max(size, 1), carried=False))
 _forward = switch(lambda size: _forward_kernel(max(size, 1)))
+_forward_6, _forward_3 = (_constant_forward_kernel(size) for size in CONSTANT_SIZES[::-1])
+_backward_6, _backward_3 = (_constant_backward_kernel(size) for size in CONSTANT_SIZES[::-1])
+
+
+@njit(**STEP)
+def _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, solution):
+    if pivot[SIZE] == 6:
+        _backward_6(pivot, end, tables, rows, rhs, share, x, parts, solution)
+    else:
+        _backward_3(pivot, end, tables, rows, rhs, share, x, parts, solution)
+
+
+@njit(**STEP)
+def _copy(pivot, x, solution):
+    padded, natural = pivot[PADDED], pivot[NATURAL]
+    for a in range(np.uintp(pivot[SIZE])):
+        solution[natural + a] = x[padded + a]
 
 
 @njit(**PHASE)
-def substitute(tables: Tables, storage: Storage, solution: FloatArray) -> None:
+def substitute(
+    tables: Tables, rows: FloatArray, storage: Storage, rhs: FloatArray, solution: FloatArray
+) -> None:
     """Fill solution (n_rows,) for the right-hand side that came with the factorization."""
-    pivots, x = tables.pivots, storage.x
+    pivots, x, parts = tables.pivots, storage.x, storage.parts
     n = np.uintp(len(pivots) - 1)
     for i in range(n):
         j = n - _1 - i
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
-        _carried(pivot[SIZE], pivot, end, tables.below, storage.values, x, storage.parts)
-        padded, natural = pivot[PADDED], pivot[NATURAL]
-        for a in range(np.uintp(pivot[SIZE])):
-            solution[natural + a] = x[padded + a]
+        if pivot[KIND] == CONSTANT:
+            _constant_backward(pivot, end, tables, rows, rhs, 1.0, x, parts, solution)
+        else:
+            _carried(pivot[SIZE], pivot, end, tables.below, storage.values, x, parts)
+            _copy(pivot, x, solution)
 
 
 @njit(**PHASE)
 def solve(
-    tables: Tables, matrix: Matrix, storage: Storage, rhs: FloatArray, solution: FloatArray
+    tables: Tables,
+    rows: FloatArray,
+    storage: Storage,
+    rhs: FloatArray,
+    share: float,
+    solution: FloatArray,
 ) -> None:
-    """Fill solution (n_rows, k) for the right-hand sides rhs (n_rows, k)."""
-    pivots, below, x = tables.pivots, tables.below, storage.x
+    """Fill solution (n_rows,) for a right-hand side (n_rows,).
+
+    Of the right-hand side of constant pivots only `share` is seen: 1.0, or 0.0 where it is zero.
+    """
+    pivots, below, x, parts = tables.pivots, tables.below, storage.x, storage.parts
     n = np.uintp(len(pivots) - 1)
-    for column in range(rhs.shape[1]):
-        for j in range(n):
+    for j in range(n):
+        if pivots[j, KIND] != CONSTANT:
             padded, natural = pivots[j, PADDED], pivots[j, NATURAL]
             for a in range(np.uintp(pivots[j, SIZE])):
-                x[padded + a] = rhs[natural + a, column]
-        for j in range(n):
-            pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
-            _forward(pivot[SIZE], pivot, end, below, storage.values, matrix.inverse, x)
-        for i in range(n):
-            j = n - _1 - i
-            pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
-            _backward(pivot[SIZE], pivot, end, below, storage.values, x, storage.parts)
-            padded, natural = pivot[PADDED], pivot[NATURAL]
-            for a in range(np.uintp(pivot[SIZE])):
-                solution[natural + a, column] = x[padded + a]
+                x[padded + a] = rhs[natural + a]
+    for j in range(n):
+        pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+        if pivot[KIND] != CONSTANT:
+            _forward(pivot[SIZE], pivot, end, below, storage.values, x)
+        elif share != 0.0:
+            if pivot[SIZE] == 6:
+                _forward_6(pivot, end, tables, rows, rhs, x, parts)
+            else:
+                _forward_3(pivot, end, tables, rows, rhs, x, parts)
+    for i in range(n):
+        j = n - _1 - i
+        pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+        if pivot[KIND] == CONSTANT:
+            _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, solution)
+        else:
+            _backward(pivot[SIZE], pivot, end, below, storage.values, x, parts)
+            _copy(pivot, x, solution)
