@@ -177,11 +177,11 @@ def scales(matrix: SaddleMatrix) -> FloatArray:
         scale,
     )
     if bad >= 0:
-        raise SingularSystemError(_vanishing_row(pattern, bad))
+        raise SingularSystemError(vanishing_row(pattern, bad))
     return scale
 
 
-def _vanishing_row(pattern: BlockPattern, row: int) -> str:
+def vanishing_row(pattern: BlockPattern, row: int) -> str:
     """Name the block that a useless row belongs to."""
     block = int(np.searchsorted(pattern.offsets, row, side="right")) - 1
     local = row - int(pattern.offsets[block])

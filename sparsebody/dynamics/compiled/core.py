@@ -27,7 +27,6 @@ from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
 from sparsebody.factorization.block_ldl import (
     REGULAR,
-    BlockLDLNumeric,
     BlockLDLSymbolic,
     safe_order,
 )
@@ -269,12 +268,8 @@ class Core:
         """Raise SingularSystemError if a doubtful pivot of the newest factors is truly lost."""
         symbolic = self.symbolic
         assert isinstance(symbolic, BlockLDLSymbolic)
-        if symbolic.is_known(status):
-            return
-        ones = self.matrix.diagonal
-        numeric = BlockLDLNumeric(symbolic, self._values, ones, symbolic.newest)
         try:
-            symbolic.check(status, self.matrix, numeric)
+            symbolic.check(status, self._values)
         except SingularSystemError as error:
             raise self._singular(error, time) from error
 

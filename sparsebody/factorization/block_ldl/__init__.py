@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.base import REMEDY, check_newest, check_pattern, check_rhs
-from sparsebody.factorization.block_ldl.dependence import is_dependent
+from sparsebody.factorization.block_ldl.dependence import is_dependent, useless_row
 from sparsebody.factorization.block_ldl.kernels import (
     DOUBTFUL,
     REGULAR,
@@ -26,7 +27,7 @@ from sparsebody.factorization.block_ldl.layout import (
 )
 from sparsebody.factorization.block_ldl.substitution import solve, substitute
 from sparsebody.factorization.block_ldl.unit import SOUND, from_unit, to_unit, unit_rows
-from sparsebody.factorization.scatter import scales
+from sparsebody.factorization.scatter import scales, vanishing_row
 from sparsebody.sparse.admissibility import is_admissible, repair
 from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order
@@ -53,7 +54,7 @@ class BlockLDLNumeric:
         x = np.empty_like(columns)
         for given, found in zip(columns, x, strict=True):
             to_unit(symbolic.pattern.offsets, self.inverse_root, given)
-            solve(symbolic.tables, self.rows, symbolic.storage, given, 1.0, found)
+            found[:] = symbolic._solve(self.rows, given)
             from_unit(symbolic.pattern.offsets, self.inverse_root, found)
         return np.ascontiguousarray(x.T).reshape(rhs.shape)
 
@@ -113,22 +114,38 @@ class BlockLDLSymbolic:
         numeric = BlockLDLNumeric(self, rows, inverse_root, self.newest)
         status = factorize(self.tables, rows, rhs, self.storage)
         if status != REGULAR:
-            self.check(status, matrix, numeric)
+            self.check(status, rows)
         return numeric
 
-    def check(self, status: int, matrix: SaddleMatrix, numeric: BlockLDLNumeric) -> None:
+    def check(self, status: int, rows: FloatArray) -> None:
         """Raise SingularSystemError if the doubtful pivot is that of a dependent row.
 
         A row that was found independent once is not examined again: in another state only the
         residual tells.
+
+        Parameters
+        ----------
+        status : int
+            What the newest factorization returned.
+        rows : (n_dual_rows, 2, width) float array
+            What it was done to: A, where D is one.
         """
         if self.is_known(status):
             return
-        scales(matrix)  # names a row that is zero or not finite
-        row, n = self._row(status), self.pattern.n_primal_rows
-        if row < n or is_dependent(matrix, numeric.solve, row - n):
+        pattern, n = self.pattern, self.pattern.n_primal_rows
+        bad = useless_row(pattern, rows)
+        if bad >= 0:
+            raise SingularSystemError(vanishing_row(pattern, n + bad))
+        row = self._row(status)
+        if row < n or is_dependent(pattern, rows, partial(self._solve, rows), row - n):
             raise SingularSystemError(self._lost_pivot(row))
         self.independent.add(row)
+
+    def _solve(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
+        """Return x for rhs (n_rows,), both in coordinates in which D is one."""
+        x = np.empty(len(rhs))
+        solve(self.tables, rows, self.storage, rhs, 1.0, x)
+        return x
 
     def is_known(self, status: int) -> bool:
         """Tell whether the row of the doubtful pivot was found independent before."""

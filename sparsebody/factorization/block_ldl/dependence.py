@@ -5,35 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from numba import njit
 
-from sparsebody.arrays import FloatArray
-from sparsebody.sparse.saddle import SaddleMatrix, saddle_residual
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.sparse.pattern import BlockPattern
 
 DEPENDENT = 1e-14  # |A' y| over |A|' |y|: nothing is left of this combination of rows but rounding
 MOST_ITERATIONS = 4
 
 
-def is_dependent(matrix: SaddleMatrix, solve: Callable[[FloatArray], FloatArray], row: int) -> bool:
+def useless_row(pattern: BlockPattern, rows: FloatArray) -> int:
+    """Return the first row of A (n_dual_rows, 2, width) that is zero or not finite, or -1."""
+    return int(_useless_row(pattern.ends, pattern.offsets, rows))
+
+
+def is_dependent(
+    pattern: BlockPattern,
+    rows: FloatArray,
+    solve: Callable[[FloatArray], FloatArray],
+    row: int,
+) -> bool:
     """Return whether rows of A cancel in a combination y that holds dual row `row`.
 
     Inverse iteration with the shifted factors turns y towards the smallest singular value of A'. A
     value that is small, as in long mechanisms, is not zero: A' y can be told from rounding although
-    y' A D^-1 A' y, which the pivots see, cannot.
+    y' A A' y, which the pivots see, cannot.
 
     Parameters
     ----------
-    matrix : SaddleMatrix
-        The true matrix.
+    pattern : BlockPattern
+        Of [1 A'; A 0].
+    rows : (n_dual_rows, 2, width) float array
+        A.
     solve : function of (n_rows,) float array
         With factors of the matrix whose vanishing pivots were shifted away from zero.
     row : int
         Counted from the first dual one.
     """
-    n = matrix.pattern.n_primal_rows
-    absolute = SaddleMatrix(matrix.pattern, matrix.diagonal, matrix.inverse, np.abs(matrix.rows))
-    y = np.zeros(matrix.pattern.n_rows)
+    n = pattern.n_primal_rows
+    y = np.zeros(pattern.n_rows)
     y[n + row] = 1.0
-    zero = np.zeros_like(y)
     for _ in range(MOST_ITERATIONS):
         y = solve(y)
         y[:n] = 0.0
@@ -41,8 +52,41 @@ def is_dependent(matrix: SaddleMatrix, solve: Callable[[FloatArray], FloatArray]
         if not (0.0 < size < np.inf):
             return True
         y /= size
-        left = np.abs(saddle_residual(matrix, y, zero)[:n])
-        terms = np.abs(saddle_residual(absolute, np.abs(y), zero)[:n])
-        if left.max() <= DEPENDENT * terms.max():
+        left, terms = _cancellation(pattern.ends, pattern.offsets, rows, y)
+        if left <= DEPENDENT * terms:
             return True
     return False
+
+
+@njit(cache=True)
+def _useless_row(ends: IntArray, offsets: IntArray, rows: FloatArray) -> int:
+    n = len(offsets) - 1 - len(ends)
+    for j in range(len(ends)):
+        for k in range(offsets[n + j] - offsets[n], offsets[n + j + 1] - offsets[n]):
+            square = 0.0
+            for side in range(2):
+                if ends[j, side] >= 0:
+                    for a in range(rows.shape[2]):
+                        square += rows[k, side, a] ** 2
+            if not 0.0 < square < np.inf:
+                return k
+    return -1
+
+
+@njit(cache=True)
+def _cancellation(
+    ends: IntArray, offsets: IntArray, rows: FloatArray, y: FloatArray
+) -> tuple[float, float]:
+    """Return the largest entries of A' y and of |A|' |y|."""
+    n, width = len(offsets) - 1 - len(ends), rows.shape[2]
+    wrench, size = np.zeros((n, width)), np.zeros((n, width))
+    for j in range(len(ends)):
+        for row in range(offsets[n + j], offsets[n + j + 1]):
+            for side in range(2):
+                i = ends[j, side]
+                if i >= 0:
+                    for a in range(width):
+                        term = rows[row - offsets[n], side, a] * y[row]
+                        wrench[i, a] += term
+                        size[i, a] += abs(term)
+    return np.abs(wrench).max(), size.max()
