@@ -30,6 +30,7 @@ from sparsebody.sparse.saddle import constraint_matrix
 REDUNDANCY = ("remove", "keep")
 REACTIONS = ("minimum-norm", "basic")
 _UNWANTED = np.zeros(0)
+_ROUGHLY = 1e-9  # relative residual of corrections, which are repeated anyway
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +261,7 @@ class Evaluation:
         return acceleration, residual
 
     def _solve_errors(self, error: FloatArray) -> FloatArray:
-        """Return the twists (n_bodies, 6) that change the rows by -error, without refinement."""
+        """Return the twists (n_bodies, 6) that change the rows by -error."""
         core = self.dynamics.core
         if self._number != core.newest:
             core.assemble(self.state, self.body_force, self._shift)
@@ -268,7 +269,7 @@ class Evaluation:
         right = np.zeros_like(core.right)
         right[len(right) - len(core.rows) :] = -error[core.rows]
         change = np.empty((self.dynamics.system.n_bodies, 6))
-        core.solve(right, change, _UNWANTED, self.state.time, refinement=0)
+        core.solve(right, change, _UNWANTED, self.state.time, _ROUGHLY)
         return change
 
     def acceleration(self) -> FloatArray:

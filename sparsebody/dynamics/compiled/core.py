@@ -16,6 +16,7 @@ from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts
 from sparsebody.dynamics.compiled.left_out import violation
 from sparsebody.dynamics.compiled.solution import (
     BAD_STATE,
+    ROUNDING,
     accelerate,
     factorize_assembled,
     refine,
@@ -159,7 +160,7 @@ class Core:
         acceleration: FloatArray,
         multiplier: FloatArray,
         time: float,
-        refinement: int | None = None,
+        goal: float = ROUNDING,
     ) -> float:
         """Solve for a right-hand side in elimination order, and return the residual.
 
@@ -173,8 +174,8 @@ class Core:
             Filled where rows are kept; (0,) if they are not wanted.
         time : float
             For messages [s].
-        refinement : int, optional
-            Corrections of the solution at most, if other than usual.
+        goal : float
+            A relative residual that is not corrected.
 
         Raises
         ------
@@ -183,9 +184,9 @@ class Core:
         """
         if not self._is_factorized:
             self.factorize(time)
-        steps = self._refinement if refinement is None else refinement
+        steps = self._refinement
         if self._is_compiled:
-            residual = refine(self._workspace, right, steps)
+            residual = refine(self._workspace, right, steps, goal)
         else:
             assert self._numeric is not None
             self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)

@@ -41,31 +41,29 @@ def _storage(f):
 
 
 @njit(cache=True, error_model="numpy")
-def improve(w: Workspace, right: FloatArray, steps: int, is_exact: bool) -> float:
+def improve(w: Workspace, right: FloatArray, steps: int, goal: float, is_exact: bool) -> float:
     """Refine w.x for a right-hand side; return its relative residual, or a bound of it.
 
-    At most `steps` corrections are made, and only if more is left than the rounding of the sums.
+    At most `steps` corrections are made, and only if more is left than the goal.
     """
-    n_rows, f = right.size, w.factor
+    f = w.factor
     tables, storage, rows = _tables(f), _storage(f), w.kept.rows
     left = residual(w, right)
     for step in range(steps):
-        if left <= ROUNDING:
+        if left <= goal:
             break
-        solve(tables, rows, storage, w.rest, 0.0, w.trial)
-        for k in range(n_rows):
-            w.x[k] += w.trial[k]
+        solve(tables, rows, storage, w.rest, 0.0, True, w.x)
         if step < steps - 1 or is_exact or not left < SMALL:
             left = residual(w, right)
     return left
 
 
 @njit(cache=True, error_model="numpy")
-def refine(w: Workspace, right: FloatArray, steps: int) -> float:
-    """Fill w.x with the solution for a right-hand side; return its relative residual."""
+def refine(w: Workspace, right: FloatArray, steps: int, goal: float) -> float:
+    """Fill w.x with the solution for a right-hand side; see `improve`."""
     f = w.factor
-    solve(_tables(f), w.kept.rows, _storage(f), right, 1.0, w.x)
-    return improve(w, right, steps, True)
+    solve(_tables(f), w.kept.rows, _storage(f), right, 1.0, False, w.x)
+    return improve(w, right, steps, goal, True)
 
 
 @njit(cache=True, error_model="numpy")
@@ -113,6 +111,6 @@ def accelerate(
     status = factorize_assembled(w)
     f = w.factor
     substitute(_tables(f), w.kept.rows, _storage(f), w.right, w.x)
-    left = improve(w, w.right, steps, multiplier.size > 0)
+    left = improve(w, w.right, steps, ROUNDING, multiplier.size > 0)
     unscramble(w, acceleration, multiplier)
     return status, left

@@ -46,7 +46,7 @@ def body_arrays(system: System, bodies: IntArray, unit: FloatArray, k: int) -> d
         "x": padded_x[MARGIN:-MARGIN],
         "wrench": np.zeros(8 * n + 8),
         "sizes": np.zeros(N_SIZES),
-    } | {name: np.zeros(6 * n + k) for name in ("right", "rest", "trial")}
+    } | {name: np.zeros(6 * n + k) for name in ("right", "rest")}
 
 
 @njit(cache=True)

@@ -98,7 +98,6 @@ class Workspace(Struct):
     padded_x: FloatArray  # (6 n + k + 2 MARGIN,) zeros, x, zeros
     x: FloatArray  # (6 n + k,) accelerations, then multipliers with opposite signs
     rest: FloatArray  # (6 n + k,) residual
-    trial: FloatArray  # (6 n + k,) scratch
     wrench: FloatArray  # (8 n + 8,) scratch, zero between calls
     sizes: FloatArray  # (N_SIZES,) of terms and residuals
 

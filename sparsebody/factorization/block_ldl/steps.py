@@ -245,13 +245,16 @@ def begin_step(size):
     return step
 
 
-def end_step(size):
-    """Make the step that stores `parts` as the solution of a pivot."""
+def end_step(size, adds):
+    """Make the step that stores `parts` as the solution of a pivot, or adds them to it."""
     lanes = lanes_of(size)
 
     @straight_line()
     def step(parts, solution, natural):
-        solution.store(natural, parts.load(0, lanes), size)
+        total = parts.load(0, lanes)
+        if adds:
+            total = total + solution.load(natural, lanes, size)
+        solution.store(natural, total, size)
 
     return step
 

@@ -106,12 +106,13 @@ def _constant_forward_kernel(size: int) -> Any:
 
 
 def _constant_backward_kernel(size: int) -> Any:
-    """Make the step x = share of the right-hand side - V' x of a pivot 1."""
-    begin, finish = steps.begin_step(size), steps.end_step(size)
+    """Make the step x = share of the right-hand side - V' x of a pivot 1; see `solve`."""
+    begin = steps.begin_step(size)
+    store, add = steps.end_step(size, False), steps.end_step(size, True)
     take = switch(lambda n_rows: steps.take_step(size, n_rows))
 
     @njit(**STEP)
-    def backward(pivot, end, tables, rows, rhs, share, x, parts, solution):
+    def backward(pivot, end, tables, rows, rhs, share, x, parts, adds, solution):
         width, fill = np.uintp(rows.shape[2]), np.uintp(pivot[FIRST_FILL])
         natural = np.uintp(pivot[NATURAL])
         begin(rhs, natural, share, parts)
@@ -120,7 +121,10 @@ def _constant_backward_kernel(size: int) -> Any:
             row = np.uintp(tables.below[t, ROW])
             take(tables.below[t, ROWS], rows, at, _2 * width, x, row, parts)
             fill += _1
-        finish(parts, solution, natural)
+        if adds:
+            add(parts, solution, natural)
+        else:
+            store(parts, solution, natural)
 
     return backward
 
@@ -133,18 +137,18 @@ _backward_6, _backward_3 = (_constant_backward_kernel(size) for size in CONSTANT
 
 
 @njit(**STEP)
-def _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, solution):
+def _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, adds, solution):
     if pivot[SIZE] == 6:
-        _backward_6(pivot, end, tables, rows, rhs, share, x, parts, solution)
+        _backward_6(pivot, end, tables, rows, rhs, share, x, parts, adds, solution)
     else:
-        _backward_3(pivot, end, tables, rows, rhs, share, x, parts, solution)
+        _backward_3(pivot, end, tables, rows, rhs, share, x, parts, adds, solution)
 
 
 @njit(**STEP)
-def _copy(pivot, x, solution):
+def _copy(pivot, x, adds, solution):
     padded, natural = pivot[PADDED], pivot[NATURAL]
     for a in range(np.uintp(pivot[SIZE])):
-        solution[natural + a] = x[padded + a]
+        solution[natural + a] = x[padded + a] + (solution[natural + a] if adds else 0.0)
 
 
 @njit(**PHASE)
@@ -158,10 +162,10 @@ def substitute(
         j = n - _1 - i
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
         if pivot[KIND] == CONSTANT:
-            _constant_backward(pivot, end, tables, rows, rhs, 1.0, x, parts, solution)
+            _constant_backward(pivot, end, tables, rows, rhs, 1.0, x, parts, False, solution)
         else:
             _carried(pivot[SIZE], pivot, end, tables.below, storage.values, x, parts)
-            _copy(pivot, x, solution)
+            _copy(pivot, x, False, solution)
 
 
 @njit(**PHASE)
@@ -171,9 +175,10 @@ def solve(
     storage: Storage,
     rhs: FloatArray,
     share: float,
+    adds: bool,
     solution: FloatArray,
 ) -> None:
-    """Fill solution (n_rows,) for a right-hand side (n_rows,).
+    """Fill `solution` with that for a right-hand side (n_rows,), or add that to it.
 
     Of the right-hand side of constant pivots only `share` is seen: 1.0, or 0.0 where it is zero.
     """
@@ -197,7 +202,7 @@ def solve(
         j = n - _1 - i
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
         if pivot[KIND] == CONSTANT:
-            _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, solution)
+            _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, adds, solution)
         else:
             _backward(pivot[SIZE], pivot, end, below, storage.values, x, parts)
-            _copy(pivot, x, solution)
+            _copy(pivot, x, adds, solution)
