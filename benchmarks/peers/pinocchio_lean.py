@@ -51,12 +51,21 @@ def is_available() -> bool:
     )
 
 
+def target() -> Path:
+    """Return where the program is, once it is built."""
+    version = hashlib.sha256(SOURCE.read_bytes() + VERSION.encode()).hexdigest()[:12]
+    return (BUILD / f"lean-{version}").absolute()
+
+
 def program() -> Path:
     """Return the compiled program, built where it is missing or older than its source."""
-    version = hashlib.sha256(SOURCE.read_bytes() + VERSION.encode()).hexdigest()[:12]
-    target = (BUILD / f"lean-{version}").absolute()
-    if target.exists():
-        return target
+    found = target()
+    if not found.exists():
+        _build(found)
+    return found
+
+
+def _build(target: Path) -> None:
     headers, own = _prefix() / "include", BUILD / "include"
     shutil.copytree(headers / "pinocchio", own / "pinocchio", dirs_exist_ok=True)
     data = own / "pinocchio" / "src" / "multibody" / "data.hxx"
@@ -73,7 +82,6 @@ def program() -> Path:
     if done.returncode:
         raise RuntimeError(f"g++ failed: {done.stderr[:900]}")
     draft.replace(target)
-    return target
 
 
 def _numbers(*arrays: FloatArray | float) -> str:
@@ -153,3 +161,8 @@ def lcaba_accurate(problem: Problem) -> Prepared:
     """Loop-constrained articulated-body algorithm with more iterations."""
     of = stock.ACCURATE.get(problem.mechanism, stock.ACCURATE[stock.ANY])
     return _run(problem, "lcaba", of, balls_as_hinges=True)
+
+
+if __name__ == "__main__":
+    print("compiling Pinocchio without its cubic arrays: two minutes, once", flush=True)
+    print(program() if is_available() else "not possible here: no compiler or no headers")
