@@ -26,13 +26,18 @@ SIZE_SLACK = 1.12  # a lattice has the number of bodies of a square
 
 
 class Results:
-    """The rows of one run that have been measured."""
+    """The rows of one run: those measured, and the sizes at which sparsebody failed."""
 
     def __init__(self, rows: list[dict[str, str]]) -> None:
         self.rows = {
             (row["mechanism"], row["method"], row["relabelled"] == "True", n): row
             for row in rows
             if row["status"] == "ok" and (n := int(row["n_bodies"]))
+        }
+        self.failed = {
+            (row["mechanism"], int(row["n_bodies"])): row["status"]
+            for row in rows
+            if row["status"] != "ok" and (row["method"], row["relabelled"]) == (OURS, "False")
         }
 
     def value(
@@ -133,6 +138,9 @@ def speed_per_body(results: Results, mechanism: str, limit: float) -> Finding:
         n: (results.value(mechanism, OURS, n, "cpu_us_per_body"), limit, "")
         for n in results.sizes(mechanism, 128)
     }
+    for (name, n), status in results.failed.items():
+        if name == mechanism and n >= 128:
+            values[n] = (math.inf, limit, f" ({status})")
     promise = f"{LETTERS[mechanism]}: us per body, N >= 128"
     return finding(promise, values, f"<= {limit}", (128, 512, 2048, 8192, 32768, 131072, 1048576))
 

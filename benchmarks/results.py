@@ -33,7 +33,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 def put_row(path: Path, row: Row) -> None:
     """Add a row, or replace the one of the same case; the file is always whole."""
-    fresh = {name: _text(value) for name, value in asdict(row).items()}
+    fresh = {name: text(value) for name, value in asdict(row).items()}
     rows = [old for old in read_rows(path) if key_of(old) != key_of(fresh)]
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".tmp")
@@ -49,7 +49,8 @@ def _order(row: dict[str, str]) -> tuple[str, str, str, str, int]:
     return *names, int(row["n_bodies"])
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
+    """Return what stands in a cell; nothing for NaN."""
     if isinstance(value, float):
         return "" if value != value else f"{value:.5g}"
     return str(value)

@@ -42,6 +42,7 @@ QUICK_SIZES = {  # of each method; the largest where that takes a few seconds
     "drake": SIZES[:3],
 }
 QUICK_SHUFFLED = SIZES[2:6:3]
+QUICK_LARGE = ("ladder", "scissor")  # whose growth is fitted over two decades
 QUICK_BUDGET = 270.0  # [s]
 FATAL = ("timeout", "out-of-memory", "crashed", "skipped")  # larger sizes are not tried
 
@@ -82,6 +83,7 @@ def quick_tasks(seed: int = 0) -> list[Task]:
         for task in tasks(list(CASES), sizes, [method], [False], seed)
     ]
     found += tasks(list(CASES), QUICK_SHUFFLED, [ours.PREFIX], [True], seed)
+    found += tasks(QUICK_LARGE, SIZES[7:8], [ours.PREFIX], [False], seed)
     return sorted(found, key=lambda task: task.n_bodies)
 
 

@@ -57,8 +57,9 @@ def run_case(
         process.start()
         process.join(seconds)
         if process.exitcode is None:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError):  # it may not have a group yet
                 os.killpg(process.pid, signal.SIGKILL)  # with the programs that engines start
+            process.kill()
             process.join()
             return blank_row(task, status="timeout", message=f"more than {seconds:.0f} s")
         if target.exists():

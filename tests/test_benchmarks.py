@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import criteria, ours, report, run
+from benchmarks import choice, criteria, ours, report, run
 from benchmarks.cases import CASES, problem
 from benchmarks.measure import COLUMNS, Row, Task, blank_row, give_up_reference, measure
 from benchmarks.oracle import equations, reference, relative_violation, saddle_matrix
@@ -271,6 +271,58 @@ def test_promises_take_lattices_of_about_the_size_and_the_errors_of_a_direct_sol
     assert findings(row, exact)[promise].verdict == "NOT MET at 2048"
     near = replace(exact, acceleration_error=2e-8)
     assert findings(row, near)[promise].verdict == "met"
+
+
+def test_a_failure_of_ours_breaks_a_promise():
+    row = Row("scissor", 512, "sparsebody", False, 0, cpu_us=1.0, cpu_us_per_body=1.0)
+    lost = replace(row, n_bodies=2048, status="failed", cpu_us_per_body=np.nan)
+    found = findings(row, lost)["B: us per body, N >= 128"]
+    assert found.measured == "512: 1; 2048: inf (failed)"
+    assert found.verdict == "NOT MET at 2048"
+
+
+# ---- the choice of ordering and factorization --------------------------------------------------
+
+
+def invented_pairs(constants: np.ndarray) -> list[choice.Pair]:
+    """Measurements that obey a model exactly, predicted twice as long."""
+    work = np.random.default_rng(0).uniform(1.0, 1e4, (12, 3))
+    time = 1e6 * (constants[0] + work @ constants[1:])
+    return [
+        choice.Pair(
+            "ladder", 8, f"{i}", "block-ldl", i == 0, *work[i], 2 * time[i], time[i], ratio=2.0
+        )
+        for i in range(len(work))
+    ]
+
+
+def test_constants_are_fitted_to_measured_times():
+    constants = np.array([2e-6, 3e-8, 5e-10, 6e-11])
+    found = invented_pairs(constants)
+    np.testing.assert_allclose(choice.fitted(found), constants, rtol=1e-6)
+    assert choice.off_by(found) == (2.0, 2.0)
+    np.testing.assert_allclose(choice.off_by(found, choice.fitted(found)), 1.0, rtol=1e-9)
+    assert choice.fitted(found[:3]) is None
+    assert any("refit" in line for line in choice.accuracy_table(found))
+
+
+def test_regret_is_the_time_over_that_of_the_best_pair():
+    found = choice.with_regret(invented_pairs(np.array([1e-6, 1e-8, 0.0, 0.0])))
+    assert min(one.regret for one in found) == 1.0
+    (line,) = choice.regret_table(found)
+    assert f"regret {found[0].regret:.2f} (best of 12: " in line
+
+
+def test_the_choice_is_measured_beside_other_pairs(tmp_path, monkeypatch):
+    monkeypatch.setattr(choice, "BUDGET", 1e-4)
+    target = tmp_path / "choice.csv"
+    arguments = ["-m", "lattice", "-n", "9", "--output", str(target)]
+    told = CliRunner().invoke(choice.main, arguments, catch_exceptions=False)
+    assert "worst regret" in told.output
+    rows = read_rows(target)
+    assert [row["is_chosen"] for row in rows].count("True") == 1
+    assert {"block-ldl", "superlu"} <= {row["factorization"] for row in rows}
+    assert all(float(row["measured_us"]) > 0.0 for row in rows)
 
 
 # ---- processes ---------------------------------------------------------------------------------
