@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from multiprocessing import forkserver, get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from benchmarks.measure import Row, Task, blank_row, known_reference, measure
@@ -55,12 +56,12 @@ def run_case(
         arguments = (work or guarded, task, cache, gigabytes, target, said)
         process = get_context("forkserver").Process(target=_child, args=arguments)
         process.start()
-        process.join(seconds)
-        if process.exitcode is None:
-            with contextlib.suppress(ProcessLookupError):  # it may not have a group yet
-                os.killpg(process.pid, signal.SIGKILL)  # with the programs that engines start
-            process.kill()
-            process.join()
+        try:
+            process.join(seconds)
+            is_late = process.exitcode is None
+        finally:  # after an interruption, too
+            _stop(process)
+        if is_late:
             return blank_row(task, status="timeout", message=f"more than {seconds:.0f} s")
         if target.exists():
             return Row(**json.loads(target.read_text()))
@@ -68,6 +69,15 @@ def run_case(
     last = (text.strip().splitlines() or ["no message"])[-1]
     status = "out-of-memory" if "alloc" in text else "crashed"
     return blank_row(task, status=status, message=f"exit code {process.exitcode}: {last}"[:300])
+
+
+def _stop(process: BaseProcess) -> None:
+    """Kill a process that has not ended, with the programs that its engine started."""
+    if process.exitcode is None and process.pid is not None:
+        with contextlib.suppress(ProcessLookupError):  # it may not have a group yet
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.join()
 
 
 def _child(work: Work, task: Task, cache: Path, gigabytes: float, target: Path, said: Path) -> None:
