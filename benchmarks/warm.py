@@ -1,11 +1,11 @@
-"""Runs every kernel once, so that nothing is compiled or loaded while a case is timed.
+"""Runs every kernel once, so that nothing is compiled while a case is timed.
 
-`benchmarks.warmed` does it on import: processes forked from one that imported it begin warm.
+`python -m benchmarks.warm` fills numba's cache. `benchmarks.warmed` loads the kernels on import:
+processes forked from one that imported it begin warm.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator, Sequence
 
@@ -15,9 +15,10 @@ from benchmarks.oracle import relative_violation
 
 SMALL = 8  # every method
 LARGER = (512, 6000)  # the automatic choice: other kernels serve wide fronts and samples
+SLOW = 1.0  # [s]
 
 
-def warm_up(sizes: Sequence[int] = (SMALL, *LARGER), verbose: bool = False) -> None:
+def warm_up(sizes: Sequence[int]) -> None:
     """Run methods on mechanisms, saying so where that takes long."""
     for mechanism, size, method in _cases(sizes):
         start = time.perf_counter()
@@ -27,9 +28,8 @@ def warm_up(sizes: Sequence[int] = (SMALL, *LARGER), verbose: bool = False) -> N
         prepared.forces()
         prepared.phases()
         seconds = time.perf_counter() - start
-        if verbose and seconds > 1.0:
-            line = f"kernels of {method}, {mechanism} {size}: {seconds:.0f} s"
-            print(line, file=sys.stderr, flush=True)
+        if seconds > SLOW:
+            print(f"kernels of {method}, {mechanism} {size}: {seconds:.0f} s", flush=True)
 
 
 def _cases(sizes: Sequence[int]) -> Iterator[tuple[str, int, str]]:
@@ -38,3 +38,7 @@ def _cases(sizes: Sequence[int]) -> Iterator[tuple[str, int, str]]:
             for method in filter(ours.is_available, ours.methods()):
                 if size == SMALL or method == ours.PREFIX:
                     yield mechanism, size, method
+
+
+if __name__ == "__main__":
+    warm_up((SMALL, *LARGER))

@@ -1,5 +1,5 @@
 """Importing this module runs every kernel once; see `benchmarks.warm`."""
 
-from benchmarks.warm import warm_up
+from benchmarks.warm import SMALL, warm_up
 
-warm_up(verbose=True)
+warm_up((SMALL,))
