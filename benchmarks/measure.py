@@ -20,6 +20,7 @@ from sparsebody.arrays import FloatArray
 
 BATCH_SECONDS = 0.05  # of one timing, at least
 REPEATS = 5
+TRUSTED = 1e-9  # last relative correction of a reference; larger means that it did not converge
 LONGEST = 20.0  # of all timings of a case [s], after which fewer repeats do
 
 
@@ -65,6 +66,7 @@ class Row:
     reference_error: float = np.nan
     system_mb: float = np.nan  # resident memory of the mechanism and its System
     memory_mb: float = np.nan  # peak above that, preparation and evaluation
+    held_mb: float = np.nan  # what stays of it once prepared
     repeats: int = 0
     spread: float = np.nan  # longest over shortest CPU time of the repeats
     run: str = ""  # when the run began that measured it
@@ -122,6 +124,8 @@ def measure(task: Task, cache: Path | None = None) -> Row:
     found = prepared.accelerations()
     times = timings(prepared)
     memory_mb = machine.peak_memory() - before
+    gc.collect()
+    held_mb = machine.memory_in_use() - before
     n = given.system.n_bodies
     return blank_row(
         task,
@@ -132,6 +136,7 @@ def measure(task: Task, cache: Path | None = None) -> Row:
         cpu_us_per_body=times["cpu_us"] / n,
         constraint_residual=relative_violation(given, found),
         memory_mb=memory_mb,
+        held_mb=held_mb,
         **times,
         **setup,
         **accuracy(given, found, exact),
@@ -210,7 +215,9 @@ def known_reference(task: Task, cache: Path | None) -> Named | str:
     """Return the reference of a case, or why there is none."""
     if cache is not None and missing_file(task, cache).exists():
         return "no reference: " + missing_file(task, cache).read_text()
-    return load_reference(task, cache) or store_reference(task, cache)
+    found = load_reference(task, cache) or store_reference(task, cache)
+    error = found[1].error
+    return found if error < TRUSTED else f"no reference: its last correction was {error:.0e}"
 
 
 def has_reference(task: Task, cache: Path) -> bool:

@@ -231,7 +231,8 @@ def _panel(panel: Axes, members: list[Series], column: str) -> None:
         )
     panel.grid(True, which="major", linewidth=0.4, alpha=0.6)
     panel.spines[["top", "right"]].set_visible(False)
-    panel.legend(fontsize=7, frameon=False)
+    if panel.lines:
+        panel.legend(fontsize=7, frameon=False)
 
 
 FIGURES = {

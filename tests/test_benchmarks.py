@@ -12,7 +12,15 @@ from click.testing import CliRunner
 
 from benchmarks import choice, criteria, ours, report, run
 from benchmarks.cases import CASES, problem
-from benchmarks.measure import COLUMNS, Row, Task, blank_row, give_up_reference, measure
+from benchmarks.measure import (
+    COLUMNS,
+    Row,
+    Task,
+    blank_row,
+    give_up_reference,
+    known_reference,
+    measure,
+)
 from benchmarks.oracle import equations, reference, relative_violation, saddle_matrix
 from benchmarks.peers import PEERS
 from benchmarks.peers.tree import UnsupportedError, spanning_tree
@@ -197,6 +205,14 @@ def test_without_a_reference_all_but_the_error_is_measured(tmp_path):
     assert np.isnan(row.acceleration_error)
     assert row.message == "no reference: out-of-memory"
     assert row.constraint_residual < 1e-12
+
+
+def test_a_reference_that_did_not_converge_is_none(tmp_path, monkeypatch):
+    task = Task("chain", SIZE, "sparsebody")
+    found = replace(reference(problem("chain", SIZE)), error=0.4)
+    monkeypatch.setattr("benchmarks.measure.reference", lambda given: found)
+    assert known_reference(task, tmp_path) == "no reference: its last correction was 4e-01"
+    assert known_reference(task, tmp_path) == "no reference: its last correction was 4e-01"
 
 
 def test_the_command_writes_rows_resumes_and_the_report_needs_the_file_alone(tmp_path, monkeypatch):
