@@ -36,7 +36,7 @@ def constraint_rows(
     subspace, drift = _subspaces(system, state, motion, coordinates)
     n = system.n_rows
     rows, velocity, acceleration = np.zeros((n, 2, 6)), np.empty(n), np.empty(n)
-    _constraint_rows(
+    fill_constraint_rows(
         system.row_joint,
         system.predecessor,
         system.successor,
@@ -99,7 +99,7 @@ def _add_row_velocities(
 
 
 @njit(cache=True)
-def _constraint_rows(
+def fill_constraint_rows(
     row_joint: IntArray,
     predecessor: IntArray,
     successor: IntArray,

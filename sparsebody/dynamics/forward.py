@@ -169,7 +169,11 @@ class ForwardDynamics:
 
         Parameters and errors as in a call; rows that were left out are not looked at.
         """
-        return Evaluation(self, state, body_force).acceleration()
+        if self.baumgarte is not None:
+            return Evaluation(self, state, body_force).acceleration()
+        acceleration = np.empty((self.system.n_bodies, 6))
+        self.core.accelerate(state, body_force, _UNWANTED, acceleration, _UNWANTED)
+        return acceleration
 
     def evaluate(self, state: State, *, body_force: FloatArray | None = None) -> Evaluation:
         """Return what can be asked of the dynamics at a state.

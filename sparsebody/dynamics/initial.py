@@ -127,15 +127,14 @@ def _turned_first(system: System, state: State, goal: float) -> tuple[State, flo
     """
     rows = _rows_and_errors(system, state)[0].subspace
     turning = np.any(rows[:, :3] != 0.0, axis=1)
-    metric = np.diag([mechanism_size(system) ** 2] * 3 + [1.0] * 3)
+    ball = mechanism_size(system) ** 2 * np.eye(3)
+    equal = replace(
+        system, mass=np.ones(system.n_bodies), inertia=np.tile(ball, (system.n_bodies, 1, 1))
+    )
     error = np.inf
     for keep in (turning, np.ones_like(turning)):
         if keep.any():
-            structure = replace(
-                kkt_structure(system, keep),
-                diagonal=np.tile(metric, (system.n_bodies, 1, 1)),
-                inverse=np.tile(np.linalg.inv(metric), (system.n_bodies, 1, 1)),
-            )
+            structure = kkt_structure(equal, keep)
             state, error = _least_squares_pose(system, structure, state, goal)
     return state, error
 

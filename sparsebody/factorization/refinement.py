@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.base import Numeric
+from sparsebody.factorization.conjugate_gradients import conjugate_gradient_solve
 from sparsebody.sparse.saddle import (
     SaddleMatrix,
     residual_scales,
@@ -12,12 +15,18 @@ from sparsebody.sparse.saddle import (
 )
 
 _ROUNDING = 1e-15  # a residual that no correction makes smaller
+_ACCURATE = 1e-13  # relative error of the primal part at which corrections end
+_ENOUGH = 1e-6  # a correction by conjugate gradients after which no other is needed
+_ROUGH = 1e-2  # a first correction, relative, that tells of factors too rough to refine with
 
 
 def refined_solve(
-    numeric: Numeric, matrix: SaddleMatrix, rhs: FloatArray, steps: int = 1
+    numeric: Numeric, matrix: SaddleMatrix, rhs: FloatArray, steps: int = 4
 ) -> tuple[FloatArray, float]:
-    """Solve, then add `steps` corrections, as long as the residual is not rounding and shrinks.
+    """Solve, then add corrections as long as the error needs it and they or the residual shrink.
+
+    The first correction, relative to the solution, is about the error of the factors; each one
+    multiplies the error by it. Where it is large, conjugate gradients make the corrections.
 
     Parameters
     ----------
@@ -28,7 +37,7 @@ def refined_solve(
     rhs : (n_rows,) or (n_rows, k) float array
         Right-hand sides in natural order.
     steps : int
-        The greatest number of corrections.
+        The greatest number of corrections; most right-hand sides need one.
 
     Returns
     -------
@@ -41,15 +50,39 @@ def refined_solve(
     ----------
     Higham (2002), Accuracy and Stability of Numerical Algorithms, ch. 12.
     """
+    n = matrix.pattern.n_primal_rows
     x = numeric.solve(rhs)
     rest = saddle_residual(matrix, x, rhs)
     scales = residual_scales(matrix, x, rhs)
     best = residual_size(matrix, rest, scales)
-    for _ in range(steps if best > _ROUNDING else 0):
-        trial = x + numeric.solve(rest)
+    roughness, latest = 0.0, np.inf
+    for step in range(steps if best > _ROUNDING else 0):
+        is_rough = roughness > _ROUGH
+        correction = _corrections(numeric, matrix, rest) if is_rough else numeric.solve(rest)
+        trial = x + correction
         rest = saddle_residual(matrix, trial, rhs)
         size = residual_size(matrix, rest, scales)
-        if not size < best:
+        relative = _relative_size(correction[:n], trial[:n])
+        if not (size < best or relative < latest / 2):
             break
         x, best = trial, size
+        if step == 0:
+            roughness = relative
+        latest = np.inf if step == 0 and roughness > _ROUGH else relative
+        if (is_rough and relative < _ENOUGH) or relative * roughness < _ACCURATE:
+            break
     return x, best
+
+
+def _corrections(numeric: Numeric, matrix: SaddleMatrix, rest: FloatArray) -> FloatArray:
+    """Return what conjugate gradients make of every column of a residual."""
+    columns = rest.reshape(len(rest), -1).T
+    found = [conjugate_gradient_solve(numeric, matrix, column) for column in columns]
+    return np.column_stack(found).reshape(rest.shape)
+
+
+def _relative_size(correction: FloatArray, x: FloatArray) -> float:
+    """Return the largest entry of a correction relative to that of the solution, worst column."""
+    largest = np.abs(x).max(axis=0, initial=0.0)
+    change = np.abs(correction).max(axis=0, initial=0.0)
+    return float(np.max(change / np.where(largest > 0.0, largest, 1.0), initial=0.0))

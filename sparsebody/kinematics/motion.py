@@ -69,7 +69,7 @@ def joint_motion(system: System, state: State) -> JointMotion:
         velocity=np.empty((n, 6)),
         predecessor_velocity=np.empty((n, 6)),
     )
-    _joint_motion(
+    fill_joint_motion(
         system.predecessor,
         system.successor,
         system.predecessor_rotation,
@@ -90,7 +90,7 @@ def joint_motion(system: System, state: State) -> JointMotion:
 
 
 @njit(cache=True)
-def _joint_motion(
+def fill_joint_motion(
     predecessor: IntArray,
     successor: IntArray,
     predecessor_rotation: FloatArray,
@@ -107,6 +107,7 @@ def _joint_motion(
     joint_velocity: FloatArray,
     predecessor_velocity: FloatArray,
 ) -> None:
+    """Fill the arrays of a JointMotion; poses and velocities of bodies, -1 for the world."""
     one, zero = np.eye(3), np.zeros(6)
     world_S, between = np.empty((3, 3)), np.empty(3)
     for j in range(predecessor.size):

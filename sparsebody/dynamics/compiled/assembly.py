@@ -178,7 +178,6 @@ def fill_rows(
 @njit(cache=True, error_model="numpy")
 def assemble(
     w: Workspace,
-    kept: RowTable,
     position: FloatArray,
     orientation: FloatArray,
     velocity: FloatArray,
@@ -202,5 +201,5 @@ def assemble(
         w.velocity,
         w.right,
     )
-    fill_rows(w, kept, given_rows, given, shift, w.right[6 * w.body.size :])
+    fill_rows(w, w.kept, given_rows, given, shift, w.right[6 * w.body.size :])
     return good

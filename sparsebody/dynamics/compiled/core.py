@@ -12,19 +12,14 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
 from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts
-from sparsebody.dynamics.compiled.solution import (
-    BAD_STATE,
-    WHOLE,
-    accelerate,
-    refine,
-    unscramble,
-    violation,
-)
+from sparsebody.dynamics.compiled.left_out import violation
+from sparsebody.dynamics.compiled.solution import BAD_STATE, accelerate, refine, unscramble
 from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays
 from sparsebody.dynamics.compiled.workspace import Factor, RowTable, Workspace
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
-from sparsebody.factorization.block_ldl import BlockLDLSymbolic, safe_order
+from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic, safe_order
+from sparsebody.factorization.block_ldl.kernels import Storage, Tables
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.etree import positions, postordered
 from sparsebody.sparse.pattern import BlockPattern
@@ -80,14 +75,14 @@ class Core:
             row_arrays(system, self._parts, bodies, rows) for rows in (self.rows, left_out)
         )
         inertia, inverse = system.spatial_inertia[bodies], system.inverse_inertia[bodies]
-        arrays = body_arrays(system, bodies, inverse, len(self.rows))
+        arrays = body_arrays(system, bodies, len(self.rows))
         self.right, self._x = arrays["right"], arrays["x"]
-        self._numbers = arrays["body"], kept["row"]
-        self._workspace, self._kept = Workspace(**arrays), RowTable(**kept)
-        self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self.matrix = SaddleMatrix(pattern, inertia, inverse, kept["rows"])
         self.symbolic: Symbolic = analyze(factorization, pattern, own_order)
-        self._factor = _factor(self.symbolic, self.matrix)
+        self._is_compiled = isinstance(self.symbolic, BlockLDLSymbolic)
+        factor = _factor(self.symbolic, self.matrix)
+        self._workspace = Workspace(kept=RowTable(**kept), factor=factor, **arrays)
+        self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._numeric: Numeric | None = None
         self._is_factorized = False
         self._given: Given = NOTHING
@@ -117,7 +112,7 @@ class Core:
             If the state is none of the system, or not finite.
         """
         arguments = self._arguments(state, body_force, shift)
-        if not assemble(self._workspace, self._kept, *arguments):
+        if not assemble(self._workspace, *arguments):
             self._refuse(state)
 
     def accelerate(
@@ -129,22 +124,20 @@ class Core:
         multiplier: FloatArray,
     ) -> float:
         """Assemble, factorize and solve at once; parameters and errors as in those."""
-        if self._factor is None:
+        if not self._is_compiled:
             self.assemble(state, body_force, shift)
             return self.solve(self.right, acceleration, multiplier, state.time)
         arguments = self._arguments(state, body_force, shift)
-        bad, residual = accelerate(
+        status, residual = accelerate(
             self._workspace,
-            self._kept,
-            self._factor,
             *arguments,
             self._refinement,
             acceleration,
             multiplier,
         )
-        if bad == BAD_STATE:
+        if status == BAD_STATE:
             self._refuse(state)
-        if bad != WHOLE:
+        if status != REGULAR and not self._is_known(status):
             self.factorize(state.time)  # says what is wrong
         self._is_factorized = True
         return _checked(residual, state.time)
@@ -180,12 +173,12 @@ class Core:
         if not self._is_factorized:
             self.factorize(time)
         steps = self._refinement if refinement is None else refinement
-        if self._factor is not None:
-            residual = refine(self._workspace, self._kept, self._factor, right, steps)
+        if self._is_compiled:
+            residual = refine(self._workspace, right, steps)
         else:
             assert self._numeric is not None
             self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
-        unscramble(*self._numbers, self._x, acceleration, multiplier)
+        unscramble(self._workspace, acceleration, multiplier)
         return _checked(residual, time)
 
     def dropped_residual(self) -> float:
@@ -204,23 +197,33 @@ class Core:
             self._shift,
             self._left_asked,
         )
-        return float(violation(self._workspace, self._kept, self._left_out, self._left_asked))
+        return float(violation(self._workspace, self._left_out, self._left_asked))
 
     def _arguments(
         self, state: State, body_force: FloatArray | None, shift: FloatArray
     ) -> Arguments:
         """Return the arrays that a state gives to an assembly, which is the newest from now on."""
-        arrays = [state.position, state.orientation, state.velocity, state.coordinate]
-        if not (all(map(_is_plain, arrays, self._shapes)) and math.isfinite(state.time)):
-            check_state(self.system, state)
-            arrays = [np.array(array, order="C") for array in arrays]
+        at, turned, moving, tracked = self._shapes
+        if not (
+            _is_plain(state.position, at)
+            and _is_plain(state.orientation, turned)
+            and _is_plain(state.velocity, moving)
+            and _is_plain(state.coordinate, tracked)
+            and math.isfinite(state.time)
+        ):
+            state = self._plain(state)
         given = self._parts.at(state, body_force)
         self.newest += 1
         self._is_factorized = False
         self._given, self._shift = given, shift
-        position, orientation, velocity = arrays[:3]
         load, rows, asked = given.load, given.rows, given.acceleration
-        return position, orientation, velocity, load, rows, asked, shift
+        return state.position, state.orientation, state.velocity, load, rows, asked, shift
+
+    def _plain(self, state: State) -> State:
+        """Return a checked copy that compiled code takes."""
+        check_state(self.system, state)
+        names = ("position", "orientation", "velocity", "coordinate")
+        return state.with_(**{name: np.array(getattr(state, name), order="C") for name in names})
 
     def factorize(self, time: float) -> None:
         """Factorize what was assembled last; `time` [s] is for messages.
@@ -235,6 +238,9 @@ class Core:
         except SingularSystemError as error:
             raise SingularSystemError(f"at t = {time:.6g} s {self._named(str(error))}") from error
         self._is_factorized = True
+
+    def _is_known(self, status: int) -> bool:
+        return isinstance(self.symbolic, BlockLDLSymbolic) and self.symbolic.is_known(status)
 
     def _named(self, message: str) -> str:
         """Replace the numbers of blocks by the names of joints and bodies."""
@@ -267,32 +273,32 @@ def _renumbered(
     return own, np.concatenate([new[:n], n + positions(duals)])[order]
 
 
-def _factor(symbolic: Symbolic, matrix: SaddleMatrix) -> Factor | None:
-    """Return what compiled code needs of a block LDL', None for other factorizations."""
-    if not isinstance(symbolic, BlockLDLSymbolic):
-        return None
-    layout = symbolic.layout
+def _factor(symbolic: Symbolic, matrix: SaddleMatrix) -> Factor:
+    """Return what compiled code needs of a block LDL'; next to nothing for other factorizations."""
+    if isinstance(symbolic, BlockLDLSymbolic):
+        arrays = symbolic.tables._asdict() | symbolic.storage._asdict()
+    else:
+        flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
+        tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
+        arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
     return Factor(
-        pivots=layout.pivots,
-        tiles=layout.tiles,
-        updates=layout.updates,
-        fills=layout.fills,
-        opened=layout.opened,
         diagonal=matrix.diagonal,
         inverse=matrix.inverse,
-        values=symbolic.values,
-        left=symbolic.left,
-        work=symbolic.work,
-        block=symbolic.block,
+        rows=matrix.rows,
+        padded=arrays.pop("x"),
+        **arrays,
     )
+
+
+_FLOAT64 = np.dtype(np.float64)
 
 
 def _is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
     """Tell whether compiled code takes the array as it is; another kind costs a compilation."""
     return (
-        type(array) is np.ndarray
+        array.__class__ is np.ndarray
         and array.shape == shape
-        and array.dtype == np.float64
+        and array.dtype is _FLOAT64
         and array.flags.carray
     )
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.body_forces import model_loads
 from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.dynamics.compiled.varying import (
+    VaryingRows,
+    fill_varying_rows,
+    varying_arrays,
+)
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
@@ -31,7 +36,10 @@ NOTHING = Given(NO_ROWS, NO_VALUES, NO_LOADS)
 
 
 class GivenParts:
-    """The joints whose rows vary on both bodies, or that have coordinates in use; all loads."""
+    """The joints whose rows vary on both bodies, or that have coordinates in use; all loads.
+
+    As long as there are no coordinates and no loads, their rows are filled by compiled code.
+    """
 
     def __init__(self, system: System) -> None:
         self._whole = system
@@ -44,6 +52,11 @@ class GivenParts:
                 len(system.point_forces.first),
             )
         )
+        self._varying: VaryingRows | None = None
+        if self.system.n_joints and not len(system.coordinates.joint) and not self.has_loads:
+            arrays = varying_arrays(self.system)
+            self._varying = VaryingRows(**arrays)
+            self._filled = Given(arrays["rows"], arrays["asked"], NO_LOADS)
 
     def sources(self, rows: IntArray) -> IntArray:
         """Return where rows of the whole system are found in Given.rows; 0 for other rows."""
@@ -51,7 +64,12 @@ class GivenParts:
         return np.maximum(place[rows], 0)
 
     def at(self, state: State, body_force: FloatArray | None) -> Given:
-        """Return the rows and loads at a state."""
+        """Return the rows and loads at a state with contiguous arrays of the right shapes."""
+        if self._varying is not None:
+            fill_varying_rows(self._varying, state.position, state.orientation, state.velocity)
+            if body_force is None:
+                return self._filled
+            return replace(self._filled, load=self._checked(body_force))
         has_joints = self.system.n_joints > 0
         if not (has_joints or self.has_loads):
             load = NO_LOADS if body_force is None else self._checked(body_force)

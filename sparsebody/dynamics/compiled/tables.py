@@ -9,25 +9,30 @@ from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.compiled.given import GivenParts
+from sparsebody.dynamics.compiled.workspace import MARGIN, N_SIZES
 from sparsebody.model.system import System
 from sparsebody.sparse.etree import positions
 
 
-def body_arrays(system: System, bodies: IntArray, inverse: FloatArray, k: int) -> dict[str, Any]:
+def body_arrays(system: System, bodies: IntArray, k: int) -> dict[str, Any]:
     """Return the fields of a Workspace for `bodies`, the user's numbers in order, and k rows."""
     n = len(bodies)
     rotation = np.zeros((n + 1, 9))
     rotation[n, ::4] = 1.0
+    padded_x = np.zeros(6 * n + k + 2 * MARGIN)
     return {
         "body": bodies.astype(np.uint32),
         "gravity": np.array(system.gravity, dtype=float),
         "mass": system.mass[bodies],
         "inertia": np.ascontiguousarray(system.inertia[bodies].reshape(n, 9)),
-        "inverse": inverse,
         "position": np.zeros((n + 1, 3)),
         "rotation": rotation,
         "velocity": np.zeros((n + 1, 6)),
-    } | {name: np.zeros(6 * n + k) for name in ("right", "x", "rest", "trial")}
+        "padded_x": padded_x,
+        "x": padded_x[MARGIN:-MARGIN],
+        "wrench": np.zeros(8 * n + 8),
+        "sizes": np.zeros(N_SIZES),
+    } | {name: np.zeros(6 * n + k) for name in ("right", "rest", "trial")}
 
 
 def row_arrays(

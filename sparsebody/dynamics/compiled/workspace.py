@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from sparsebody.arrays import BoolArray, FloatArray
 
+MARGIN, N_SIZES = 8, 48  # zeros before and after a solution; numbers that measure a residual
 Index = NDArray[np.uint32]  # unsigned: a signed index costs a test for negative ones at each access
 
 
@@ -31,28 +32,6 @@ class Struct(structref.StructRefProxy):
         """Make one of all its fields, by name."""
         values = (arrays[name] for name in cls.__annotations__)
         return structref.StructRefProxy.__new__(cls, *values)
-
-
-@structref.register
-class _WorkspaceType(types.StructRef):
-    """The type of Workspace in compiled code."""
-
-
-class Workspace(Struct):
-    """The bodies in a state, and the vectors of (8.64): n bodies, k kept rows."""
-
-    body: Index  # (n,) the user's number of each body
-    gravity: FloatArray  # (3,) [m/s^2]
-    mass: FloatArray  # (n,) [kg]
-    inertia: FloatArray  # (n, 9) about the center of mass, in body axes [kg m^2]
-    inverse: FloatArray  # (n, 6, 6) of the spatial inertias
-    position: FloatArray  # (n + 1, 3) centers of mass in the world [m]; body n is the world
-    rotation: FloatArray  # (n + 1, 9) from body to world axes
-    velocity: FloatArray  # (n + 1, 6) in body coordinates [rad/s, m/s]
-    right: FloatArray  # (6 n + k,) forces, then the accelerations asked for
-    x: FloatArray  # (6 n + k,) accelerations, then multipliers with opposite signs
-    rest: FloatArray  # (6 n + k,) residual
-    trial: FloatArray  # (6 n + k,) scratch
 
 
 @structref.register
@@ -79,20 +58,50 @@ class _FactorType(types.StructRef):
 
 
 class Factor(Struct):
-    """The tables and the storage of a block LDL' factorization; see its Layout."""
+    """The Tables, Matrix and Storage of a block LDL' factorization."""
 
     pivots: Index
-    tiles: Index
+    below: Index
     updates: Index
     fills: Index
     opened: Index
     diagonal: FloatArray
     inverse: FloatArray
+    rows: FloatArray
     values: FloatArray
+    padded: FloatArray
+    reference: FloatArray
     left: FloatArray
-    work: FloatArray
-    block: FloatArray
+    right: FloatArray
+    parts: FloatArray
 
 
-for _cls, _type in ((Workspace, _WorkspaceType), (RowTable, _RowTableType), (Factor, _FactorType)):
+@structref.register
+class _WorkspaceType(types.StructRef):
+    """The type of Workspace in compiled code."""
+
+
+class Workspace(Struct):
+    """All that an evaluation needs: n bodies in a state, k kept rows, and the vectors of (8.64)."""
+
+    kept: RowTable
+    factor: Factor
+
+    body: Index  # (n,) the user's number of each body
+    gravity: FloatArray  # (3,) [m/s^2]
+    mass: FloatArray  # (n,) [kg]
+    inertia: FloatArray  # (n, 9) about the center of mass, in body axes [kg m^2]
+    position: FloatArray  # (n + 1, 3) centers of mass in the world [m]; body n is the world
+    rotation: FloatArray  # (n + 1, 9) from body to world axes
+    velocity: FloatArray  # (n + 1, 6) in body coordinates [rad/s, m/s]
+    right: FloatArray  # (6 n + k,) forces, then the accelerations asked for
+    padded_x: FloatArray  # (6 n + k + 2 MARGIN,) zeros, x, zeros
+    x: FloatArray  # (6 n + k,) accelerations, then multipliers with opposite signs
+    rest: FloatArray  # (6 n + k,) residual
+    trial: FloatArray  # (6 n + k,) scratch
+    wrench: FloatArray  # (8 n + 8,) scratch, zero between calls
+    sizes: FloatArray  # (N_SIZES,) of terms and residuals
+
+
+for _cls, _type in ((RowTable, _RowTableType), (Factor, _FactorType), (Workspace, _WorkspaceType)):
     structref.define_proxy(_cls, _type, list(_cls.__annotations__))

@@ -1,11 +1,11 @@
 """Where the blocks of L lie, and what every pivot updates: made once, read by the kernels.
 
-Blocks are cut into *tiles* of four rows, the last one of a block filled up with zeros, so that the
-kernels work on vectors of four without looking at sizes. The *panel* of a pivot holds its own
-tiles and those of the blocks below it; element (row r, column k) lies at `start + k * stride + r`.
-A primal block that receives no update has a constant pivot and no tiles of its own in its panel.
-All tables are unsigned: a signed index costs a test for negative ones at every access. 32 bits
-halve what has to come from memory.
+The *panel* of a pivot of s rows holds its own block and those below it, one after the other. Each
+is stored in s columns of 4 or 8 rows, as many as hold it and a spare row, so that the kernels work
+on whole vectors. A primal block that receives no update has a constant pivot and no block of its
+own in its panel; a panel with nothing below ends with an empty block. All tables are unsigned: a
+signed index costs a test for negative ones at every access. 32 bits halve what has to come from
+memory.
 """
 
 from __future__ import annotations
@@ -23,37 +23,39 @@ from sparsebody.sparse.pattern import BlockPattern
 
 Table = NDArray[np.uint32]
 
-TILE = 4  # rows of a tile
-MOST_UPDATES = 50_000_000  # pairs of tiles; 4 bytes each
+TILE = 4  # rows of storage of a block come in fours
+LARGEST_BLOCK = 6  # rows; larger joints are cut in several
+CONSTANT_SIZES = (3, 6)  # of primal blocks whose given inverse is used
+MOST_UPDATES = 50_000_000  # pairs of blocks; 4 bytes each
 MOST_VALUES = 2**32 - 1  # that the tables can count
 
 # Columns of the table of pivots.
-SIZE, START, STRIDE, OWN = 0, 1, 2, 3  # rows, place and stride of the panel, own rows in it
-FIRST_TILE, FIRST_UPDATE, FIRST_FILL, FIRST_OPENED = 4, 5, 6, 7  # up to those of the next pivot
-BLOCK, NATURAL, PADDED, KIND = 8, 9, 10, 11  # its number, its rows in natural and in tiled order
-UNTOUCHED, PRIMAL, DUAL = 0, 1, 2  # kinds: a primal block that receives no update has D as pivot
+SIZE, START, OWN = 0, 1, 2  # rows, place of the panel, rows of storage of its own block
+FIRST_BELOW, FIRST_UPDATE, FIRST_FILL, FIRST_OPENED = 3, 4, 5, 6  # up to those of the next pivot
+BLOCK, NATURAL, PADDED, KIND = 7, 8, 9, 10  # its number, its rows in natural and in padded order
+CONSTANT, PRIMAL, DUAL = 0, 1, 2  # kinds: a constant pivot is a block of D
 
-# Columns of the tables of tiles below pivots, and of the blocks of A.
-ROW, COLUMNS, TARGET_STRIDE = 0, 1, 2
-A_ROW, SIDE, PLACE, ROW_STRIDE, COLUMN_STRIDE, N_ROWS, N_COLUMNS = 0, 1, 2, 3, 4, 5, 6
+# Columns of the tables of blocks below pivots, and of the blocks of A.
+ROW, ROWS, LANES = 0, 1, 2
+A_ROW, SIDE, PLACE, BY_ROW, N_ROWS, N_COLUMNS = 0, 1, 2, 3, 4, 5
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """The tables of one pattern in one order."""
 
-    pivots: Table  # (n_blocks + 1, 12) by position; the last line ends the ranges
-    tiles: Table  # (n_tiles, 3) first row in tiled order, columns as a target, stride there
-    updates: Table  # (n_updates,) place of every pair of a pivot's tiles, column by column
-    fills: Table  # (n_fills, 7) the blocks of A, by the panel that holds them
+    pivots: Table  # (n_blocks + 1, 11) by position; the last line ends the ranges
+    below: Table  # (n_below, 3) first row in padded order, rows, rows of storage
+    updates: Table  # (n_updates,) place of every pair of blocks below a pivot, row by row
+    fills: Table  # (n_fills, 6) the blocks of A, by the panel that holds them
     opened: Table  # (n_blocks,) panels, by the pivot that writes into them first
     n_values: int
-    n_padded: int  # rows in tiled order
+    n_padded: int  # rows in padded order, and an empty block
     largest_panel: int
 
 
 def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
-    """Lay out L for an admissible order.
+    """Lay out L for an admissible order of blocks of at most LARGEST_BLOCK rows.
 
     Raises
     ------
@@ -62,92 +64,81 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     """
     indptr, rows = column_structures(pattern, order)
     size = pattern.block_sizes[order]
-    n_tiles = -(-size // TILE)
-    below = _tiles_below(indptr, rows, n_tiles)
-    _check_sizes(size, n_tiles, below)
+    lanes = np.where(size < 4, 4, 8)
+    _check_sizes(size, lanes, indptr, rows)
     opener = _openers(indptr, rows)
-    pivots = np.zeros((pattern.n_blocks + 1, 12), dtype=np.intp)
-    _fill_pivots(order, size, pattern.offsets, pattern.n_primal, below, opener, pivots)
-    tiles = np.empty((pivots[-1, FIRST_TILE], 3), dtype=np.uint32)
-    updates = np.empty(pivots[-1, FIRST_UPDATE], dtype=np.uint32)
-    _fill_tiles(indptr, rows, pivots, tiles, updates)
-    place, ends = positions(order), np.ascontiguousarray(pattern.ends, dtype=np.intp)
-    fills = np.empty((_count_ends(ends, place, pivots), 7), dtype=np.uint32)
-    _fill_fills(indptr, rows, pivots, ends, place, pattern.offsets, fills)
-    opened = _sorted_by_opener(opener, pivots)
-    n_values, n_padded = pivots[-1, [START, PADDED]]
-    largest = int(np.max(pivots[:-1, STRIDE] * size, initial=0))
-    table = pivots.astype(np.uint32)
-    return Layout(table, tiles, updates, fills, opened, int(n_values), int(n_padded), largest)
+    pivots = _pivot_table(pattern, order, lanes, _sums(lanes[rows], indptr), indptr, opener)
+    signed = pivots.astype(np.intp)
+    below, updates = _below_tables(indptr, rows, signed, lanes)
+    fills, holder = _fills(pattern, order, indptr, rows, signed, lanes)
+    pivots[:, FIRST_FILL] = _starts(np.bincount(holder, minlength=pattern.n_blocks))
+    opened = np.argsort(opener, kind="stable").astype(np.uint32)
+    n_values, n_padded = signed[-1, [START, PADDED]]
+    largest = int(np.max(np.diff(signed[:, START]), initial=0))
+    return Layout(pivots, below, updates, fills, opened, int(n_values), int(n_padded) + 4, largest)
 
 
-def _check_sizes(size: IntArray, n_tiles: IntArray, below: IntArray) -> None:
+def _check_sizes(size: IntArray, lanes: IntArray, indptr: IntArray, rows: IntArray) -> None:
     """Raise ShapeError if the tables would have to count too far."""
-    n_updates = below.astype(float) @ (below + 1) / 2
+    n_below = np.diff(indptr).astype(float)
+    n_updates = n_below @ (n_below + 1) / 2
     if n_updates > MOST_UPDATES:
         raise ShapeError(
-            f"block-ldl would update {n_updates:.0f} pairs of tiles in this order: fronts are too "
+            f"block-ldl would update {n_updates:.0f} pairs of blocks in this order: fronts are too "
             "large for small blocks; use another ordering, or the factorization cholmod"
         )
-    if size.astype(float) @ (TILE * (n_tiles + below)) > MOST_VALUES:
+    if size.astype(float) @ (lanes + _sums(lanes[rows], indptr) + 4) > MOST_VALUES:
         raise ShapeError(
             f"block-ldl would store more than {MOST_VALUES} values in this order: use another "
             "ordering, or the factorization cholmod"
         )
 
 
-@njit(cache=True)
-def _tiles_below(indptr: IntArray, rows: IntArray, n_tiles: IntArray) -> IntArray:
-    """Return the tiles below each pivot."""
-    below = np.zeros(len(n_tiles), dtype=np.intp)
-    for j in range(len(n_tiles)):
-        for entry in range(indptr[j], indptr[j + 1]):
-            below[j] += n_tiles[rows[entry]]
-    return below
-
-
-@njit(cache=True)
-def _fill_pivots(
+def _pivot_table(
+    pattern: BlockPattern,
     order: IntArray,
-    size: IntArray,
-    offsets: IntArray,
-    n_primal: int,
-    below: IntArray,
+    lanes: IntArray,
+    lanes_below: IntArray,
+    indptr: IntArray,
     opener: IntArray,
-    pivots: IntArray,
-) -> None:
-    """Fill the table of pivots, zero at first, but for FIRST_FILL."""
-    for i in range(len(order)):
-        pivots[opener[i] + 1, FIRST_OPENED] += 1
-    for i in range(len(order)):
-        pivot, following = pivots[i], pivots[i + 1]
-        tile_rows = TILE * ((size[i] + TILE - 1) // TILE)
-        touched = opener[i] < i
-        kind = DUAL if order[i] >= n_primal else (PRIMAL if touched else UNTOUCHED)
-        own = 0 if kind == UNTOUCHED else tile_rows
-        pivot[SIZE], pivot[STRIDE], pivot[OWN], pivot[KIND] = (
-            size[i],
-            own + TILE * below[i],
-            own,
-            kind,
-        )
-        pivot[BLOCK], pivot[NATURAL] = order[i], offsets[order[i]]
-        following[START] = pivot[START] + pivot[STRIDE] * size[i]
-        following[FIRST_TILE] = pivot[FIRST_TILE] + below[i]
-        following[FIRST_UPDATE] = pivot[FIRST_UPDATE] + below[i] * (below[i] + 1) // 2
-        following[FIRST_OPENED] += pivot[FIRST_OPENED]
-        following[PADDED] = pivot[PADDED] + tile_rows
+) -> Table:
+    """Return the table of pivots, but for FIRST_FILL."""
+    n = pattern.n_blocks
+    size = pattern.block_sizes[order]
+    is_constant = (opener == np.arange(n)) & np.isin(size, CONSTANT_SIZES)
+    is_constant &= np.bincount(_doubled(pattern), minlength=n)[order] == 0
+    kind = np.where(order >= pattern.n_primal, DUAL, np.where(is_constant, CONSTANT, PRIMAL))
+    own = np.where(kind == CONSTANT, 0, lanes)
+    n_below = np.maximum(np.diff(indptr), 1)
+    height = own + np.where(lanes_below > 0, lanes_below, 4)
+    pivots = np.zeros((n + 1, 11), dtype=np.uint32)
+    pivots[:-1, SIZE] = size
+    pivots[:, START] = _starts(height * size)
+    pivots[:-1, OWN] = own
+    pivots[:, FIRST_BELOW] = _starts(n_below)
+    pivots[:, FIRST_UPDATE] = _starts(n_below * (n_below + 1) // 2)
+    pivots[:, FIRST_OPENED] = _starts(np.bincount(opener, minlength=n))
+    pivots[:-1, BLOCK] = order
+    pivots[:-1, NATURAL] = pattern.offsets[order]
+    pivots[:, PADDED] = _starts(lanes)
+    pivots[:-1, KIND] = kind
+    return pivots
 
 
-@njit(cache=True)
-def _sorted_by_opener(opener: IntArray, pivots: IntArray) -> Table:
-    """Return the panels by the pivot that opens them."""
-    opened = np.empty(len(opener), dtype=np.uint32)
-    following = pivots[:, FIRST_OPENED].copy()
-    for panel in range(len(opener)):
-        opened[following[opener[panel]]] = panel
-        following[opener[panel]] += 1
-    return opened
+def _doubled(pattern: BlockPattern) -> IntArray:
+    """Return the primal blocks that are both ends of a dual one."""
+    first, second = pattern.ends.T
+    return first[(first == second) & (first >= 0)]
+
+
+def _starts(counts: IntArray) -> IntArray:
+    """Return where each range starts, and the end of the last one."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+
+
+def _sums(values: IntArray, indptr: IntArray) -> IntArray:
+    """Return the sum of the values of each range."""
+    return np.diff(_starts(values)[indptr])
 
 
 @njit(cache=True)
@@ -163,93 +154,127 @@ def _openers(indptr: IntArray, rows: IntArray) -> IntArray:
     return opener
 
 
-@njit(cache=True)
-def _fill_tiles(
-    indptr: IntArray, rows: IntArray, pivots: IntArray, tiles: Table, updates: Table
-) -> None:
-    """Fill the tables of tiles and of the places that pairs of them update."""
-    n_rows = np.empty(len(indptr), dtype=np.intp)  # of the panel of each block below
-    for j in range(len(indptr) - 1):
-        tile, update = pivots[j, FIRST_TILE], pivots[j, FIRST_UPDATE]
-        for entry in range(indptr[j], indptr[j + 1]):
-            p = rows[entry]
-            _places_in_panel(indptr, rows, pivots, p, entry, indptr[j + 1], n_rows)
-            for first in range(0, pivots[p, SIZE], TILE):
-                tiles[tile, ROW] = pivots[p, PADDED] + first
-                tiles[tile, COLUMNS] = min(TILE, pivots[p, SIZE] - first)
-                tiles[tile, TARGET_STRIDE] = pivots[p, STRIDE]
-                tile += 1
-                column = pivots[p, START] + first * pivots[p, STRIDE]
-                for below in range(entry, indptr[j + 1]):
-                    skipped = first if below == entry else 0
-                    for row in range(skipped, pivots[rows[below], OWN], TILE):
-                        updates[update] = column + n_rows[below - entry] + row
-                        update += 1
+def _below_tables(
+    indptr: IntArray, rows: IntArray, pivots: IntArray, lanes: IntArray
+) -> tuple[Table, Table]:
+    """Return the tables of blocks below pivots and of the places that pairs of them update."""
+    below = np.zeros((pivots[-1, FIRST_BELOW], 3), dtype=np.uint32)
+    below[:] = [pivots[-1, PADDED], 0, 4]  # an empty block, where nothing else comes
+    updates = np.zeros(pivots[-1, FIRST_UPDATE], dtype=np.uint32)
+    _fill_below(indptr, rows, pivots, lanes, below, updates)
+    return below, updates
 
 
 @njit(cache=True)
-def _places_in_panel(
+def _fill_below(
     indptr: IntArray,
     rows: IntArray,
     pivots: IntArray,
+    lanes: IntArray,
+    below: Table,
+    updates: Table,
+) -> None:
+    """Fill the tables: for each block below a pivot those above it, down to itself."""
+    above = np.empty(len(indptr), dtype=np.intp)  # rows of storage in each panel, before a block
+    for j in range(len(indptr) - 1):
+        first, begin = pivots[j, FIRST_BELOW], indptr[j]
+        for entry in range(begin, indptr[j + 1]):
+            p = rows[entry]
+            below[first + entry - begin, ROW] = pivots[p, PADDED]
+            below[first + entry - begin, ROWS] = pivots[p, SIZE]
+            below[first + entry - begin, LANES] = lanes[p]
+            _above_in_panel(indptr, rows, pivots, lanes, p, entry, indptr[j + 1], above)
+            for other in range(entry, indptr[j + 1]):
+                row = other - begin
+                pair = pivots[j, FIRST_UPDATE] + row * (row + 1) // 2 + entry - begin
+                updates[pair] = pivots[p, START] + pivots[p, SIZE] * above[other - entry]
+
+
+@njit(cache=True)
+def _above_in_panel(
+    indptr: IntArray,
+    rows: IntArray,
+    pivots: IntArray,
+    lanes: IntArray,
     p: int,
     begin: int,
     end: int,
-    place: IntArray,
+    above: IntArray,
 ) -> None:
-    """Fill `place` with the first row, in the panel of p, of the blocks rows[begin:end]."""
-    place[0] = 0
+    """Fill `above` with the rows of storage in the panel of p before the blocks rows[begin:end]."""
+    above[0] = 0
     row, entry = pivots[p, OWN], indptr[p]
     for wanted in range(begin + 1, end):
         while rows[entry] != rows[wanted]:
-            row += pivots[rows[entry], OWN]
+            row += lanes[rows[entry]]
             entry += 1
-        place[wanted - begin] = row
+        above[wanted - begin] = row
 
 
-@njit(cache=True)
-def _count_ends(ends: IntArray, place: IntArray, pivots: IntArray) -> int:
-    """Fill FIRST_FILL, by the panels that hold the blocks of A; return their number."""
-    n_primal = len(place) - len(ends)
-    for dual in range(len(ends)):
-        for side in range(2):
-            if ends[dual, side] >= 0:
-                holder = min(place[ends[dual, side]], place[n_primal + dual])
-                pivots[holder + 1, FIRST_FILL] += 1
-    for i in range(len(place)):
-        pivots[i + 1, FIRST_FILL] += pivots[i, FIRST_FILL]
-    return int(pivots[-1, FIRST_FILL])
-
-
-@njit(cache=True)
-def _fill_fills(
+def _fills(
+    pattern: BlockPattern,
+    order: IntArray,
     indptr: IntArray,
     rows: IntArray,
     pivots: IntArray,
-    ends: IntArray,
-    place: IntArray,
-    offsets: IntArray,
-    fills: Table,
-) -> None:
-    """Fill the table of the blocks of A, sorted by panel."""
-    n_primal = len(place) - len(ends)
-    following = pivots[:, FIRST_FILL].copy()
-    for dual in range(len(ends)):
-        joint = place[n_primal + dual]
-        for side in range(2):
-            if ends[dual, side] < 0:
-                continue
-            body = place[ends[dual, side]]
-            holder, other = min(body, joint), max(body, joint)
-            row, entry = pivots[holder, OWN], indptr[holder]
-            while rows[entry] != other:
-                row += pivots[rows[entry], OWN]
-                entry += 1
-            fill = fills[following[holder]]
-            following[holder] += 1
-            stride = pivots[holder, STRIDE]
-            by_row = body < joint  # rows of A are rows of the panel, not columns
-            fill[A_ROW], fill[SIDE] = offsets[n_primal + dual] - offsets[n_primal], side
-            fill[PLACE] = pivots[holder, START] + row
-            fill[ROW_STRIDE], fill[COLUMN_STRIDE] = (1, stride) if by_row else (stride, 1)
-            fill[N_ROWS], fill[N_COLUMNS] = pivots[joint, SIZE], pivots[body, SIZE]
+    lanes: IntArray,
+) -> tuple[Table, IntArray]:
+    """Return the table of the blocks of A, sorted by place, and the position of their panels."""
+    dual, side = np.nonzero(pattern.ends >= 0)
+    place = positions(order)
+    body, joint = place[pattern.ends[dual, side]], place[pattern.n_primal + dual]
+    holder, other = np.minimum(body, joint), np.maximum(body, joint)
+    above = _rows_above(indptr, rows, pivots, lanes, holder, other)
+    fills = np.empty((len(dual), 6), dtype=np.uint32)
+    fills[:, A_ROW] = pattern.offsets[pattern.n_primal + dual] - pattern.n_primal_rows
+    fills[:, SIDE] = side
+    fills[:, PLACE] = pivots[holder, START] + pivots[holder, SIZE] * above
+    fills[:, BY_ROW] = body < joint  # rows of A are rows of the panel, not columns
+    fills[:, N_ROWS] = pivots[joint, SIZE]
+    fills[:, N_COLUMNS] = pivots[body, SIZE]
+    return fills[np.lexsort((fills[:, PLACE], holder))], holder
+
+
+@njit(cache=True)
+def _rows_above(
+    indptr: IntArray,
+    rows: IntArray,
+    pivots: IntArray,
+    lanes: IntArray,
+    panel: IntArray,
+    block: IntArray,
+) -> IntArray:
+    """Return the rows of storage before each block in its panel."""
+    found = np.empty(len(panel), dtype=np.intp)
+    for i in range(len(panel)):
+        row, entry = pivots[panel[i], OWN], indptr[panel[i]]
+        while rows[entry] != block[i]:
+            row += lanes[rows[entry]]
+            entry += 1
+        found[i] = row
+    return found
+
+
+def split(pattern: BlockPattern, order: IntArray) -> tuple[BlockPattern, IntArray]:
+    """Return pattern and order with dual blocks of more than LARGEST_BLOCK rows cut in several.
+
+    Raises
+    ------
+    ShapeError
+        If a primal block is too large.
+    """
+    n, sizes = pattern.n_primal, pattern.block_sizes
+    if np.max(sizes[:n], initial=0) > LARGEST_BLOCK:
+        raise ShapeError(f"block-ldl takes primal blocks of at most {LARGEST_BLOCK} rows")
+    n_parts = np.maximum(-(-sizes // LARGEST_BLOCK), 1)
+    if np.all(n_parts == 1):
+        return pattern, order
+    first = _starts(n_parts)
+    part = np.arange(first[-1]) - np.repeat(first[:-1], n_parts)
+    left = np.repeat(sizes, n_parts) - LARGEST_BLOCK * part
+    pieces = BlockPattern(
+        np.minimum(left, LARGEST_BLOCK), np.repeat(pattern.ends, n_parts[n:], axis=0)
+    )
+    count = n_parts[order]
+    inside = np.arange(first[-1]) - np.repeat(_starts(count)[:-1], count)
+    return pieces, np.repeat(first[order], count) + inside

@@ -1,0 +1,200 @@
+"""What a solution leaves of the equations of bodies and rows, and what that is measured against."""
+
+# mypy: disable-error-code="no-untyped-call, no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.compiled.assembly import KERNEL
+from sparsebody.dynamics.compiled.workspace import MARGIN, N_SIZES, Workspace
+from sparsebody.factorization.block_ldl.kernels import switch
+from sparsebody.factorization.block_ldl.straight import (
+    folded,
+    gathered,
+    larger,
+    straight_line,
+    sums,
+    zeros,
+)
+from sparsebody.spatial.tuples import load9, load_vector, scaled, turned
+
+FREE = 1e-9  # part of the largest term from which on the motion of the free bodies matters
+
+# Places of vectors of 8 sizes: the largest terms, the largest residual, and the sum of residuals,
+# which is no number if one of them is none.
+PRIMAL, DUAL, LEFT, TOTAL = 0, 24, 8, 16
+
+
+def _row_step(n_rows):
+    """Make the step of the rows of one joint: what they leave, and their wrenches on two bodies."""
+    lanes = 4 if n_rows < 4 else 8
+
+    @straight_line()
+    def step(
+        rows, at, x, predecessor, successor, multipliers, wrench, p, s, right, row, rest, sizes
+    ):
+        on_p, on_s = x.load(predecessor, 8), x.load(successor, 8)
+        t_p = [rows.load(at + 12 * k, 8, 6) for k in range(n_rows)]
+        t_s = [rows.load(at + (12 * k + 6), 8, 6) for k in range(n_rows)]
+        terms, parts = sizes.load(DUAL, 8), []
+        for k in range(n_rows):
+            of_p, of_s = t_p[k] * on_p, t_s[k] * on_s
+            terms = larger(larger(terms, of_p), of_s)
+            parts.append(folded(of_p + of_s))
+        sizes.store(DUAL, terms)
+        asked = right.load(row, lanes, n_rows)
+        sizes.store(DUAL, larger(sizes.load(DUAL, lanes), asked))
+        left = asked - sums(x, parts, lanes)
+        rest.store(row, left, n_rows)
+        worst, total = sizes.load(DUAL + LEFT, lanes), sizes.load(DUAL + TOTAL, lanes)
+        sizes.store(DUAL + LEFT, larger(worst, left))
+        sizes.store(DUAL + TOTAL, total + left)
+        y = [x[multipliers + k] for k in range(n_rows)]
+        for place, t in ((p, t_p), (s, t_s)):
+            force = wrench.load(place, 8)
+            for k in range(n_rows):
+                force = force + t[k] * y[k]
+            wrench.store(place, force)
+
+    return step
+
+
+@straight_line()
+def _body_step(m_0, m_1, m_2, f_0, f_1, f_2, wrench, place, right, first, rest, sizes):
+    """Take inertia force and wrench of the rows from the force on a body; forget the wrench."""
+    inertial = gathered(rest, [m_0, m_1, m_2, f_0, f_1, f_2], 8)
+    given = right.load(first, 8, 6)
+    left = given - inertial - wrench.load(place, 8)
+    rest.store(first, left, 6)
+    wrench.store(place, zeros(wrench, 8))
+    sizes.store(PRIMAL, larger(larger(sizes.load(PRIMAL, 8), inertial), given))
+    sizes.store(PRIMAL + LEFT, larger(sizes.load(PRIMAL + LEFT, 8), left))
+    sizes.store(PRIMAL + TOTAL, sizes.load(PRIMAL + TOTAL, 8) + left)
+
+
+_rows = switch(_row_step)
+
+
+@njit(**KERNEL)
+def _fill_residual(
+    mass, inertia, predecessor, successor, first_row, rows, padded_x, right, wrench, rest, sizes
+):
+    """Fill rest = right - K x and the sizes; `wrench` is zero between calls."""
+    n = np.uintp(mass.size)
+    six, eight, margin = np.uintp(6), np.uintp(8), np.uintp(MARGIN)
+    for place in range(np.uintp(N_SIZES)):
+        sizes[place] = 0.0
+    for j in range(np.uintp(predecessor.size)):
+        begin, end = np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])
+        p, s, row = np.uintp(predecessor[j]), np.uintp(successor[j]), six * n + begin
+        on_p = margin + six * p if p < n else np.uintp(0)
+        on_s = margin + six * s if s < n else np.uintp(0)
+        _rows(
+            end - begin,
+            rows,
+            np.uintp(12) * begin,
+            padded_x,
+            on_p,
+            on_s,
+            margin + row,
+            wrench,
+            eight * p,
+            eight * s,
+            right,
+            row,
+            rest,
+            sizes,
+        )
+    for a in range(eight):
+        wrench[eight * n + a] = 0.0
+    for i in range(n):
+        first = six * i
+        I = load9(inertia, i)
+        m = turned(I, load_vector(padded_x, margin + first))
+        f = scaled(mass[i], load_vector(padded_x, margin + first + np.uintp(3)))
+        _body_step(m[0], m[1], m[2], f[0], f[1], f[2], wrench, eight * i, right, first, rest, sizes)
+
+
+@njit(**KERNEL)
+def _largest(sizes, begin):
+    """Return the largest of 8 sizes."""
+    found = 0.0
+    for place in range(np.uintp(begin), np.uintp(begin + 8)):
+        found = max(found, sizes[place])
+    return found
+
+
+@njit(**KERNEL)
+def _left(sizes, half):
+    """Return the largest residual of a half; NaN if one is no number."""
+    total = 0.0
+    for place in range(np.uintp(half + TOTAL), np.uintp(half + TOTAL + 8)):
+        total += sizes[place]
+    return _largest(sizes, half + LEFT) + (total - total)
+
+
+@njit(**KERNEL)
+def free_accelerations(inverse, right, free):
+    """Fill the accelerations that bodies without constraints would have."""
+    for i in range(np.uintp(inverse.shape[0])):
+        for a in range(6):
+            total = 0.0
+            for b in range(6):
+                total += inverse[i, a, b] * right[np.uintp(6) * i + b]
+            free[np.uintp(6) * i + a] = total
+
+
+@njit(**KERNEL)
+def largest_term(predecessor, successor, first_row, rows, n, x):
+    """Return the largest product of an entry of the rows and one of x; n is the world."""
+    found = 0.0
+    for j in range(np.uintp(predecessor.size)):
+        for side in range(np.uintp(2)):
+            body = np.uintp(predecessor[j]) if side == 0 else np.uintp(successor[j])
+            if body == n:
+                continue
+            for k in range(np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])):
+                for a in range(6):
+                    found = max(found, abs(rows[k, side, a] * x[np.uintp(6) * body + a]))
+    return found
+
+
+@njit(cache=True, error_model="numpy")
+def residual(w: Workspace, right: FloatArray) -> float:
+    """Fill w.rest with the residual of w.x; return its relative size.
+
+    Forces and accelerations have different units, so each half has its own scale: the largest
+    force; the largest product of an entry of a row and one of the solution, or where these vanish,
+    as in equilibrium, of the accelerations that the bodies would have without constraints.
+    """
+    kept = w.kept
+    _fill_residual(
+        w.mass,
+        w.inertia,
+        kept.predecessor,
+        kept.successor,
+        kept.first_row,
+        kept.rows.reshape(kept.rows.size),
+        w.padded_x,
+        right,
+        w.wrench,
+        w.rest,
+        w.sizes,
+    )
+    terms, left = _largest(w.sizes, DUAL), _left(w.sizes, DUAL)
+    if not left <= FREE * terms:
+        free_accelerations(w.factor.inverse, right, w.trial)
+        table = kept.predecessor, kept.successor, kept.first_row, kept.rows, w.mass.size
+        terms = max(terms, largest_term(*table, w.trial))
+    primal = relative(_left(w.sizes, PRIMAL), _largest(w.sizes, PRIMAL))
+    dual = relative(left, terms)
+    return max(primal, dual) + 0.0 * (primal + dual)  # which is NaN if either is
+
+
+@njit(**KERNEL)
+def relative(part, whole):
+    """Return part / whole, and part where the whole is zero."""
+    return part / whole if whole > 0.0 else part

@@ -1,0 +1,244 @@
+"""What happens at one pivot, as straight-line code for every size of a block.
+
+The panel of a pivot block P of s rows holds P itself, if earlier pivots changed it, and the blocks
+V below it, each of them column by column with `lanes` rows of storage. The spare last one holds the
+right-hand side, which the elimination carries along. Of P = L D L' its storage keeps L with 1 / D
+in the place of the ones; that of V becomes -V P^-1, the only thing that substitution needs.
+"""
+
+# mypy: disable-error-code="no-untyped-call, no-untyped-def"
+
+from __future__ import annotations
+
+from numba import types
+
+from sparsebody.factorization.block_ldl.straight import (
+    folded,
+    for_each,
+    gathered,
+    least,
+    straight_line,
+    sums,
+    with_lane,
+    zeros,
+)
+
+DOUBTFUL = 1e-13  # likewise: a pivot that may be nothing but rounding
+
+
+def lanes_of(size: int) -> int:
+    """Return the rows of storage of a block: all of its own, and a spare one; 4 for no block."""
+    return 4 if size < 4 else 8
+
+
+def pivot_step(size, sign):
+    """Make the step L D L' = P of a pivot with diagonal entries of one sign; tell if it is safe.
+
+    With a shift, relative to what dual pivots were before other dual ones took from them, what is
+    left of the matrix stays definite even where its eigenvalues are below rounding.
+    """
+    lanes = lanes_of(size)
+
+    @straight_line(types.boolean)
+    def step(values, place, reference, row, shift):
+        own = [values.load(place + k * lanes, lanes) for k in range(size)]
+        is_safe = True
+        for k in range(size):
+            diagonal, scale = own[k][k], reference[row + k]
+            if sign < 0:
+                diagonal = least(diagonal, 0.0) - shift * scale
+            is_safe &= sign * diagonal > DOUBTFUL * scale
+            reciprocal = 1.0 / diagonal
+            for j in range(k + 1, size):
+                own[j] = own[j] - own[k] * own[k][j] * reciprocal
+            values.store(place + k * lanes, with_lane(own[k] * reciprocal, k, reciprocal))
+        return is_safe
+
+    return step
+
+
+def below_step(size, lanes):
+    """Make the step of a block V below a pivot P: left = -V L'^-1 D^-1, right = V L'^-1."""
+    own = lanes_of(size)
+
+    @straight_line()
+    def step(values, pivot, place, left, right, scratch):
+        v = [values.load(place + k * lanes, lanes) for k in range(size)]
+        minus = []
+        for k in range(size):
+            column = pivot + k * own
+            for j in range(k + 1, size):
+                v[j] = v[j] - v[k] * values[column + j]
+            quotient = v[k] * -values[column + k]
+            minus.append(with_lane(quotient, lanes - 1, -values[column + (own - 1)]))
+            left.store(scratch + k * lanes, minus[k])
+            right.store(scratch + k * lanes, v[k])
+        for k in reversed(range(size)):
+            for j in range(k):
+                minus[j] = minus[j] - minus[k] * values[pivot + (j * own + k)]
+            values.store(place + k * lanes, minus[k])
+
+    return step
+
+
+def constant_step(size, n_rows):
+    """Make the step of a block V of A below a pivot of given inverse P^-1: left = -V P^-1."""
+    lanes = lanes_of(n_rows)
+
+    @straight_line()
+    def step(
+        values, place, rows, at, stride, inverse, first, width, rhs, natural, left, right, scratch
+    ):
+        v = []
+        for k in range(size):
+            column = gathered(rows, [rows[at + stride * r + k] for r in range(n_rows)], lanes)
+            v.append(with_lane(column, lanes - 1, rhs[natural + k]))
+        for k in range(size):
+            total = zeros(values, lanes)
+            for other in range(size):
+                total = total - v[other] * inverse[first + width * other + k]
+            left.store(scratch + k * lanes, total)
+            right.store(scratch + k * lanes, v[k])
+            values.store(place + k * lanes, total)
+
+    return step
+
+
+def reference_step(size, lanes):
+    """Make the step that counts what a primal pivot adds to the diagonal of a block below it."""
+
+    @straight_line()
+    def step(reference, row, left, right, scratch):
+        total = reference.load(row, lanes)
+        for k in range(size):
+            place = scratch + k * lanes
+            total = total - left.load(place, lanes) * right.load(place, lanes)
+        reference.store(row, total)
+
+    return step
+
+
+def copy_step(n_used):
+    """Make the step that adds rows of A to a panel as its columns."""
+    lanes = lanes_of(n_used)
+
+    @straight_line()
+    def step(values, place, rows, at, stride, n_rows):
+        def add_row(r):
+            total = values.load(place + r * lanes, lanes)
+            values.store(place + r * lanes, total + rows.load(at + stride * r, lanes, n_used))
+
+        for_each(n_rows, add_row)
+
+    return step
+
+
+def transpose_step(n_rows):
+    """Make the step that adds rows of A to a panel as its rows."""
+    lanes = lanes_of(n_rows)
+
+    @straight_line()
+    def step(values, place, rows, at, stride, n_columns):
+        def add_column(k):
+            column = gathered(rows, [rows[at + stride * r + k] for r in range(n_rows)], lanes)
+            total = values.load(place + k * lanes, lanes)
+            values.store(place + k * lanes, total + column)
+
+        for_each(n_columns, add_column)
+
+    return step
+
+
+def update_step(size, lanes):
+    """Make the step that adds left V' to one block of a later panel, column by column."""
+
+    @straight_line()
+    def step(values, target, left, scratch, right, columns, column_lanes, n_columns):
+        v = [left.load(scratch + k * lanes, lanes) for k in range(size)]
+
+        def add_column(j):
+            total = values.load(target + j * lanes, lanes)
+            for k in range(size):
+                total = total + v[k] * right[columns + column_lanes * k + j]
+            values.store(target + j * lanes, total)
+
+        for_each(n_columns, add_column)
+
+    return step
+
+
+def gather_step(size, lanes, is_first, carried=False):
+    """Make the step that adds -P^-1 V' x of a block below to `parts`, or begins with it.
+
+    With `carried`, the first block adds what the right-hand side has become, from its spare lane.
+    """
+
+    @straight_line()
+    def step(values, place, x, row, parts):
+        below = x.load(row, lanes)
+        if carried and is_first:
+            below = with_lane(below, lanes - 1, -1.0)
+        for k in range(size):
+            part = folded(values.load(place + k * lanes, lanes) * below)
+            parts.store(4 * k, part if is_first else part + parts.load(4 * k, 4))
+
+    return step
+
+
+def finish_step(size, carried):
+    """Make the step that sums `parts` up to the solution in the rows of a pivot."""
+    lanes = lanes_of(size)
+
+    @straight_line()
+    def step(x, row, parts):
+        total = sums(parts, [parts.load(4 * k, 4) for k in range(size)], lanes)
+        x.store(row, total if carried else total + x.load(row, lanes))
+
+    return step
+
+
+def spread_step(size, lanes):
+    """Make the step that takes V P^-1 times the rows of a pivot from those of a block below."""
+
+    @straight_line()
+    def step(values, place, x, own, row):
+        total = x.load(row, lanes)
+        for k in range(size):
+            total = total + values.load(place + k * lanes, lanes) * x[own + k]
+        x.store(row, with_lane(total, lanes - 1, 0.0))
+
+    return step
+
+
+def divide_step(size):
+    """Make the step that solves with a pivot L D L' in place."""
+    lanes = lanes_of(size)
+
+    @straight_line()
+    def step(values, place, x, row):
+        columns = [values.load(place + k * lanes, lanes) for k in range(size)]
+        y = [x[row + k] for k in range(size)]
+        for k in range(size):
+            for j in range(k + 1, size):
+                y[j] = y[j] - columns[k][j] * y[k]
+        y = [columns[k][k] * y[k] for k in range(size)]
+        for k in reversed(range(size)):
+            for j in range(k):
+                y[j] = y[j] - columns[j][k] * y[k]
+        x.store(row, gathered(x, y, lanes))
+
+    return step
+
+
+def multiply_step(size):
+    """Make the step that multiplies the rows of a pivot by its given inverse."""
+    lanes = lanes_of(size)
+
+    @straight_line()
+    def step(inverse, first, width, x, row):
+        total = zeros(x, lanes)
+        for k in range(size):
+            total = total + inverse.load(first + width * k, lanes, size) * x[row + k]
+        x.store(row, total)
+
+    return step
