@@ -21,20 +21,16 @@ from benchmarks.measure import Row, Task, blank_row, known_reference, measure
 from benchmarks.peers.tree import UnsupportedError
 
 REFERENCE = "reference"  # the method that only stores the reference solution
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-)
 Work = Callable[[Task, Path], Row]
 
 
 def start_warm() -> float:
-    """Start the process, on one thread, that all others are forked from; return the time [s].
+    """Start the process that all others are forked from; return the time [s].
 
     What numba's cache lacks is compiled by another process before, because a compiler leaves its
     memory in pieces: processes forked from it were up to 1.5 times slower on large mechanisms.
     """
     start = time.monotonic()
-    os.environ.update(ONE_THREAD)
     subprocess.run([sys.executable, "-m", "benchmarks.warm"], check=True)
     get_context("forkserver").set_forkserver_preload(["benchmarks.warmed", __name__])
     forkserver.ensure_running()
