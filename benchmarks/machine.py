@@ -58,6 +58,11 @@ def package_versions(*names: str) -> str:
     return ", ".join(found)
 
 
+def memory() -> float:
+    """Return the memory of this machine [GB]."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+
+
 def memory_in_use() -> float:
     """Return the resident memory of this process [MB]."""
     return _status("VmRSS")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from benchmarks import ours
+from benchmarks import machine, ours
 from benchmarks.cases import CASES
 from benchmarks.measure import Row, Task, blank_row, give_up_reference, has_reference
 from benchmarks.peers import PEERS
@@ -44,6 +44,7 @@ QUICK_SIZES = {  # of each method; the largest where that takes a few seconds
 QUICK_SHUFFLED = SIZES[2:6:3]
 QUICK_LARGE = ("ladder", "scissor")  # whose growth is fitted over two decades
 QUICK_BUDGET = 270.0  # [s]
+MOST_MEMORY = 0.85  # of the machine's, for the largest cases of peers and of the oracle
 FATAL = ("timeout", "out-of-memory", "crashed", "skipped")  # larger sizes are not tried
 
 
@@ -155,7 +156,7 @@ def said(row: Row) -> str:
 @click.option("--relabelled/--ordered", default=None, help="Only shuffled, or only ordered cases.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--timeout", default=None, type=float, help="Of one case [s].")
-@click.option("--memory", default=12.0, show_default=True, help="Of one case [GB].")
+@click.option("--memory", type=float, help="Of one case [GB]; default 12, in full runs most of it.")
 @click.option("--budget", default=None, type=float, help="Stop after so many seconds.")
 @click.option("--resume", is_flag=True, help="Go on with the newest such run in the file.")
 @click.option("--output", default=FORWARD_DYNAMICS, type=click.Path(path_type=Path))
@@ -168,7 +169,7 @@ def main(
     relabelled: bool | None,
     seed: int,
     timeout: float | None,
-    memory: float,
+    memory: float | None,
     budget: float | None,
     resume: bool,
     output: Path,
@@ -188,8 +189,9 @@ def main(
     click.echo(f"ready after {start_warm():.0f} s" if todo else "nothing to do")
     seconds = timeout or (30.0 if scope == "quick" else 300.0)
     limit = budget or (QUICK_BUDGET if scope == "quick" else float("inf"))
+    gigabytes = memory or (MOST_MEMORY * machine.memory() if full else 12.0)
     count = 0
-    for row in rows(todo, cache, seconds, memory, start + limit):
+    for row in rows(todo, cache, seconds, gigabytes, start + limit):
         count += 1
         put_row(output, replace(row, run=run, scope=scope))
         spent = time.monotonic() - start
