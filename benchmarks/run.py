@@ -44,7 +44,7 @@ QUICK_SIZES = {  # of each method; the largest where that takes a few seconds
 QUICK_SHUFFLED = SIZES[2:6:3]
 QUICK_LARGE = ("ladder", "scissor")  # whose growth is fitted over two decades
 QUICK_BUDGET = 270.0  # [s]
-MOST_MEMORY = 0.85  # of the machine's, for the largest cases of peers and of the oracle
+MOST_MEMORY = 0.7  # of the machine's, for the largest cases of peers and of the oracle
 FATAL = ("timeout", "out-of-memory", "crashed", "skipped")  # larger sizes are not tried
 
 

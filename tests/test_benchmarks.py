@@ -297,6 +297,15 @@ def test_a_failure_of_ours_breaks_a_promise():
     assert found.verdict == "NOT MET at 2048"
 
 
+def test_promises_without_a_peer_or_a_reference_are_told_as_not_measured():
+    row = Row("ladder", 2048, "sparsebody", False, 0, cpu_us=1e3)
+    lost = replace(row, method="pinocchio-lean-lcaba", status="out-of-memory", cpu_us=np.nan)
+    found = findings(row, lost)
+    promise = "A: times faster than Pinocchio's fastest, N >= 2048"
+    assert found[promise].verdict == "not measured"
+    assert found["A: acceleration error"].verdict == "not measured"
+
+
 # ---- the choice of ordering and factorization --------------------------------------------------
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -131,6 +132,8 @@ def _run(problem: Problem, algorithm: str, of: stock.Settings, balls_as_hinges: 
     model = stock.Model(problem, of.tree, balls_as_hinges, with_data=False)
     text = "\n".join(_lines(model, algorithm, of))
     done = subprocess.run([program()], input=text, capture_output=True, text=True, check=False)
+    if done.returncode == -signal.SIGKILL:  # by the system; the limit makes it std::bad_alloc
+        raise MemoryError("killed for want of memory")
     if done.returncode:
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()[-200:]}")
     first, *rest = done.stdout.strip().splitlines()
