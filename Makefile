@@ -1,6 +1,6 @@
 # Every target sets up .venv first where it is missing or older than pyproject.toml.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo bench bench-full clean
+.PHONY: help setup test check format demo bench bench-full bench-resume clean
 
 BIN := .venv/bin
 JOBS ?= 2
@@ -9,7 +9,7 @@ PYTEST_ARGS ?=
 STAMP := $(if $(filter 1,$(SPARSEBODY_REQUIRE_CHOLMOD)),.venv/.cholmod,.venv/.setup)
 
 help:  ## show this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 setup: $(STAMP)  ## make .venv, with CHOLMOD where root or sudo allows
 
@@ -34,16 +34,24 @@ demo: $(STAMP)  ## simulate a scissor lift of 200 pairs; results in out/
 	$(BIN)/sparsebody simulate scissor -p pairs=200 -p drive=true --duration 2 --step 0.005 --output out/scissor.h5 --overwrite
 	$(BIN)/sparsebody plot out/scissor.h5 --output out/ --overwrite
 
-bench: .venv/.peers  ## benchmark against the peers, in less than 5 minutes
+bench: .venv/.peers  ## benchmark against the peers, in less than 5 minutes; report in out/bench/
 	$(BIN)/python -m benchmarks.run
-	$(BIN)/python -m benchmarks.report
+	$(BIN)/python -m benchmarks.report --output out/bench
 
-bench-full: .venv/.peers  ## the same with all sizes, methods and shufflings, in hours
+bench-full: .venv/.peers  ## the same with all sizes, methods and shufflings, in hours; report beside the CSV
 	$(BIN)/python -m benchmarks.run --full
+	$(BIN)/python -m benchmarks.choice
 	$(BIN)/python -m benchmarks.report
 
+bench-resume: .venv/.peers  ## go on with a bench-full that was interrupted
+	$(BIN)/python -m benchmarks.run --full --resume
+	$(BIN)/python -m benchmarks.choice
+	$(BIN)/python -m benchmarks.report
+
+# The second line compiles Pinocchio for mechanisms that its wheel cannot hold; it may fail.
 .venv/.peers: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[peers]'
+	-$(BIN)/python -m benchmarks.peers.pinocchio_lean
 	touch $@
 
 clean:  ## remove .venv, caches and results

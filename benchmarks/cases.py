@@ -59,12 +59,19 @@ def problem(name: str, n_bodies: int, seed: int = 0, relabelled: bool = False) -
     relabelled : bool
         Declare bodies and joints in a random order.
     """
-    case = CASES[name]
-    mechanism = case.build(n_bodies, seed)
-    if relabelled:
-        mechanism = shuffled(mechanism, seed)
-    system = mechanism.compile()
-    return Problem(name, system, moving_state(system, *case.velocity(system, seed)))
+    system = mechanism(name, n_bodies, seed, relabelled).compile()
+    return at_state(name, system, seed)
+
+
+def mechanism(name: str, n_bodies: int, seed: int = 0, relabelled: bool = False) -> Mechanism:
+    """Return a mechanism of CASES; parameters as of `problem`."""
+    built = CASES[name].build(n_bodies, seed)
+    return shuffled(built, seed) if relabelled else built
+
+
+def at_state(name: str, system: System, seed: int = 0) -> Problem:
+    """Return a compiled mechanism of CASES at its moving state."""
+    return Problem(name, system, moving_state(system, *CASES[name].velocity(system, seed)))
 
 
 def moving_state(system: System, angular: FloatArray, linear: FloatArray) -> State:

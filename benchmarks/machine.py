@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
+import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 MAPS, CPU = Path("/proc/self/maps"), Path("/proc/cpuinfo")
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 BLAS = re.compile(r"lib[a-z_]*(?:openblas|mkl_rt|blis|atlas|cblas|blas)[^/]*\.so[^/\s]*")
+
+
+def commit() -> str:
+    """Return the commit of this program, "+" where it is changed; nothing outside a repository."""
+    command = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip()
 
 
 def machine() -> str:
@@ -19,6 +33,11 @@ def machine() -> str:
         if found:
             return found[1].strip()
     return platform.processor() or platform.machine()
+
+
+def load() -> str:
+    """Return the mean number of processes at work in the last minute."""
+    return f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
 
 
 def loaded_blas() -> str:
@@ -37,6 +56,11 @@ def package_versions(*names: str) -> str:
         except PackageNotFoundError:
             continue
     return ", ".join(found)
+
+
+def memory() -> float:
+    """Return the memory of this machine [GB]."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
 
 
 def memory_in_use() -> float:
@@ -61,4 +85,4 @@ def _status(field: str) -> float:
     if not STATUS.exists():
         return float("nan")
     found = re.search(rf"{field}:\s*(\d+) kB", STATUS.read_text())
-    return int(found[1]) / 1000.0 if found else float("nan")
+    return int(found[1]) * 1024 / 1e6 if found else float("nan")

@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks import machine, ours
-from benchmarks.cases import CASES, Problem, problem
+from benchmarks.cases import CASES, Problem, at_state, mechanism, problem
 from benchmarks.oracle import Reference, reference, relative_violation
 from benchmarks.peers import PEERS
 from sparsebody.arrays import FloatArray
 
 BATCH_SECONDS = 0.05  # of one timing, at least
 REPEATS = 5
+TRUSTED = 1e-9  # last relative correction of a reference; larger means that it did not converge
 LONGEST = 20.0  # of all timings of a case [s], after which fewer repeats do
 
 
@@ -53,7 +54,11 @@ class Row:
     kinematics_us: float = np.nan
     factorize_us: float = np.nan
     solve_us: float = np.nan
-    compile_ms: float = np.nan  # mechanism built and compiled
+    forces_us: float = np.nan  # of one evaluation with all joint wrenches and residuals; ours
+    flops: float = np.nan  # of one factorization, predicted; ours
+    factor_entries: float = np.nan
+    build_ms: float = np.nan  # the Mechanism
+    compile_ms: float = np.nan  # its System
     analyze_ms: float = np.nan  # all that is prepared once after that; a peer's conversion
     acceleration_error: float = np.nan  # relative to the largest reference acceleration
     constraint_residual: float = np.nan  # max |A a - b| over the size of its terms
@@ -61,12 +66,16 @@ class Row:
     reference_error: float = np.nan
     system_mb: float = np.nan  # resident memory of the mechanism and its System
     memory_mb: float = np.nan  # peak above that, preparation and evaluation
+    held_mb: float = np.nan  # what stays of it once prepared
     repeats: int = 0
+    spread: float = np.nan  # longest over shortest CPU time of the repeats
     run: str = ""  # when the run began that measured it
+    scope: str = ""  # of the run: quick, full or part
     machine: str = ""
     blas: str = ""
     python: str = ""
     packages: str = ""
+    load: str = ""  # of the machine: processes at work in the last minute
 
 
 COLUMNS = [field.name for field in fields(Row)]
@@ -85,6 +94,7 @@ def environment() -> dict[str, str]:
         "blas": machine.loaded_blas(),
         "python": platform.python_version(),
         "packages": machine.package_versions("numpy", "scipy", "numba", "scikit-sparse"),
+        "load": machine.load(),
     }
 
 
@@ -102,50 +112,63 @@ def measure(task: Task, cache: Path | None = None) -> Row:
     if is_ours and task.method not in ours.methods():
         known = ", ".join([*ours.methods(), *PEERS])
         raise ValueError(f"no method {task.method!r}; there are {known}")
-    exact = load_reference(task, cache) or store_reference(task, cache)
-    before, start = machine.memory_in_use(), time.perf_counter()
-    given = problem(task.mechanism, task.n_bodies, task.seed, task.relabelled)
-    compile_ms = 1e3 * (time.perf_counter() - start)
-    gc.collect()
-    system_mb = machine.memory_in_use() - before
+    exact = known_reference(task, cache)
+    version = ours.VERSION if is_ours else PEERS[task.method].version  # imports the engine
+    given, setup = set_up(task)
     machine.reset_peak_memory()
     before, start = machine.memory_in_use(), time.perf_counter()
-    if is_ours:
-        prepared: Any = ours.prepare(task.method, given)
-    else:
-        prepared = PEERS[task.method].prepare(given)
-    analyze_ms = 1e3 * (time.perf_counter() - start)
+    prepared: Any = (
+        ours.prepare(task.method, given) if is_ours else PEERS[task.method].prepare(given)
+    )
+    setup["analyze_ms"] = 1e3 * (time.perf_counter() - start)
     found = prepared.accelerations()
-    cpu, wall, repeats = timings(prepared)
+    times = timings(prepared)
     memory_mb = machine.peak_memory() - before
-    phases = phase_times(prepared) if is_ours else {}
+    gc.collect()
+    held_mb = machine.memory_in_use() - before
     n = given.system.n_bodies
     return blank_row(
         task,
         n,
+        message="" if isinstance(exact, tuple) else exact,
         detail=prepared.detail,
-        peer_version=ours.VERSION if is_ours else PEERS[task.method].version,
-        cpu_us=1e6 * cpu,
-        wall_us=1e6 * wall,
-        cpu_us_per_body=1e6 * cpu / n,
-        compile_ms=compile_ms,
-        analyze_ms=analyze_ms,
-        acceleration_error=acceleration_error(given, found, exact),
-        constraint_residual=relative_violation(given, found),
-        kappa=exact[1].kappa,
-        reference_error=exact[1].error,
-        system_mb=system_mb,
+        peer_version=version,
+        cpu_us_per_body=times["cpu_us"] / n,
+        constraint_residual=constraint_residual(given, found),
         memory_mb=memory_mb,
-        repeats=repeats,
-        **phases,
+        held_mb=held_mb,
+        **times,
+        **setup,
+        **accuracy(given, found, exact),
+        **(details(prepared) if is_ours else {}),
     )
+
+
+def set_up(task: Task) -> tuple[Problem, dict[str, float]]:
+    """Return the mechanism at its state, and what building and compiling it took."""
+    before = machine.memory_in_use()
+    marks = [time.perf_counter()]
+    built = mechanism(task.mechanism, task.n_bodies, task.seed, task.relabelled)
+    marks.append(time.perf_counter())
+    system = built.compile()
+    marks.append(time.perf_counter())
+    given = at_state(task.mechanism, system, task.seed)
+    gc.collect()
+    spent = {"build_ms": 1e3 * (marks[1] - marks[0]), "compile_ms": 1e3 * (marks[2] - marks[1])}
+    return given, spent | {"system_mb": machine.memory_in_use() - before}
+
+
+def details(prepared: ours.Prepared) -> dict[str, float]:
+    """Return the columns that only sparsebody has."""
+    cpu = statistics.median(_batch(prepared.forces)[0] for _ in range(3))
+    return {"forces_us": 1e6 * cpu, **prepared.predicted, **phase_times(prepared)}
 
 
 # ---- time ------------------------------------------------------------------------------------
 
 
-def timings(prepared: Any) -> tuple[float, float, int]:
-    """Return median CPU and wall time [s] of one warm evaluation, and the number of repeats."""
+def timings(prepared: Any) -> dict[str, Any]:
+    """Return median CPU and wall time of one warm evaluation, repeats and spread, as columns."""
     one = prepared.measure if hasattr(prepared, "measure") else lambda: _batch(prepared.evaluate)
     one()
     cpu: list[float] = []
@@ -155,7 +178,8 @@ def timings(prepared: Any) -> tuple[float, float, int]:
         spent = one()
         cpu.append(spent[0])
         wall.append(spent[1])
-    return statistics.median(cpu), statistics.median(wall), len(cpu)
+    medians = {"cpu_us": 1e6 * statistics.median(cpu), "wall_us": 1e6 * statistics.median(wall)}
+    return medians | {"repeats": len(cpu), "spread": max(cpu) / max(min(cpu), 1e-9)}
 
 
 def _batch(evaluate: Any) -> tuple[float, float]:
@@ -185,6 +209,45 @@ def phase_times(prepared: ours.Prepared) -> dict[str, float]:
 # ---- accuracy --------------------------------------------------------------------------------
 
 Named = tuple[tuple[str, ...], Reference]  # names of the bodies, and their accelerations
+
+
+def known_reference(task: Task, cache: Path | None) -> Named | str:
+    """Return the reference of a case, or why there is none."""
+    if cache is not None and missing_file(task, cache).exists():
+        return "no reference: " + missing_file(task, cache).read_text()
+    found = load_reference(task, cache) or store_reference(task, cache)
+    error = found[1].error
+    return found if error < TRUSTED else f"no reference: its last correction was {error:.0e}"
+
+
+def has_reference(task: Task, cache: Path) -> bool:
+    """Tell whether it is known, or known that there is none."""
+    return reference_file(task, cache).exists() or missing_file(task, cache).exists()
+
+
+def give_up_reference(task: Task, cache: Path, reason: str) -> None:
+    """Remember that there is no reference, which is known of the mechanism however numbered."""
+    cache.mkdir(parents=True, exist_ok=True)
+    missing_file(task, cache).write_text(reason)
+
+
+def constraint_residual(given: Problem, found: FloatArray) -> float:
+    """Return how well the joints are obeyed; NaN where the oracle's rows do not fit in memory."""
+    try:
+        return relative_violation(given, found)
+    except MemoryError:
+        return float("nan")
+
+
+def accuracy(given: Problem, found: FloatArray, exact: Named | str) -> dict[str, float]:
+    """Return the columns about the error; nothing without a reference."""
+    if isinstance(exact, str):
+        return {}
+    return {
+        "acceleration_error": acceleration_error(given, found, exact),
+        "kappa": exact[1].kappa,
+        "reference_error": exact[1].error,
+    }
 
 
 def acceleration_error(given: Problem, found: FloatArray, exact: Named) -> float:
@@ -226,3 +289,8 @@ def load_reference(task: Task, cache: Path | None) -> Named | None:
 def reference_file(task: Task, cache: Path) -> Path:
     """Return where the reference solution of a case is stored."""
     return cache / f"{task.mechanism}-{task.n_bodies}-{task.seed}.npz"
+
+
+def missing_file(task: Task, cache: Path) -> Path:
+    """Return where it is stored that there is none."""
+    return reference_file(task, cache).with_suffix(".missing")

@@ -386,7 +386,14 @@ def scissor_accelerations(problem: Problem) -> np.ndarray:
 
 
 def _scissor_kappa(problem: Problem) -> float:
-    """Condition of the equations in the plane, whose rows are independent."""
+    """Condition of the equations in the plane, whose rows are independent; NaN beyond memory."""
+    try:
+        return _planar_kappa(problem)
+    except (MemoryError, RuntimeError):  # SuperLU raises either
+        return math.nan
+
+
+def _planar_kappa(problem: Problem) -> float:
     equation = equations(problem)
     K = saddle_matrix(equation)
     n = len(equation.force)

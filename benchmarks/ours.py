@@ -9,11 +9,12 @@ import numpy as np
 
 import sparsebody
 from benchmarks.cases import Problem
+from benchmarks.machine import commit
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 
-VERSION = f"sparsebody {sparsebody.__version__}"
+VERSION = f"sparsebody {sparsebody.__version__} {commit()}".strip()
 PREFIX = "sparsebody"
 PHASES = ("kinematics", "factorize", "solve")  # with assembly; with refinement
 
@@ -48,6 +49,16 @@ class Prepared:
     def accelerations(self) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
         return self.dynamics.acceleration(self.problem.state)
+
+    @property
+    def predicted(self) -> dict[str, float]:
+        """Return the work of one factorization, told from the pattern."""
+        metrics = self.dynamics.choice.metrics[self.dynamics.ordering]
+        return {"flops": metrics.flops, "factor_entries": float(metrics.nnz_l)}
+
+    def forces(self) -> None:
+        """Compute accelerations, multipliers, joint wrenches and residuals."""
+        self.dynamics(self.problem.state)
 
     def phases(self) -> dict[str, float]:
         """Return the CPU time [s] of each of PHASES, one after the other."""

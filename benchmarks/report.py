@@ -1,4 +1,4 @@
-"""Figures and orders of growth, from the CSV alone: `python -m benchmarks.report`."""
+"""Figures, orders of growth and promises, from the CSV alone: `python -m benchmarks.report`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from benchmarks.results import FORWARD_DYNAMICS, read_rows
+from benchmarks import criteria
+from benchmarks.criteria import OURS
+from benchmarks.results import FOLDER, FORWARD_DYNAMICS, read_rows
 
 TWO_DECADES = 100.0
-OURS = "sparsebody"
 COLOURS = {
     "sparsebody": "#c1121f",
     "pinocchio-aba": "#3a5a98",
@@ -24,6 +25,8 @@ COLOURS = {
     "mujoco": "#e09f3e",
     "exudyn": "#6d597a",
     "drake": "#8d99ae",
+    "linear-superlu": "#b5a27a",
+    "linear-cholmod": "#6b705c",
 }
 FADED = "#e8a0a4"  # other factorizations of ours
 TITLES = {
@@ -64,9 +67,14 @@ NUMBERS = (
     "kinematics_us",
     "factorize_us",
     "solve_us",
+    "forces_us",
+    "flops",
+    "build_ms",
+    "compile_ms",
     "analyze_ms",
     "acceleration_error",
     "kappa",
+    "system_mb",
     "memory_mb",
 )
 
@@ -150,6 +158,32 @@ def relabelling(found: list[Series]) -> list[str]:
     return lines
 
 
+def profile(found: list[Series]) -> list[str]:
+    """Return a Markdown table: where our time goes, everything for each body but GFLOP/s."""
+    lines = [
+        "| mechanism | bodies | kinematics and assembly | factorize | solve | all | with joint "
+        "forces | flops | GFLOP/s of factorize | kB | build | compile | analyze |",
+        "|" + 13 * "---|",
+    ]
+    times = ("kinematics_us", "factorize_us", "solve_us", "cpu_us", "forces_us")
+    once = ("build_ms", "compile_ms", "analyze_ms")
+    for one in found:
+        if one.method != OURS or one.relabelled:
+            continue
+        for i, n in enumerate(one.n_bodies):
+            at = {name: value[i] for name, value in one.values.items()}
+            rate = 1e-3 * at["flops"] / at["factorize_us"]
+            cells = [
+                *(f"{at[name] / n:.3f}" for name in times),
+                f"{at['flops'] / n:.0f}",
+                f"{rate:.2f}",
+                f"{1e3 * (at['system_mb'] + at['memory_mb']) / n:.2f}",
+                *(f"{1e3 * at[name] / n:.3g}" for name in once),
+            ]
+            lines.append("| " + " | ".join([one.mechanism, f"{n:.0f}", *cells]) + " |")
+    return lines
+
+
 def failures(rows: list[dict[str, str]]) -> list[str]:
     """Return a Markdown table of what could not be measured."""
     lines = ["| mechanism | method | bodies | status | message |", "|---|---|---|---|---|"]
@@ -197,7 +231,8 @@ def _panel(panel: Axes, members: list[Series], column: str) -> None:
         )
     panel.grid(True, which="major", linewidth=0.4, alpha=0.6)
     panel.spines[["top", "right"]].set_visible(False)
-    panel.legend(fontsize=7, frameon=False)
+    if panel.lines:
+        panel.legend(fontsize=7, frameon=False)
 
 
 FIGURES = {
@@ -210,21 +245,31 @@ FIGURES = {
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--results", default=FORWARD_DYNAMICS, type=click.Path(path_type=Path, exists=True))
-@click.option("--output", default=Path("out"), type=click.Path(path_type=Path))
+@click.option("--output", default=FOLDER, type=click.Path(path_type=Path))
+@click.option("--run", help="When it began, as in the file; the newest by default.")
 @click.option("--low", default=512.0, show_default=True, help="Exponents are fitted from here on.")
-def main(results: Path, output: Path, low: float) -> None:
+def main(results: Path, output: Path, low: float, run: str | None) -> None:
     """Write figures (PNG) and forward_dynamics.md."""
-    rows = read_rows(results)
+    everything = read_rows(results)
+    newest = run or max((row["run"] for row in everything), default="")
+    rows = [row for row in everything if row["run"] == newest]
+    if not rows:
+        raise click.ClickException(f"no rows of a run {newest!r} in {results}")
     found = series(rows)
     output.mkdir(parents=True, exist_ok=True)
     for name, (column, label) in FIGURES.items():
         draw(found, column, label).savefig(output / f"forward_dynamics_{name}.png", dpi=150)
-    where = {f"{row['machine']}, Python {row['python']}, {row['packages']}" for row in rows}
+    promises = criteria.table(rows)
     text = [
         "# Forward dynamics",
-        *sorted(where),
+        f"Run {newest} ({rows[0]['scope']}), {len(rows)} cases; CPU times are medians.\n",
+        *environments(rows),
+        "\n## Promises",
+        *promises,
         f"\n## Order of growth, from {low:.0f} bodies on",
         *exponents(found, low),
+        "\n## Where our time goes, us per body",
+        *profile(found),
         "\n## Time and error",
         *speeds(found),
         "\n## Shuffled numbering",
@@ -233,8 +278,20 @@ def main(results: Path, output: Path, low: float) -> None:
         *failures(rows),
     ]
     (output / "forward_dynamics.md").write_text("\n".join(text) + "\n")
-    click.echo("\n".join(exponents(found, low)))
+    click.echo("\n".join(promises))
     click.echo(f"figures and tables in {output}")
+
+
+def environments(rows: list[dict[str, str]]) -> list[str]:
+    """Return a list of machines, libraries and versions."""
+    own = next((row for row in rows if row["method"] == OURS), rows[0])
+    peers = sorted({row["peer_version"] for row in rows if row["peer_version"]})
+    return [
+        f"- machine: {', '.join(sorted({row['machine'] for row in rows}))}",
+        f"- Python {own['python']}, {own['packages']}",
+        f"- BLAS: {own['blas']}",
+        f"- methods: {'; '.join(peers)}",
+    ]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""The results as a CSV file: one row for each case, a newer row replacing an older one."""
+"""The results as a CSV file: one row for each case, a newer row replacing an older one.
+
+Quick and full runs keep rows of their own, so that a quick one leaves a full one as it is.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from benchmarks.measure import COLUMNS, Row
 
 FOLDER = Path(__file__).parent / "results"
 FORWARD_DYNAMICS = FOLDER / "forward_dynamics.csv"
-KEY = ("mechanism", "n_bodies", "method", "relabelled", "seed")
+KEY = ("scope", "mechanism", "n_bodies", "method", "relabelled", "seed")
 Key = tuple[str, ...]
 
 
@@ -30,7 +33,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 
 def put_row(path: Path, row: Row) -> None:
     """Add a row, or replace the one of the same case; the file is always whole."""
-    fresh = {name: _text(value) for name, value in asdict(row).items()}
+    fresh = {name: text(value) for name, value in asdict(row).items()}
     rows = [old for old in read_rows(path) if key_of(old) != key_of(fresh)]
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".tmp")
@@ -41,11 +44,13 @@ def put_row(path: Path, row: Row) -> None:
     draft.replace(path)
 
 
-def _order(row: dict[str, str]) -> tuple[str, str, str, int]:
-    return row["mechanism"], row["method"], row["relabelled"], int(row["n_bodies"])
+def _order(row: dict[str, str]) -> tuple[str, str, str, str, int]:
+    names = row["scope"], row["mechanism"], row["method"], row["relabelled"]
+    return *names, int(row["n_bodies"])
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
+    """Return what stands in a cell; nothing for NaN."""
     if isinstance(value, float):
         return "" if value != value else f"{value:.5g}"
     return str(value)

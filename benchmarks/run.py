@@ -6,11 +6,6 @@ fails is a row too. Rows are written as they come, so that a run can be interrup
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
@@ -19,28 +14,37 @@ from pathlib import Path
 
 import click
 
-from benchmarks import ours
+from benchmarks import machine, ours
 from benchmarks.cases import CASES
-from benchmarks.measure import Row, Task, blank_row, reference_file
+from benchmarks.measure import Row, Task, blank_row, give_up_reference, has_reference
 from benchmarks.peers import PEERS
 from benchmarks.results import FORWARD_DYNAMICS, Key, key_of, put_row, read_rows
-from benchmarks.worker import REFERENCE
+from benchmarks.worker import REFERENCE, run_case, start_warm
 
 SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 131072, 1048576)
-QUICK_SIZES = (8, 32, 128, 512, 2048)
-QUICK_METHODS = (
+SHUFFLED_METHODS = (  # worth a relabelled row
     ours.PREFIX,
     "pinocchio-aba",
     "pinocchio-lcaba",
-    "pinocchio-constraint-dynamics",
-    "exudyn",
-    "mujoco",
+    "pinocchio-lean-lcaba",
 )
-QUICK_BUDGET = 255.0  # [s]
-SHUFFLED_METHODS = (ours.PREFIX, "pinocchio-lcaba", "pinocchio-aba")  # worth a relabelled row
-ONE_THREAD = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
-)
+QUICK_SIZES = {  # of each method; the largest where that takes a few seconds
+    ours.PREFIX: SIZES[:7],
+    "pinocchio-aba": SIZES[:3],
+    "pinocchio-lcaba": SIZES[:3],
+    "pinocchio-constraint-dynamics": SIZES[:3],
+    "pinocchio-lean-aba": SIZES[2:5],
+    "pinocchio-lean-lcaba": SIZES[2:4],
+    "linear-superlu": SIZES[:6],
+    "linear-cholmod": SIZES[3:6],
+    "exudyn": SIZES[:4],
+    "mujoco": SIZES[:3],
+    "drake": SIZES[:3],
+}
+QUICK_SHUFFLED = SIZES[2:6:3]
+QUICK_LARGE = ("ladder", "scissor")  # whose growth is fitted over two decades
+QUICK_BUDGET = 270.0  # [s]
+MOST_MEMORY = 0.7  # of the machine's, for the largest cases of peers and of the oracle
 FATAL = ("timeout", "out-of-memory", "crashed", "skipped")  # larger sizes are not tried
 
 
@@ -71,39 +75,26 @@ def tasks(
     ]
 
 
-def run_case(task: Task, cache: Path, seconds: float, gigabytes: float) -> Row:
-    """Measure one case in a process of its own; timeouts and crashes are rows."""
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "row.json"
-        command = [sys.executable, "-m", "benchmarks.worker"]
-        arguments = [json.dumps(asdict(task)), str(target), str(cache), str(gigabytes)]
-        try:
-            done = subprocess.run(
-                [*command, *arguments],
-                env=os.environ | ONE_THREAD,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return blank_row(task, status="timeout", message=f"more than {seconds:g} s")
-        if target.exists():
-            return Row(**json.loads(target.read_text()))
-    last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-    status = "out-of-memory" if "alloc" in done.stderr else "crashed"
-    return blank_row(task, status=status, message=f"exit code {done.returncode}: {last}"[:300])
+def quick_tasks(seed: int = 0) -> list[Task]:
+    """Return the cases of a run in minutes."""
+    found = [
+        task
+        for method, sizes in QUICK_SIZES.items()
+        if method == ours.PREFIX or (PEERS[method].is_available() and PEERS[method].is_ready())
+        for task in tasks(list(CASES), sizes, [method], [False], seed)
+    ]
+    found += tasks(list(CASES), QUICK_SHUFFLED, [ours.PREFIX], [True], seed)
+    found += tasks(QUICK_LARGE, SIZES[7:8], [ours.PREFIX], [False], seed)
+    return sorted(found, key=lambda task: task.n_bodies)
 
 
 def rows(
-    todo: Sequence[Task], cache: Path, seconds: float, gigabytes: float, budget: float
+    todo: Sequence[Task], cache: Path, seconds: float, gigabytes: float, deadline: float
 ) -> Iterator[Row]:
-    """Measure one case after the other, until the budget of seconds is spent."""
-    start = time.monotonic()
+    """Measure one case after the other, until the deadline of the monotonic clock."""
     stopped: dict[tuple[str, str, bool], Row] = {}
     for task in todo:
-        if time.monotonic() - start > budget:
+        if time.monotonic() > deadline:
             return
         series = (task.mechanism, task.method, task.relabelled)
         if series in stopped:
@@ -111,21 +102,30 @@ def rows(
             message = f"{before.status} with {before.n_bodies} bodies"
             yield blank_row(task, status="skipped", message=message)
             continue
-        left = max(5.0, min(seconds, start + budget + 20.0 - time.monotonic()))
-        if not reference_file(task, cache).exists():
-            run_case(replace(task, method=REFERENCE, relabelled=False), cache, left, gigabytes)
+        left = max(5.0, min(seconds, deadline + 10.0 - time.monotonic()))
+        make_reference(task, cache, left, gigabytes)
         row = run_case(task, cache, left, gigabytes)
         if row.status in FATAL:
             stopped[series] = row
         yield row
 
 
-def pending(todo: Sequence[Task], path: Path) -> tuple[str, list[Task]]:
-    """Return the name of the newest run in a file, and the cases that it lacks."""
-    old = read_rows(path)
+def make_reference(task: Task, cache: Path, seconds: float, gigabytes: float) -> None:
+    """Store the reference solution of a case, or why there is none: some do not fit in memory."""
+    if has_reference(task, cache):
+        return
+    done = run_case(replace(task, method=REFERENCE, relabelled=False), cache, seconds, gigabytes)
+    if done.status != "ok":
+        give_up_reference(task, cache, f"{done.status} {done.message}".strip())
+
+
+def pending(todo: Sequence[Task], path: Path, scope: str) -> tuple[str, list[Task]]:
+    """Return the name of the newest run of a scope in a file, and the cases that it lacks."""
+    old = [row for row in read_rows(path) if row["scope"] == scope]
     newest = max((row["run"] for row in old), default=now())
     done: set[Key] = {key_of(row) for row in old if row["run"] == newest}
-    return newest, [task for task in todo if key_of(asdict(blank_row(task))) not in done]
+    blanks = [asdict(blank_row(task, scope=scope)) for task in todo]
+    return newest, [task for task, row in zip(todo, blanks, strict=True) if key_of(row) not in done]
 
 
 def now() -> str:
@@ -145,16 +145,20 @@ def said(row: Row) -> str:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--full", is_flag=True, help="All sizes, methods and shufflings; takes hours.")
+@click.option(
+    "--full",
+    is_flag=True,
+    help="All sizes, methods and shufflings; takes hours.",
+)
 @click.option("-m", "--mechanism", multiple=True, type=click.Choice(list(CASES)))
 @click.option("-n", "--size", multiple=True, type=int, help="About how many bodies.")
 @click.option("--method", multiple=True, type=click.Choice([*ours.methods(), *PEERS]))
 @click.option("--relabelled/--ordered", default=None, help="Only shuffled, or only ordered cases.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--timeout", default=None, type=float, help="Of one case [s].")
-@click.option("--memory", default=12.0, show_default=True, help="Of one case [GB].")
+@click.option("--memory", type=float, help="Of one case [GB]; default 12, in full runs most of it.")
 @click.option("--budget", default=None, type=float, help="Stop after so many seconds.")
-@click.option("--resume", is_flag=True, help="Go on with the newest run in the file.")
+@click.option("--resume", is_flag=True, help="Go on with the newest such run in the file.")
 @click.option("--output", default=FORWARD_DYNAMICS, type=click.Path(path_type=Path))
 @click.option("--cache", default=Path("out/benchmarks"), type=click.Path(path_type=Path))
 def main(
@@ -165,30 +169,33 @@ def main(
     relabelled: bool | None,
     seed: int,
     timeout: float | None,
-    memory: float,
+    memory: float | None,
     budget: float | None,
     resume: bool,
     output: Path,
     cache: Path,
 ) -> None:
     """Measure forward dynamics: mechanisms x sizes x methods, one CSV row each."""
-    chosen = bool(full or mechanism or size or method)
-    shufflings = ((False, True) if full else (False,)) if relabelled is None else (relabelled,)
-    todo = tasks(
-        mechanism or list(CASES),
-        size or (SIZES if full else QUICK_SIZES),
-        method or ([*ours.methods(), *PEERS] if full else QUICK_METHODS),
-        shufflings,
-        seed,
-    )
-    run, todo = pending(todo, output) if resume else (now(), todo)
-    seconds = timeout or (600.0 if full else 30.0)
-    limit = budget or (float("inf") if chosen else QUICK_BUDGET)
+    start = time.monotonic()
+    scope = "full" if full else "part" if mechanism or size or method else "quick"
+    if scope == "quick":
+        todo = quick_tasks(seed)
+    else:
+        shufflings = (False, True) if relabelled is None and full else (bool(relabelled),)
+        methods = method or [*ours.methods(), *PEERS]
+        todo = tasks(mechanism or list(CASES), size or SIZES, methods, shufflings, seed)
+    run, todo = pending(todo, output, scope) if resume else (now(), todo)
+    click.echo(f"{len(todo)} cases; running every kernel once, which compiles what has changed")
+    click.echo(f"ready after {start_warm():.0f} s" if todo else "nothing to do")
+    seconds = timeout or (30.0 if scope == "quick" else 300.0)
+    limit = budget or (QUICK_BUDGET if scope == "quick" else float("inf"))
+    gigabytes = memory or (MOST_MEMORY * machine.memory() if full else 12.0)
     count = 0
-    for row in rows(todo, cache, seconds, memory, limit):
+    for row in rows(todo, cache, seconds, gigabytes, start + limit):
         count += 1
-        put_row(output, replace(row, run=run))
-        click.echo(f"[{count}/{len(todo)}] {said(row)}")
+        put_row(output, replace(row, run=run, scope=scope))
+        spent = time.monotonic() - start
+        click.echo(f"[{count}/{len(todo)}, {spent:.0f} s] {said(row)}")
     if count < len(todo):
         click.echo(f"{limit:.0f} s are over, {len(todo) - count} cases left: --resume goes on")
     click.echo(f"results in {output}; figures by python -m benchmarks.report")

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-import json
-from dataclasses import replace
+import os
+import time
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,14 +10,22 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import ours, report, run
+from benchmarks import choice, criteria, ours, report, run
 from benchmarks.cases import CASES, problem
-from benchmarks.measure import COLUMNS, Row, Task, measure
+from benchmarks.measure import (
+    COLUMNS,
+    Row,
+    Task,
+    blank_row,
+    give_up_reference,
+    known_reference,
+    measure,
+)
 from benchmarks.oracle import equations, reference, relative_violation, saddle_matrix
 from benchmarks.peers import PEERS
 from benchmarks.peers.tree import UnsupportedError, spanning_tree
 from benchmarks.results import key_of, put_row, read_rows
-from benchmarks.worker import guarded
+from benchmarks.worker import REFERENCE, guarded, run_case
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
@@ -162,13 +171,14 @@ def test_unknown_methods_and_engines_that_fail_become_rows(cache):
 
 def test_a_newer_row_replaces_the_one_of_the_same_case(tmp_path):
     target = tmp_path / "results" / "rows.csv"
-    row = Row("ladder", 8, "sparsebody", False, 0, cpu_us=3.0, run="1")
+    row = Row("ladder", 8, "sparsebody", False, 0, cpu_us=3.0, run="1", scope="full")
     put_row(target, row)
-    put_row(target, Row("ladder", 8, "exudyn", False, 0, status="timeout", run="1"))
+    put_row(target, replace(row, method="exudyn", status="timeout"))
     put_row(target, replace(row, cpu_us=2.0, run="2"))
+    put_row(target, replace(row, cpu_us=1.0, run="3", scope="quick"))
     found = {key_of(line): line for line in read_rows(target)}
-    assert len(found) == 2
-    line = found["ladder", "8", "sparsebody", "False", "0"]
+    assert len(found) == 3
+    line = found["full", "ladder", "8", "sparsebody", "False", "0"]
     assert list(line) == COLUMNS
     assert (line["cpu_us"], line["wall_us"], line["run"]) == ("2", "", "2")
 
@@ -177,39 +187,190 @@ def test_a_case_that_takes_too_long_is_a_row_and_larger_ones_are_skipped(tmp_pat
     asked = []
 
     def slow(task, cache, seconds, gigabytes):
-        asked.append(task.n_bodies)
-        return Row(task.mechanism, task.n_bodies, task.method, False, 0, status="timeout")
+        asked.append((task.n_bodies, task.method))
+        return blank_row(task, status="timeout", message="slow")
 
     monkeypatch.setattr(run, "run_case", slow)
     todo = [Task("chain", size, "sparsebody") for size in (8, 32)]
-    found = list(run.rows(todo, tmp_path, 1.0, 1.0, 60.0))
+    found = list(run.rows(todo, tmp_path, 1.0, 1.0, time.monotonic() + 60.0))
     assert [row.status for row in found] == ["timeout", "skipped"]
-    assert set(asked) == {8}
+    assert asked == [(8, REFERENCE), (8, "sparsebody")]
+    assert list(run.rows(todo, tmp_path, 1.0, 1.0, time.monotonic() - 1.0)) == []
 
 
-def test_the_command_writes_rows_resumes_and_the_report_needs_the_file_alone(tmp_path):
+def test_without_a_reference_all_but_the_error_is_measured(tmp_path):
+    task = Task("chain", SIZE, "sparsebody", relabelled=True)
+    give_up_reference(task, tmp_path, "out-of-memory")
+    row = measure(task, tmp_path)
+    assert np.isnan(row.acceleration_error)
+    assert row.message == "no reference: out-of-memory"
+    assert row.constraint_residual < 1e-12
+
+
+def test_a_reference_that_did_not_converge_is_none(tmp_path, monkeypatch):
+    task = Task("chain", SIZE, "sparsebody")
+    found = replace(reference(problem("chain", SIZE)), error=0.4)
+    monkeypatch.setattr("benchmarks.measure.reference", lambda given: found)
+    assert known_reference(task, tmp_path) == "no reference: its last correction was 4e-01"
+    assert known_reference(task, tmp_path) == "no reference: its last correction was 4e-01"
+
+
+def test_the_command_writes_rows_resumes_and_the_report_needs_the_file_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(run, "start_warm", lambda: 0.0)  # which takes a minute
+    monkeypatch.setattr(run, "run_case", lambda task, cache, *limits: guarded(task, cache))
     target = tmp_path / "rows.csv"
     options = ["--output", str(target), "--cache", str(tmp_path), "-m", "chain", "-n", "8"]
-    options += ["--method", "sparsebody", "--memory", "16"]
+    options += ["--method", "sparsebody"]
     runner = CliRunner()
     first = runner.invoke(run.main, options, catch_exceptions=False)
-    assert "[1/1] chain 8 sparsebody" in first.output
+    assert "chain 8 sparsebody: " in first.output
     again = runner.invoke(run.main, [*options, "--resume"], catch_exceptions=False)
-    assert "[1/1]" not in again.output
+    assert "nothing to do" in again.output
     (line,) = read_rows(target)
     assert line["status"] == "ok"
-    put_row(target, Row("chain", 80, "sparsebody", False, 0, cpu_us=8 * float(line["cpu_us"])))
-    put_row(target, Row("chain", 800, "exudyn", False, 0, status="timeout", message="too slow"))
+    same = {"run": line["run"], "scope": "part"}
+    cpu = 8 * float(line["cpu_us"])
+    put_row(target, Row("chain", 80, "sparsebody", False, 0, cpu_us=cpu, **same))
+    failed = {"status": "timeout", "message": "too slow"}
+    put_row(target, Row("chain", 800, "exudyn", False, 0, **failed, **same))
+    put_row(target, Row("chain", 8, "drake", False, 0, cpu_us=1.0, run="2020", scope="full"))
     arguments = ["--results", str(target), "--output", str(tmp_path / "out"), "--low", "8"]
     told = runner.invoke(report.main, arguments, catch_exceptions=False)
-    assert "| chain | sparsebody | 8 to 80 | 0.90 (less than two decades) |" in told.output
+    assert "| D: time over Pinocchio's ABA, N >= 128 | - | <= 1.5 | not measured |" in told.output
     assert (tmp_path / "out" / "forward_dynamics_time.png").exists()
-    assert "too slow" in (tmp_path / "out" / "forward_dynamics.md").read_text()
+    text = (tmp_path / "out" / "forward_dynamics.md").read_text()
+    assert "| chain | sparsebody | 8 to 80 | 0.90 (less than two decades) |" in text
+    assert "too slow" in text
+    assert "drake" not in text  # a row of another run
 
 
-def test_a_process_that_dies_is_a_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(run.sys, "executable", "/bin/false")
-    row = run.run_case(Task("chain", 8, "sparsebody"), tmp_path, 10.0, 1.0)
-    assert row.status == "crashed"
-    assert "exit code 1" in row.message
-    assert json.dumps(row.message)
+def test_a_quick_run_has_every_mechanism_and_each_case_once():
+    todo = run.quick_tasks()
+    assert {task.mechanism for task in todo} == set(CASES)
+    assert len({key_of(asdict(blank_row(task))) for task in todo}) == len(todo)
+    assert any(task.relabelled for task in todo)
+
+
+# ---- promises ----------------------------------------------------------------------------------
+
+
+def findings(*rows: Row) -> dict[str, criteria.Finding]:
+    text = [{name: str(value) for name, value in asdict(row).items()} for row in rows]
+    return {one.promise: one for one in criteria.findings(text)}
+
+
+def test_promises_are_judged_at_every_size_by_the_fastest_peer():
+    ours_at = [Row("ladder", n, "sparsebody", False, 0, cpu_us=float(n)) for n in (32, 128, 512)]
+    peers = [
+        Row("ladder", n, "pinocchio-lcaba", False, 0, cpu_us=times * n, acceleration_error=1e-5)
+        for n, times in ((32, 3.0), (128, 1.5))
+    ]
+    slower = replace(peers[0], method="pinocchio-constraint-dynamics", cpu_us=1e3)
+    promise = "A: times faster than Pinocchio's fastest, N = 32 to 512"
+    found = findings(*ours_at, *peers, slower)[promise]
+    assert found.measured == "32: 3 (pinocchio-lcaba); 128: 1.5 (pinocchio-lcaba)"
+    assert found.verdict == "NOT MET at 128"
+    assert findings(*ours_at, peers[0])[promise].verdict == "met, but not measured at 128, 512"
+    assert findings(*ours_at)[promise].verdict == "not measured"
+
+
+def test_promises_take_lattices_of_about_the_size_and_the_errors_of_a_direct_solver():
+    row = Row("lattice", 529, "sparsebody", False, 0, cpu_us=10.0)
+    rows = [row, replace(row, method="linear-cholmod", cpu_us=8.0)]
+    found = findings(*rows)["C50: time over CHOLMOD's factor + solve, N = 512 to 8192"]
+    assert found.measured == "529: 1.25"
+    assert found.verdict == "met, but not measured at 2048, 8192"
+    row = Row("scissor", 2048, "sparsebody", False, 0, cpu_us=1.0, acceleration_error=1e-7)
+    exact = replace(row, method="linear-superlu", acceleration_error=1e-12)
+    promise = "B: acceleration error"
+    assert findings(row)[promise].verdict == "not measured"
+    assert findings(row, exact)[promise].verdict == "NOT MET at 2048"
+    near = replace(exact, acceleration_error=2e-8)
+    assert findings(row, near)[promise].verdict == "met"
+
+
+def test_a_failure_of_ours_breaks_a_promise():
+    row = Row("scissor", 512, "sparsebody", False, 0, cpu_us=1.0, cpu_us_per_body=1.0)
+    lost = replace(row, n_bodies=2048, status="failed", cpu_us_per_body=np.nan)
+    found = findings(row, lost)["B: us per body, N >= 128"]
+    assert found.measured == "512: 1; 2048: inf (failed)"
+    assert found.verdict == "NOT MET at 2048"
+
+
+def test_promises_without_a_peer_or_a_reference_are_told_as_not_measured():
+    row = Row("ladder", 2048, "sparsebody", False, 0, cpu_us=1e3)
+    lost = replace(row, method="pinocchio-lean-lcaba", status="out-of-memory", cpu_us=np.nan)
+    found = findings(row, lost)
+    promise = "A: times faster than Pinocchio's fastest, N >= 2048"
+    assert found[promise].verdict == "not measured"
+    assert found["A: acceleration error"].verdict == "not measured"
+
+
+# ---- the choice of ordering and factorization --------------------------------------------------
+
+
+def invented_pairs(constants: np.ndarray) -> list[choice.Pair]:
+    """Measurements that obey a model exactly, predicted twice as long."""
+    work = np.random.default_rng(0).uniform(1.0, 1e4, (12, 3))
+    time = 1e6 * (constants[0] + work @ constants[1:])
+    return [
+        choice.Pair(
+            "ladder", 8, f"{i}", "block-ldl", i == 0, *work[i], 2 * time[i], time[i], ratio=2.0
+        )
+        for i in range(len(work))
+    ]
+
+
+def test_constants_are_fitted_to_measured_times():
+    constants = np.array([2e-6, 3e-8, 5e-10, 6e-11])
+    found = invented_pairs(constants)
+    np.testing.assert_allclose(choice.fitted(found), constants, rtol=1e-6)
+    assert choice.off_by(found) == (2.0, 2.0)
+    np.testing.assert_allclose(choice.off_by(found, choice.fitted(found)), 1.0, rtol=1e-9)
+    assert choice.fitted(found[:3]) is None
+    assert any("refit" in line for line in choice.accuracy_table(found))
+
+
+def test_regret_is_the_time_over_that_of_the_best_pair():
+    found = choice.with_regret(invented_pairs(np.array([1e-6, 1e-8, 0.0, 0.0])))
+    assert min(one.regret for one in found) == 1.0
+    (line,) = choice.regret_table(found)
+    assert f"regret {found[0].regret:.2f} (best of 12: " in line
+
+
+def test_the_choice_is_measured_beside_other_pairs(tmp_path, monkeypatch):
+    monkeypatch.setattr(choice, "BUDGET", 1e-4)
+    target = tmp_path / "choice.csv"
+    arguments = ["-m", "lattice", "-n", "9", "--output", str(target)]
+    told = CliRunner().invoke(choice.main, arguments, catch_exceptions=False)
+    assert "worst regret" in told.output
+    rows = read_rows(target)
+    assert [row["is_chosen"] for row in rows].count("True") == 1
+    assert {"block-ldl", "superlu"} <= {row["factorization"] for row in rows}
+    assert all(float(row["measured_us"]) > 0.0 for row in rows)
+
+
+# ---- processes ---------------------------------------------------------------------------------
+
+
+def dies(task: Task, cache: Path) -> Row:
+    print("Aborted", flush=True)
+    os._exit(3)
+
+
+def sleeps(task: Task, cache: Path) -> Row:
+    time.sleep(60.0)
+    return blank_row(task)
+
+
+def test_a_process_that_dies_or_takes_too_long_is_a_row(tmp_path):
+    task = Task("chain", 8, "sparsebody")
+    row = run_case(task, tmp_path, 60.0, 8.0, dies)
+    assert (row.status, row.message) == ("crashed", "exit code 3: Aborted")
+    assert run_case(task, tmp_path, 0.2, 8.0, sleeps).status == "timeout"
+
+
+def test_a_row_comes_back_from_its_process(tmp_path):
+    row = run_case(Task("chain", 8, "abacus"), tmp_path, 120.0, 16.0)
+    assert row.status == "failed"
+    assert "no method 'abacus'" in row.message

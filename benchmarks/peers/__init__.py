@@ -1,4 +1,7 @@
-"""Other engines: one file for each, one line in PEERS for each of their algorithms."""
+"""Other engines: one file for each, one line in PEERS for each of their algorithms.
+
+Two of them (`linear.py`) are no engines but general sparse solvers on our matrix.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +50,10 @@ class Peer:
         probe = getattr(self._module, "is_available", None) if self.probed else None
         return probe is None or bool(probe())
 
+    def is_ready(self) -> bool:
+        """Tell whether nothing has to be built first that takes minutes."""
+        return not self.probed or bool(self._module.target().exists())
+
     def prepare(self, problem: Problem) -> Any:
         """Convert a problem."""
         return getattr(self._module, self.function)(problem)
@@ -81,4 +88,6 @@ PEERS: dict[str, Peer] = {
     "mujoco": Peer("mujoco", "forward", "mujoco", 0.3),
     "exudyn": Peer("exudyn", "newton_iteration", "exudyn", 1e-7),
     "drake": Peer("drake", "discrete_update", "pydrake", 1.0),
+    "linear-superlu": Peer("linear", "superlu", "scipy", 1e-12),
+    "linear-cholmod": Peer("linear", "cholmod", "sksparse", 1e-12),
 }

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -51,12 +52,21 @@ def is_available() -> bool:
     )
 
 
+def target() -> Path:
+    """Return where the program is, once it is built."""
+    version = hashlib.sha256(SOURCE.read_bytes() + VERSION.encode()).hexdigest()[:12]
+    return (BUILD / f"lean-{version}").absolute()
+
+
 def program() -> Path:
     """Return the compiled program, built where it is missing or older than its source."""
-    version = hashlib.sha256(SOURCE.read_bytes() + VERSION.encode()).hexdigest()[:12]
-    target = (BUILD / f"lean-{version}").absolute()
-    if target.exists():
-        return target
+    found = target()
+    if not found.exists():
+        _build(found)
+    return found
+
+
+def _build(target: Path) -> None:
     headers, own = _prefix() / "include", BUILD / "include"
     shutil.copytree(headers / "pinocchio", own / "pinocchio", dirs_exist_ok=True)
     data = own / "pinocchio" / "src" / "multibody" / "data.hxx"
@@ -73,7 +83,6 @@ def program() -> Path:
     if done.returncode:
         raise RuntimeError(f"g++ failed: {done.stderr[:900]}")
     draft.replace(target)
-    return target
 
 
 def _numbers(*arrays: FloatArray | float) -> str:
@@ -123,6 +132,8 @@ def _run(problem: Problem, algorithm: str, of: stock.Settings, balls_as_hinges: 
     model = stock.Model(problem, of.tree, balls_as_hinges, with_data=False)
     text = "\n".join(_lines(model, algorithm, of))
     done = subprocess.run([program()], input=text, capture_output=True, text=True, check=False)
+    if done.returncode == -signal.SIGKILL:  # by the system; the limit makes it std::bad_alloc
+        raise MemoryError("killed for want of memory")
     if done.returncode:
         raise RuntimeError(f"exit code {done.returncode}: {done.stderr.strip()[-200:]}")
     first, *rest = done.stdout.strip().splitlines()
@@ -153,3 +164,8 @@ def lcaba_accurate(problem: Problem) -> Prepared:
     """Loop-constrained articulated-body algorithm with more iterations."""
     of = stock.ACCURATE.get(problem.mechanism, stock.ACCURATE[stock.ANY])
     return _run(problem, "lcaba", of, balls_as_hinges=True)
+
+
+if __name__ == "__main__":
+    print("compiling Pinocchio without its cubic arrays: two minutes, once", flush=True)
+    print(program() if is_available() else "not possible here: no compiler or no headers")

@@ -1,0 +1,213 @@
+"""Predicted against measured times of orderings and factorizations: `python -m benchmarks.choice`.
+
+One row for each pair in results/choice.csv; prints how far predictions are off, what the automatic
+choice costs beside the best pair measured (its regret), and the constants that fit best.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import click
+import numpy as np
+from scipy.optimize import nnls
+
+from benchmarks import machine
+from benchmarks.block_ldl import least_seconds
+from benchmarks.cases import CASES, problem
+from benchmarks.peers.linear import equations
+from benchmarks.results import FOLDER, text
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.choice import SolverChoice, choose_solver
+from sparsebody.errors import SparsebodyError
+from sparsebody.factorization import analyze, available_factorizations
+from sparsebody.factorization.auto import COSTS, WORK
+from sparsebody.factorization.auto import Case as Elimination
+from sparsebody.ordering import order
+from sparsebody.ordering.auto import candidate_orderings
+from sparsebody.sparse.saddle import SaddleMatrix
+
+CHOICE = FOLDER / "choice.csv"
+SIZES = (8, 32, 128, 512, 2048, 8192, 32768)
+ALWAYS = ("block-ldl", "cholmod", "superlu")  # measured in their best order at least
+NEAR = 3.0  # other pairs are measured up to so many times the least predicted time
+LONGEST = 1.0  # predicted [s], above which nothing is measured
+BUDGET = 0.06  # of one measurement [s]
+ROUNDS = (
+    2  # of all measurements, the least of which counts: other work on the machine comes and goes
+)
+TOLERABLE = 1.5  # median error of predictions
+FEWEST = 6  # measurements that four constants are fitted to
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An ordering with a factorization: its work, predicted and measured time."""
+
+    mechanism: str
+    n_bodies: int
+    ordering: str
+    factorization: str
+    is_chosen: bool
+    rows: float
+    entries: float
+    flops: float
+    predicted_us: float  # of one factorization and one solve
+    measured_us: float = np.nan  # the least CPU time of several
+    ratio: float = np.nan  # predicted over measured
+    regret: float = np.nan  # measured time over that of the best pair of the same mechanism
+    message: str = ""
+    machine: str = ""
+
+
+def pairs(name: str, n_bodies: int) -> list[Pair]:
+    """Return the pairs of a mechanism that are worth measuring, measured."""
+    given = problem(name, n_bodies)
+    matrix, right = equations(given)
+    choice = choose_solver(matrix.pattern, "auto", "auto")
+    predicted = list(_predicted(name, given.system.n_bodies, matrix, choice))
+    found = worth_measuring(predicted)
+    for _ in range(ROUNDS):
+        found = [measured(pair, matrix, right) for pair in found]
+    return with_regret(found)
+
+
+def worth_measuring(predicted: list[Pair]) -> list[Pair]:
+    """Return the chosen pair, those near the best, and the best of some factorizations."""
+    possible = [one for one in predicted if one.predicted_us < 1e6 * LONGEST or one.is_chosen]
+    near = NEAR * min(one.predicted_us for one in possible)
+    best = [
+        min(same, key=lambda one: one.predicted_us)
+        for same in ([one for one in possible if one.factorization == name] for name in ALWAYS)
+        if same
+    ]
+    return [one for one in possible if one.is_chosen or one.predicted_us <= near or one in best]
+
+
+def _predicted(
+    name: str, n_bodies: int, matrix: SaddleMatrix, choice: SolverChoice
+) -> Iterator[Pair]:
+    """Return every pair of a candidate ordering and a factorization with its prediction."""
+    pattern, where = matrix.pattern, machine.machine()
+    for ordering in dict.fromkeys([*candidate_orderings(pattern), choice.ordering]):
+        case = Elimination(pattern, order(pattern, ordering))
+        for backend in available_factorizations():
+            work = WORK[backend](case)
+            chosen = (ordering, backend) == (choice.ordering, choice.factorization)
+            counts = (work.rows, work.entries, work.flops)
+            seconds = COSTS[backend].seconds(work)
+            yield Pair(
+                name, n_bodies, ordering, backend, chosen, *counts, 1e6 * seconds, machine=where
+            )
+
+
+def measured(pair: Pair, matrix: SaddleMatrix, right: FloatArray) -> Pair:
+    """Return a pair with the least time so far of one factorization and one solve."""
+    sequence = order(matrix.pattern, pair.ordering)
+    try:
+        symbolic = analyze(pair.factorization, matrix.pattern, sequence)
+        seconds = least_seconds(lambda: symbolic.factorize(matrix).solve(right), BUDGET)
+    except SparsebodyError as error:
+        return replace(pair, message=str(error))
+    microseconds = np.fmin(pair.measured_us, 1e6 * seconds)
+    return replace(pair, measured_us=microseconds, ratio=pair.predicted_us / microseconds)
+
+
+def with_regret(found: list[Pair]) -> list[Pair]:
+    """Return pairs of one mechanism with their times over the least of them."""
+    least = min((one.measured_us for one in found if one.measured_us > 0.0), default=np.nan)
+    return [replace(one, regret=one.measured_us / least) for one in found]
+
+
+# ---- what comes of it ------------------------------------------------------------------------
+
+
+def fitted(found: list[Pair]) -> FloatArray | None:
+    """Return call, row, entry and flop constants [s] of least relative squares; None if too few."""
+    known = [one for one in found if one.measured_us > 0.0]
+    if len(known) < FEWEST:
+        return None
+    work, time = _work(known), np.array([1e-6 * one.measured_us for one in known])
+    size = np.maximum(work.max(axis=0), 1.0)
+    return np.asarray(nnls(work / size / time[:, None], np.ones(len(time)))[0] / size)
+
+
+def _work(found: list[Pair]) -> FloatArray:
+    return np.array([[1.0, one.rows, one.entries, one.flops] for one in found])
+
+
+def off_by(found: list[Pair], constants: FloatArray | None = None) -> tuple[float, float]:
+    """Return how many times predictions are off, too long or too short: median and worst."""
+    known = [one for one in found if one.measured_us > 0.0]
+    ratios = np.array([one.ratio for one in known])
+    if constants is not None:
+        ratios = 1e6 * _work(known) @ constants / [one.measured_us for one in known]
+    factors = np.exp(np.abs(np.log(ratios)))
+    return float(np.median(factors)), float(factors.max())
+
+
+def accuracy_table(found: list[Pair]) -> Iterator[str]:
+    """Return lines: how far each factorization's predictions are off, and constants that fit."""
+    yield "predictions are off by a factor of, median (worst):"
+    for name in COSTS:
+        own = [one for one in found if one.factorization == name]
+        constants = fitted(own)
+        if constants is None:
+            continue
+        (median, worst), (new_median, new_worst) = off_by(own), off_by(own, constants)
+        mark = f", more than {TOLERABLE}: refit" if median > TOLERABLE else ""
+        yield f"{name:12} {median:.2f} ({worst:.1f}) of {len(own)} pairs{mark}"
+        names = ("call", "row", "entry", "flop")
+        values = ", ".join(f"{k}={v:.2g}" for k, v in zip(names, constants, strict=True))
+        yield f'{"":12} {new_median:.2f} ({new_worst:.1f}) with "{name}": Cost({values}),'
+
+
+def regret_table(found: list[Pair]) -> Iterator[str]:
+    """Return lines: the chosen pair of each mechanism beside the best one measured."""
+    for pair in found:
+        if not pair.is_chosen:
+            continue
+        case = (pair.mechanism, pair.n_bodies)
+        same = [one for one in found if (one.mechanism, one.n_bodies) == case]
+        best = next((one for one in same if one.regret == 1.0), pair)
+        what = f"{pair.mechanism:8}{pair.n_bodies:7}  {pair.ordering}, {pair.factorization}"
+        yield (
+            f"{what}: predicted {pair.predicted_us:.4g} us, measured {pair.measured_us:.4g} us, "
+            f"regret {pair.regret:.2f} (best of {len(same)}: {best.ordering}, {best.factorization})"
+        )
+
+
+def write(found: list[Pair], path: Path) -> None:
+    """Write one row for each pair."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, asdict(found[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(
+            {name: text(value) for name, value in asdict(one).items()} for one in found
+        )
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-m", "--mechanism", multiple=True, type=click.Choice(list(CASES)))
+@click.option("-n", "--size", multiple=True, type=int, help="About how many bodies.")
+@click.option("--output", default=CHOICE, type=click.Path(path_type=Path))
+def main(mechanism: tuple[str, ...], size: tuple[int, ...], output: Path) -> None:
+    """Measure orderings with factorizations, and compare with their predictions."""
+    found: list[Pair] = []
+    for n_bodies in size or SIZES:
+        for name in mechanism or CASES:
+            new = pairs(name, n_bodies)
+            found += new
+            click.echo("\n".join(regret_table(new)))
+            write(found, output)
+    click.echo("\n".join(accuracy_table(found)))
+    worst = max((one.regret for one in found if one.is_chosen), default=np.nan)
+    click.echo(f"worst regret {worst:.2f}; rows in {output}")
+
+
+if __name__ == "__main__":
+    main()

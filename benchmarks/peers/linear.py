@@ -1,0 +1,85 @@
+"""General sparse solvers on our matrix: one factorization and one solution, nothing else.
+
+The values are there already, no row depends on others, and all analysis is done beforehand: what
+is timed is the linear algebra alone, and its error is what such a solver leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.sparse import bsr_array, csc_matrix
+from scipy.sparse.linalg import splu
+
+from benchmarks.cases import Problem
+from benchmarks.machine import package_versions
+from sparsebody.arrays import FloatArray
+from sparsebody.assembly.body_forces import applied_forces, bias_forces
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
+
+VERSION = package_versions("scipy", "scikit-sparse")
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A solver ready to be called; its solution turned into accelerations outside the timing."""
+
+    evaluate: Callable[[], FloatArray]
+    accelerations_of: Callable[[FloatArray], FloatArray]
+    detail: str
+
+    def accelerations(self) -> FloatArray:
+        """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
+        return self.accelerations_of(self.evaluate())
+
+
+def equations(problem: Problem) -> tuple[SaddleMatrix, FloatArray]:
+    """Return matrix and right-hand side of the independent rows in natural order."""
+    system, state = problem.system, problem.state
+    dynamics = ForwardDynamics(system, state, ordering="natural", factorization="superlu")
+    evaluation = dynamics.evaluate(state)
+    loads = applied_forces(system, state, evaluation.motion, evaluation.coordinates)
+    force = loads - bias_forces(system, state.velocity)
+    structure, constraint = dynamics.structure, evaluation.constraint
+    right = structure.right_hand_side(force, constraint.acceleration)
+    return structure.matrix(constraint), right
+
+
+def superlu(problem: Problem) -> Prepared:
+    """LU of the whole matrix with partial pivoting, and one step of refinement."""
+    matrix, right = equations(problem)
+    whole, n = saddle_csc(matrix), matrix.pattern.n_primal_rows
+
+    def solve() -> FloatArray:
+        factors = splu(whole, permc_spec="COLAMD", diag_pivot_thresh=1.0)
+        x = factors.solve(right)
+        return x + factors.solve(right - whole @ x)
+
+    detail = "factor + solve alone, COLAMD, partial pivoting, one refinement"
+    return Prepared(solve, lambda x: x[:n].reshape(-1, 6), detail)
+
+
+def cholmod(problem: Problem) -> Prepared:
+    """Cholesky of the Schur complement A D^-1 A', which is given, in CHOLMOD's best order."""
+    from sksparse.cholmod import analyze
+
+    matrix, right = equations(problem)
+    bodies, n = len(matrix.inverse), matrix.pattern.n_primal_rows
+    D_inverse = bsr_array((matrix.inverse, np.arange(bodies), np.arange(bodies + 1)), shape=(n, n))
+    A = constraint_matrix(matrix)
+    schur = csc_matrix(A @ D_inverse @ A.T)
+    reduced = A @ (D_inverse @ right[:n]) - right[n:]
+    factor = analyze(schur, ordering_method="best")
+
+    def solve() -> FloatArray:
+        factor.cholesky_inplace(schur)
+        return np.asarray(factor.solve_A(reduced))
+
+    return Prepared(
+        solve,
+        lambda multiplier: (D_inverse @ (right[:n] - A.T @ multiplier)).reshape(-1, 6),
+        "factor + solve alone, Schur complement given, best of AMD, METIS and NESDIS",
+    )
