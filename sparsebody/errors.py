@@ -52,5 +52,9 @@ class RankWarning(UserWarning):
     """The constraint rows that were left out do not hold at this state: the rank has changed."""
 
 
+class AccuracyWarning(UserWarning):
+    """Rounding hides the softest motions: accelerations have few good digits."""
+
+
 class ModelWarning(UserWarning):
     """Something in a file was left out or changed; the message names it."""

@@ -153,6 +153,8 @@ class ForwardDynamics:
         RankWarning
             If the rows that were left out are violated: they are independent at this state, or
             the state is not consistent.
+        AccuracyWarning
+            Once, if rounding leaves few digits, as in lifts of more than ten thousand pairs.
         """
         result = self.evaluate(state, body_force=body_force).accelerations()
         if result.dropped_residual > WORST_RESIDUAL:

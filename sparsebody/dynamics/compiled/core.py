@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from functools import cached_property
 from typing import NoReturn
 
@@ -24,7 +25,7 @@ from sparsebody.dynamics.compiled.solution import (
 )
 from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
 from sparsebody.dynamics.compiled.workspace import Factor, RowTable, Workspace
-from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.errors import AccuracyWarning, ModelError, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
 from sparsebody.factorization.block_ldl import (
     REGULAR,
@@ -32,12 +33,14 @@ from sparsebody.factorization.block_ldl import (
     safe_order,
 )
 from sparsebody.factorization.block_ldl.kernels import Storage, Tables
+from sparsebody.factorization.block_ldl.layout import FIRST_BELOW
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.etree import positions, postordered
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
 WORST_RESIDUAL = 1e-6
+INACCURATE = 1e-3  # relative size of a last correction that is worth a warning
 Arguments = tuple[
     FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
 ]
@@ -56,8 +59,9 @@ class Core:
         Elimination order of its pattern.
     factorization : str
         A name from FACTORIZATIONS.
-    refinement : int
-        The greatest number of corrections of a solution.
+    refinement : int, optional
+        The greatest number of corrections of a solution; default: two, and none for trees from
+        the leaves inwards, where adding up inertias loses nothing.
     """
 
     def __init__(
@@ -66,7 +70,7 @@ class Core:
         structure: KKTStructure,
         order: IntArray,
         factorization: str,
-        refinement: int = 1,
+        refinement: int | None = None,
     ) -> None:
         if factorization == "block-ldl":
             order = postordered(structure.pattern, safe_order(structure.pattern, order))
@@ -78,7 +82,6 @@ class Core:
         self.system = system
         self.rows = structure.rows[np.argsort(rank, kind="stable")]  # the user's, in order
         self.newest = 0  # counts the assemblies
-        self._refinement = refinement
         self._joints = structure.joints[duals]
         self._bodies = bodies
         self._parts = GivenParts(system)
@@ -92,11 +95,14 @@ class Core:
         self._values, self._pattern = kept["rows"], pattern
         self.symbolic: Symbolic = analyze(factorization, pattern, own_order)
         self._is_compiled = isinstance(self.symbolic, BlockLDLSymbolic)
+        if refinement is None:
+            refinement = 0 if _is_leaves_first(self.symbolic) else 2
+        self._refinement = refinement
         factor = _factor(self.symbolic)
         self._workspace = Workspace(kept=RowTable(**kept), factor=factor, **arrays)
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._numeric: Numeric | None = None
-        self._is_factorized = False
+        self._is_factorized = self._is_shifted = self._has_warned = False
         self._given: Given = NOTHING
         self._shift = np.zeros(0)
         self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
@@ -140,7 +146,7 @@ class Core:
             self.assemble(state, body_force, shift)
             return self.solve(self.right, acceleration, multiplier, state.time)
         arguments = self._arguments(state, body_force, shift)
-        status, residual = accelerate(
+        status, residual, change = accelerate(
             self._workspace,
             *arguments,
             self._refinement,
@@ -151,7 +157,9 @@ class Core:
             self._refuse(state)
         if status != REGULAR:
             self._examine(status, state.time)
-        self._is_factorized = True
+        self._is_factorized, self._is_shifted = True, status != REGULAR
+        if change > INACCURATE:
+            self._warn(change, state.time)
         return _checked(residual, state.time)
 
     def solve(
@@ -186,7 +194,7 @@ class Core:
             self.factorize(time)
         steps = self._refinement
         if self._is_compiled:
-            residual = refine(self._workspace, right, steps, goal)
+            residual, _ = refine(self._workspace, right, steps, goal, self._is_shifted)
         else:
             assert self._numeric is not None
             self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
@@ -256,6 +264,7 @@ class Core:
         """
         if self._is_compiled:
             status = factorize_assembled(self._workspace)
+            self._is_shifted = status != REGULAR
             if status != REGULAR:
                 self._examine(status, time)
         else:
@@ -290,6 +299,18 @@ class Core:
                 message = message.replace(found.group(0), f"{what} {name!r}")
         return message
 
+    def _warn(self, change: float, time: float) -> None:
+        """Tell once how few digits are good."""
+        if not self._has_warned:
+            warnings.warn(
+                f"a correction changed the accelerations at t = {time:.6g} s by {change:.0e} of "
+                "the largest: rounding hides the softest motions of so long a mechanism; use a "
+                "shorter one, or take them as rough values",
+                AccuracyWarning,
+                stacklevel=4,
+            )
+        self._has_warned = True
+
     def _refuse(self, state: State) -> NoReturn:
         check_state(self.system, state)
         raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
@@ -317,6 +338,13 @@ def _factor(symbolic: Symbolic) -> Factor:
         tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
         arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
     return Factor(padded=arrays.pop("x"), **arrays)
+
+
+def _is_leaves_first(symbolic: Symbolic) -> bool:
+    """Tell whether every pivot changes at most one later one, as in trees from the leaves on."""
+    if not isinstance(symbolic, BlockLDLSymbolic):
+        return False
+    return bool(np.all(np.diff(symbolic.layout.pivots[:, FIRST_BELOW].astype(np.intp)) == 1))
 
 
 _FLOAT64 = np.dtype(np.float64)

@@ -112,7 +112,7 @@ def _fill_residual(
 
 
 @njit(**KERNEL)
-def _largest(sizes, begin):
+def largest(sizes, begin):
     """Return the largest of 8 sizes."""
     found = 0.0
     for place in range(np.uintp(begin), np.uintp(begin + 8)):
@@ -126,7 +126,7 @@ def _left(sizes, half):
     total = 0.0
     for place in range(np.uintp(half + TOTAL), np.uintp(half + TOTAL + 8)):
         total += sizes[place]
-    return _largest(sizes, half + LEFT) + (total - total)
+    return largest(sizes, half + LEFT) + (total - total)
 
 
 @straight_line()
@@ -149,7 +149,7 @@ def largest_term(predecessor, successor, first_row, rows, n, x, sizes):
             for k in range(np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])):
                 at = np.uintp(6) * (np.uintp(2) * k + side)
                 _term_step(rows, at, x, np.uintp(6) * body, sizes)
-    return _largest(sizes, DUAL)
+    return largest(sizes, DUAL)
 
 
 @njit(cache=True, error_model="numpy")
@@ -173,11 +173,11 @@ def residual(w: Workspace, right: FloatArray) -> float:
         w.rest,
         w.sizes,
     )
-    terms, left = _largest(w.sizes, DUAL), _left(w.sizes, DUAL)
+    terms, left = largest(w.sizes, DUAL), _left(w.sizes, DUAL)
     if not left <= FREE * terms:
         table = kept.predecessor, kept.successor, kept.first_row, kept.rows, w.body.size
         terms = max(terms, largest_term(*table, right, w.sizes))
-    primal = relative(_left(w.sizes, PRIMAL), _largest(w.sizes, PRIMAL))
+    primal = relative(_left(w.sizes, PRIMAL), largest(w.sizes, PRIMAL))
     dual = relative(left, terms)
     return max(primal, dual) + 0.0 * (primal + dual)  # which is NaN if either is
 

@@ -9,9 +9,11 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import assemble
-from sparsebody.dynamics.compiled.residual import residual
+from sparsebody.dynamics.compiled.residual import PRIMAL, largest, residual
+from sparsebody.dynamics.compiled.rough import improve_roughly
 from sparsebody.dynamics.compiled.workspace import INVERSE, MASS_INVERSE, Workspace
 from sparsebody.factorization.block_ldl.kernels import (
+    REGULAR,
     Storage,
     Tables,
     factorize,
@@ -27,6 +29,8 @@ from sparsebody.spatial.tuples import (
 
 ROUNDING = 1e-15  # a relative residual that no correction makes smaller
 SMALL = 1e-9  # one that needs no second look once it is corrected
+ACCURATE = 1e-6  # relative size of a correction that no other has to follow
+ROUGH = 1e-3  # one that tells of factors too rough to correct with
 BAD_STATE = -(2**62)
 
 
@@ -41,29 +45,54 @@ def _storage(f):
 
 
 @njit(cache=True, error_model="numpy")
-def improve(w: Workspace, right: FloatArray, steps: int, goal: float, is_exact: bool) -> float:
-    """Refine w.x for a right-hand side; return its relative residual, or a bound of it.
+def improve(
+    w: Workspace,
+    right: FloatArray,
+    steps: int,
+    goal: float,
+    is_exact: bool,
+    is_shifted: bool,
+) -> tuple[float, float]:
+    """Refine w.x for a right-hand side; return its relative residual, and how far to trust it.
 
-    At most `steps` corrections are made, and only if more is left than the goal.
+    At most `steps` corrections are made, and only if more is left than the goal. The first one,
+    relative to the solution, is about the error of the factors, and each one multiplies the error
+    by it; where it is large, conjugate gradients make better ones. Shifted factors are those of a
+    matrix without the motions that rounding hides, so there one correction is all that helps.
+
+    Returns
+    -------
+    residual : float
+        Or a bound of it, unless it is to be exact.
+    change : float
+        Relative size of the last correction.
     """
     f = w.factor
     tables, storage, rows = _tables(f), _storage(f), w.kept.rows
-    left = residual(w, right)
+    left, change = residual(w, right), 0.0
     for step in range(steps):
         if left <= goal:
             break
-        solve(tables, rows, storage, w.rest, 0.0, True, w.x)
-        if step < steps - 1 or is_exact or not left < SMALL:
+        gone = solve(tables, rows, storage, w.rest, 0.0, True, w.x)
+        change = gone / max(largest(w.sizes, PRIMAL), gone)
+        if change > ROUGH and not is_shifted:
+            return improve_roughly(w, right, tables, storage)
+        is_last = step == steps - 1 or change < ACCURATE or is_shifted
+        if not is_last or is_exact or not left < SMALL:
             left = residual(w, right)
-    return left
+        if is_last:
+            break
+    return left, change
 
 
 @njit(cache=True, error_model="numpy")
-def refine(w: Workspace, right: FloatArray, steps: int, goal: float) -> float:
+def refine(
+    w: Workspace, right: FloatArray, steps: int, goal: float, is_shifted: bool
+) -> tuple[float, float]:
     """Fill w.x with the solution for a right-hand side; see `improve`."""
     f = w.factor
     solve(_tables(f), w.kept.rows, _storage(f), right, 1.0, False, w.x)
-    return improve(w, right, steps, goal, True)
+    return improve(w, right, steps, goal, True, is_shifted)
 
 
 @njit(cache=True, error_model="numpy")
@@ -100,17 +129,18 @@ def accelerate(
     steps: int,
     acceleration: FloatArray,
     multiplier: FloatArray,
-) -> tuple[int, float]:
-    """Do a whole evaluation; return BAD_STATE or what a factorization returns, and the residual.
+) -> tuple[int, float, float]:
+    """Do a whole evaluation; return BAD_STATE or what a factorization returns; see `improve`.
 
     Where no multipliers are asked for, the residual may be a bound.
     """
     state = position, orientation, velocity
     if not assemble(w, *state, load, given_rows, given, shift):
-        return BAD_STATE, np.nan
+        return BAD_STATE, np.nan, np.nan
     status = factorize_assembled(w)
     f = w.factor
     substitute(_tables(f), w.kept.rows, _storage(f), w.right, w.x)
-    left = improve(w, w.right, steps, ROUNDING, multiplier.size > 0)
+    is_exact, is_shifted = multiplier.size > 0, status != REGULAR
+    left, change = improve(w, w.right, steps, ROUNDING, is_exact, is_shifted)
     unscramble(w, acceleration, multiplier)
-    return status, left
+    return status, left, change

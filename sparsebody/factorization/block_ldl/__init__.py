@@ -13,13 +13,13 @@ from sparsebody.factorization.base import REMEDY, check_newest, check_pattern, c
 from sparsebody.factorization.block_ldl.dependence import is_dependent, useless_row
 from sparsebody.factorization.block_ldl.kernels import (
     DOUBTFUL,
+    N_PARTS,
     REGULAR,
     Storage,
     Tables,
     factorize,
 )
 from sparsebody.factorization.block_ldl.layout import (
-    LARGEST_BLOCK,
     NATURAL,
     Layout,
     make_layout,
@@ -83,7 +83,7 @@ class BlockLDLSymbolic:
         )
         sizes = (layout.n_values, layout.n_padded, layout.n_padded)
         panel = layout.largest_panel
-        self.storage = Storage(*(np.zeros(n) for n in (*sizes, panel, panel, 4 * LARGEST_BLOCK)))
+        self.storage = Storage(*(np.zeros(n) for n in (*sizes, panel, panel, N_PARTS)))
 
     def factorize(self, matrix: SaddleMatrix) -> BlockLDLNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""

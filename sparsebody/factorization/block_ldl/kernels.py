@@ -54,6 +54,8 @@ PHASE: dict[str, Any] = {
 STEP = PHASE | {"forceinline": True}
 _0, _1, _2 = (np.uintp(i) for i in range(3))
 
+LARGEST = steps.LARGEST
+N_PARTS = LARGEST + 8
 REGULAR, DOUBTFUL = -1, -2  # what a factorization returns; see there
 SHIFT = 2.0**-52  # of dual pivots, where one of them drowns in rounding
 
@@ -76,7 +78,7 @@ class Storage(NamedTuple):
     reference: FloatArray  # (n_padded,) what pivots were before dual ones took from them
     left: FloatArray  # (largest_panel,) of the present panel
     right: FloatArray  # (largest_panel,)
-    parts: FloatArray  # (4 LARGEST_BLOCK,)
+    parts: FloatArray  # (N_PARTS,) of sums; from LARGEST on largest entries
 
 
 def switch(factory: Callable[[int], Any]) -> Any:

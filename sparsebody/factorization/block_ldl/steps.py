@@ -16,6 +16,7 @@ from sparsebody.factorization.block_ldl.straight import (
     folded,
     for_each,
     gathered,
+    larger,
     least,
     straight_line,
     sums,
@@ -23,7 +24,8 @@ from sparsebody.factorization.block_ldl.straight import (
     zeros,
 )
 
-DOUBTFUL = 1e-13  # likewise: a pivot that may be nothing but rounding
+LARGEST = 24  # place in `parts` of 8 largest entries, after the sums
+DOUBTFUL = 1e-13  # a pivot that may be nothing but rounding
 
 
 def lanes_of(size: int) -> int:
@@ -252,6 +254,7 @@ def end_step(size, adds):
     @straight_line()
     def step(parts, solution, natural):
         total = parts.load(0, lanes)
+        parts.store(LARGEST, larger(parts.load(LARGEST, lanes), total))
         if adds:
             total = total + solution.load(natural, lanes, size)
         solution.store(natural, total, size)

@@ -13,6 +13,7 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.block_ldl import steps
 from sparsebody.factorization.block_ldl.kernels import (
+    LARGEST,
     PHASE,
     STEP,
     Storage,
@@ -32,6 +33,7 @@ from sparsebody.factorization.block_ldl.layout import (
     NATURAL,
     OWN,
     PADDED,
+    PRIMAL,
     ROW,
     ROWS,
     SIDE,
@@ -145,9 +147,11 @@ def _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, adds, sol
 
 
 @njit(**STEP)
-def _copy(pivot, x, adds, solution):
+def _copy(pivot, x, adds, solution, parts):
     padded, natural = pivot[PADDED], pivot[NATURAL]
     for a in range(np.uintp(pivot[SIZE])):
+        if pivot[KIND] == PRIMAL:
+            parts[LARGEST] = max(parts[LARGEST], abs(x[padded + a]))
         solution[natural + a] = x[padded + a] + (solution[natural + a] if adds else 0.0)
 
 
@@ -165,7 +169,7 @@ def substitute(
             _constant_backward(pivot, end, tables, rows, rhs, 1.0, x, parts, False, solution)
         else:
             _carried(pivot[SIZE], pivot, end, tables.below, storage.values, x, parts)
-            _copy(pivot, x, False, solution)
+            _copy(pivot, x, False, solution, parts)
 
 
 @njit(**PHASE)
@@ -177,13 +181,16 @@ def solve(
     share: float,
     adds: bool,
     solution: FloatArray,
-) -> None:
+) -> float:
     """Fill `solution` with that for a right-hand side (n_rows,), or add that to it.
 
     Of the right-hand side of constant pivots only `share` is seen: 1.0, or 0.0 where it is zero.
+    Return the largest entry of its primal part.
     """
     pivots, below, x, parts = tables.pivots, tables.below, storage.x, storage.parts
     n = np.uintp(len(pivots) - 1)
+    for place in range(LARGEST, LARGEST + 8):
+        parts[place] = 0.0
     for j in range(n):
         if pivots[j, KIND] != CONSTANT:
             padded, natural = pivots[j, PADDED], pivots[j, NATURAL]
@@ -205,4 +212,8 @@ def solve(
             _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, adds, solution)
         else:
             _backward(pivot[SIZE], pivot, end, below, storage.values, x, parts)
-            _copy(pivot, x, adds, solution)
+            _copy(pivot, x, adds, solution, parts)
+    found = 0.0
+    for place in range(LARGEST, LARGEST + 8):
+        found = max(found, parts[place])
+    return found
