@@ -25,7 +25,7 @@ from sparsebody.kinematics.loop_closure import position_errors, prescribed_veloc
 from sparsebody.kinematics.motion import JointMotion, joint_motion
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision, independent_rows
-from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 REDUNDANCY = ("remove", "keep")
 REACTIONS = ("minimum-norm", "basic")
@@ -182,10 +182,14 @@ class ForwardDynamics:
 def _rank_decision(system: System, state: State, redundancy: str) -> RankDecision | None:
     if redundancy == "keep" or system.n_rows == 0:
         return None
+    return independent_rows(_whole_matrix(system, state))
+
+
+def _whole_matrix(system: System, state: State) -> SaddleMatrix:
+    """Return the matrix with all constraint rows."""
     motion = joint_motion(system, state)
     coordinates = coordinate_motion(system, state, motion)
-    constraint = constraint_rows(system, state, motion, coordinates)
-    return independent_rows(kkt_structure(system).matrix(constraint))
+    return kkt_structure(system).matrix(constraint_rows(system, state, motion, coordinates))
 
 
 class Evaluation:
