@@ -182,14 +182,16 @@ class ForwardDynamics:
 def _rank_decision(system: System, state: State, redundancy: str) -> RankDecision | None:
     if redundancy == "keep" or system.n_rows == 0:
         return None
-    return independent_rows(_whole_matrix(system, state))
+    rows = _rows(system, state)
+    unused = np.empty((system.n_bodies, 0, 0))
+    pattern = kkt_structure(system).pattern
+    return independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
 
 
-def _whole_matrix(system: System, state: State) -> SaddleMatrix:
-    """Return the matrix with all constraint rows."""
+def _rows(system: System, state: State) -> FloatArray:
+    """Return all constraint rows (n_rows, 2, 6)."""
     motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    return kkt_structure(system).matrix(constraint_rows(system, state, motion, coordinates))
+    return constraint_rows(system, state, motion, coordinate_motion(system, state, motion)).rows
 
 
 class Evaluation:
