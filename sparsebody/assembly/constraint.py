@@ -69,7 +69,10 @@ def _subspaces(
     system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
 ) -> tuple[FloatArray, FloatArray]:
     """Return T' (n_rows, 6) and (dT/dt)' v_J less the prescribed accelerations."""
-    subspace, drift = system.subspace.copy(), np.zeros(system.n_rows)
+    subspace, drift = system.subspace, np.zeros(system.n_rows)
+    items = system.coordinates.prescribed
+    if len(items) or any(group.kernels.subspace is not None for group in system.groups):
+        subspace = subspace.copy()
     for group in system.groups:
         if group.kernels.subspace is not None:
             group.kernels.subspace(
@@ -81,7 +84,6 @@ def _subspaces(
                 subspace,
                 drift,
             )
-    items = system.coordinates.prescribed
     if len(items):
         row = system.coordinates.row[items]
         subspace[row] = coordinates.dual[items]

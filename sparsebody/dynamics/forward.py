@@ -25,7 +25,7 @@ from sparsebody.kinematics.loop_closure import position_errors, prescribed_veloc
 from sparsebody.kinematics.motion import JointMotion, joint_motion
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision, independent_rows
-from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 REDUNDANCY = ("remove", "keep")
 REACTIONS = ("minimum-norm", "basic")
@@ -189,10 +189,16 @@ class ForwardDynamics:
 def _rank_decision(system: System, state: State, redundancy: str) -> RankDecision | None:
     if redundancy == "keep" or system.n_rows == 0:
         return None
+    rows = _rows(system, state)
+    unused = np.empty((system.n_bodies, 0, 0))
+    pattern = kkt_structure(system).pattern
+    return independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
+
+
+def _rows(system: System, state: State) -> FloatArray:
+    """Return all constraint rows (n_rows, 2, 6)."""
     motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    constraint = constraint_rows(system, state, motion, coordinates)
-    return independent_rows(kkt_structure(system).matrix(constraint))
+    return constraint_rows(system, state, motion, coordinate_motion(system, state, motion)).rows
 
 
 class Evaluation:

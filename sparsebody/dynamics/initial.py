@@ -2,25 +2,62 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import diags_array
 from scipy.sparse.linalg import splu
 
-from sparsebody.arrays import FloatArray
-from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
-from sparsebody.assembly.kkt import KKTStructure, kkt_structure
+from sparsebody.arrays import BoolArray, FloatArray
+from sparsebody.assembly.constraint import ConstraintRows, constraint_rows, velocity_errors
+from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.errors import AssemblyError, SingularSystemError
-from sparsebody.kinematics.coordinates import coordinate_motion, prescribed_motion
-from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.coordinates import (
+    CoordinateMotion,
+    coordinate_motion,
+    prescribed_motion,
+)
+from sparsebody.kinematics.loop_closure import position_errors
+from sparsebody.kinematics.motion import JointMotion, joint_motion
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.saddle import saddle_csc
+from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
 
 _CLOSED = 1e-12  # loop errors below this, relative to the size of the mechanism, count as closed
+_ROUNDING = 8 * np.finfo(float).eps  # and below this, relative to the farthest position
 _ITERATIONS = 100
+
+
+@dataclass(frozen=True, eq=False)
+class _Moving:
+    """A system at a state, with what several questions need computed once."""
+
+    system: System
+    state: State
+
+    @cached_property
+    def motion(self) -> JointMotion:
+        return joint_motion(self.system, self.state)
+
+    @cached_property
+    def coordinates(self) -> CoordinateMotion:
+        return coordinate_motion(self.system, self.state, self.motion)
+
+    @cached_property
+    def position_error(self) -> FloatArray:
+        """(n_rows,) [rad, m]."""
+        return position_errors(self.system, self.state, self.motion, self.coordinates)
+
+    @cached_property
+    def velocity_error(self) -> FloatArray:
+        """(n_rows,) what is too much of A v [rad/s, m/s]."""
+        return velocity_errors(self.system, self.state, self.motion, self.coordinates)
+
+    @cached_property
+    def constraint(self) -> ConstraintRows:
+        """A, row by row."""
+        return constraint_rows(self.system, self.state, self.motion, self.coordinates)
 
 
 def consistent_state(system: System, state: State | None = None) -> State:
@@ -44,47 +81,40 @@ def consistent_state(system: System, state: State | None = None) -> State:
     """
     state = system.initial_state if state is None else state
     check_state(system, state)
-    if system.n_rows == 0:
-        return _with_coordinates(system, state)
-    structure = kkt_structure(system)
-    state = _closed_pose(system, structure, state)
-    return _with_coordinates(system, _consistent_velocity(system, structure, state))
+    moving = _Moving(system, state)
+    if system.n_rows > 0:
+        moving = _consistent_velocity(_closed_pose(moving))
+    return _with_coordinates(moving)
 
 
-def _with_coordinates(system: System, state: State) -> State:
+def _with_coordinates(moving: _Moving) -> State:
     """Count whole turns of the joint coordinates, those of drives from the values they ask for."""
+    system, state = moving.system, moving.state
     coordinate = state.coordinate.copy()
     coordinate[system.coordinates.prescribed] = prescribed_motion(system, state.time)[:, 0]
     state = state.with_(coordinate=coordinate)
-    motion = joint_motion(system, state)
-    return state.with_(coordinate=coordinate_motion(system, state, motion).value)
-
-
-def _rows_and_errors(system: System, state: State) -> tuple[ConstraintRows, FloatArray]:
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    return (
-        constraint_rows(system, state, motion, coordinates),
-        position_errors(system, state, motion, coordinates),
-    )
+    return state.with_(coordinate=coordinate_motion(system, state, moving.motion).value)
 
 
 def mechanism_size(system: System) -> float:
     """Return a typical length [m]: the mean distance of joints from the centers of mass."""
-    arms = np.concatenate([system.successor_point, system.predecessor_point])
-    moving = np.concatenate([system.successor, system.predecessor]) >= 0
-    length = np.linalg.norm(arms[moving], axis=1)
-    return float(length.mean()) if len(length) and length.any() else 1.0
+    sides = (
+        (system.successor, system.successor_point),
+        (system.predecessor, system.predecessor_point),
+    )
+    n, total = 0, 0.0
+    for body, point in sides:
+        length = np.sqrt(np.einsum("na,na->n", point, point))
+        n += int(np.count_nonzero(body >= 0))
+        total += float(np.sum(length, where=body >= 0))
+    return total / n if total > 0.0 else 1.0
 
 
-def _least_norm(
-    structure: KKTStructure, constraint: ConstraintRows, target: FloatArray, damping: float
-) -> FloatArray:
-    """Return the twists that solve A twist = target, damped, least in the metric of I."""
-    matrix = structure.matrix(constraint)
-    n = structure.pattern.n_primal_rows
-    ends = structure.pattern.ends[matrix.row_block]
-    scale = sum(  # diag(A I^-1 A'), the natural size of each row
+def _least_norm(matrix: SaddleMatrix, target: FloatArray, damping: float) -> FloatArray:
+    """Return the twists that solve A twist = target, damped, least in the metric of D."""
+    n = matrix.pattern.n_primal_rows
+    ends = matrix.pattern.ends[matrix.row_block]
+    scale = sum(  # diag(A D^-1 A'), the natural size of each row
         np.where(
             ends[:, side] >= 0,
             np.einsum("ra,rab,rb->r", row, matrix.inverse[ends[:, side]], row),
@@ -102,64 +132,69 @@ def _least_norm(
     return np.asarray(factor.solve(right)[:n]).reshape(-1, 6)
 
 
-def _closed_pose(system: System, structure: KKTStructure, state: State) -> State:
+def _closed_pose(moving: _Moving) -> _Moving:
     """Return the nearest pose that closes; where steps stall, one near by, in smaller steps."""
-    goal = _CLOSED * max(1.0, mechanism_size(system))
-    found, error = _least_squares_pose(system, structure, state, goal)
+    goal = _goal(moving)
+    if np.abs(moving.position_error).max() <= goal:
+        return moving
+    found, error = _least_squares_pose(moving, np.ones(moving.system.n_rows, dtype=bool), goal)
     if error > 1e3 * goal:
         found, error = min(
-            (found, error), _turned_first(system, state, goal), key=lambda result: result[1]
+            (found, error), _turned_first(moving, goal), key=lambda result: result[1]
         )
     if error > 1e3 * goal:
         raise AssemblyError(
-            f"mechanism {system.name!r} does not close near the given pose: "
-            + _worst_joints(system, _rows_and_errors(system, found)[1])
+            f"mechanism {moving.system.name!r} does not close near the given pose: "
+            + _worst_joints(moving.system, found.position_error)
             + "; correct the poses of the bodies or the joint frames"
         )
     return found
 
 
-def _turned_first(system: System, state: State, goal: float) -> tuple[State, float]:
+def _goal(moving: _Moving) -> float:
+    """Return the error below which a joint is closed."""
+    farthest = float(np.abs(moving.state.position).max())
+    return max(_CLOSED * max(1.0, mechanism_size(moving.system)), _ROUNDING * farthest)
+
+
+def _turned_first(moving: _Moving, goal: float) -> tuple[_Moving, float]:
     """Return a pose that closes, and its error, in the metric of equal bodies.
 
     What is bent in the equations are rotations, most of all of slender bodies: so nothing turns
     more easily than the rest, and the rows that turn bodies close first.
     """
-    rows = _rows_and_errors(system, state)[0].subspace
-    turning = np.any(rows[:, :3] != 0.0, axis=1)
-    ball = mechanism_size(system) ** 2 * np.eye(3)
-    equal = replace(
-        system, mass=np.ones(system.n_bodies), inertia=np.tile(ball, (system.n_bodies, 1, 1))
-    )
+    turning = np.any(moving.constraint.subspace[:, :3] != 0.0, axis=1)
+    metric = np.diag([mechanism_size(moving.system) ** 2] * 3 + [1.0] * 3)
     error = np.inf
     for keep in (turning, np.ones_like(turning)):
         if keep.any():
-            structure = kkt_structure(equal, keep)
-            state, error = _least_squares_pose(system, structure, state, goal)
-    return state, error
+            moving, error = _least_squares_pose(moving, keep, goal, metric)
+    return moving, error
 
 
 def _least_squares_pose(
-    system: System, structure: KKTStructure, state: State, goal: float
-) -> tuple[State, float]:
-    """Return the pose with the least errors of the structure's rows, and the norm of these.
+    moving: _Moving, keep: BoolArray, goal: float, metric: FloatArray | None = None
+) -> tuple[_Moving, float]:
+    """Return the pose with the least errors of some rows, and the norm of these.
 
-    Levenberg-Marquardt, undamped near the solution.
+    Levenberg-Marquardt, undamped near the solution. A `metric` (6, 6) stands for all inertias.
     """
-    rows = structure.rows
-    constraint, error = _rows_and_errors(system, state)
-    norm = float(np.linalg.norm(error[rows]))
+    structure = kkt_structure(moving.system, keep)
+    norm = float(np.linalg.norm(moving.position_error[keep]))
     damping = min(1e-2, norm * norm)
     for _ in range(_ITERATIONS):
-        if np.abs(error[rows]).max() <= goal:
+        error = moving.position_error[keep]
+        if np.abs(error).max() <= goal:
             break
-        step = _least_norm(structure, constraint, -error[rows], max(damping, 1e-13))
-        trial = displaced(state, step)
-        trial_constraint, trial_error = _rows_and_errors(system, trial)
-        trial_norm = float(np.linalg.norm(trial_error[rows]))
+        matrix = structure.matrix(moving.constraint)
+        if metric is not None:
+            matrix = _with_metric(matrix, metric)
+        step = _least_norm(matrix, -error, max(damping, 1e-13))
+        trial = _Moving(moving.system, displaced(moving.state, step))
+        trial_norm = float(np.linalg.norm(trial.position_error[keep]))
         if np.isfinite(trial_norm) and trial_norm < norm:
             stalled = trial_norm > 0.999 * norm and damping < 1e-12
-            state, constraint, error, norm = trial, trial_constraint, trial_error, trial_norm
+            moving, norm = trial, trial_norm
             damping = 0.1 * damping
             if stalled:
                 break
@@ -167,27 +202,39 @@ def _least_squares_pose(
             break
         else:
             damping = max(10.0 * damping, 1e-10)
-    return state, norm
+    return moving, norm
 
 
-def _consistent_velocity(system: System, structure: KKTStructure, state: State) -> State:
+def _with_metric(matrix: SaddleMatrix, metric: FloatArray) -> SaddleMatrix:
+    """Return the matrix with the same block (6, 6) for every body."""
+    n = matrix.pattern.n_primal
+    return replace(
+        matrix,
+        diagonal=np.tile(metric, (n, 1, 1)),
+        inverse=np.tile(np.linalg.inv(metric), (n, 1, 1)),
+    )
+
+
+def _consistent_velocity(moving: _Moving) -> _Moving:
     """Project the velocity; a few passes, because the damping leaves a trace."""
-    asked = prescribed_velocities(system, state.time)
+    system, structure = moving.system, None
     for _ in range(5):
-        constraint, _ = _rows_and_errors(system, state)
-        gap = asked - constraint.velocity
-        if np.abs(gap).max() <= 1e-13 * max(1.0, np.abs(state.velocity).max()):
-            return state
-        step = _least_norm(structure, constraint, gap, 1e-12)
-        state = state.with_(velocity=state.velocity + step)
-    gap = asked - _rows_and_errors(system, state)[0].velocity
-    if np.abs(gap).max() > 1e-8 * max(1.0, np.abs(state.velocity).max()):
+        error = moving.velocity_error
+        if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
+            return moving
+        if structure is None:
+            structure = kkt_structure(system)
+        step = _least_norm(structure.matrix(moving.constraint), -error, 1e-12)
+        state = moving.state
+        moving = _Moving(system, state.with_(velocity=state.velocity + step))
+    error = moving.velocity_error
+    if np.abs(error).max() > 1e-8 * max(1.0, np.abs(moving.state.velocity).max()):
         raise AssemblyError(
             f"mechanism {system.name!r} has no consistent velocity: "
-            + _worst_joints(system, gap)
+            + _worst_joints(system, error)
             + "; a drive works against a joint"
         )
-    return state
+    return moving
 
 
 def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:

@@ -108,7 +108,8 @@ def fill_joint_motion(
     predecessor_velocity: FloatArray,
 ) -> None:
     """Fill the arrays of a JointMotion; poses and velocities of bodies, -1 for the world."""
-    one, zero = np.eye(3), np.zeros(6)
+    one, zero = np.zeros((3, 3)), np.zeros(6)
+    one[0, 0] = one[1, 1] = one[2, 2] = 1.0
     world_S, between = np.empty((3, 3)), np.empty(3)
     for j in range(predecessor.size):
         p, s = predecessor[j], successor[j]

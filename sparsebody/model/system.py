@@ -164,7 +164,7 @@ class System:
     def inverse_inertia(self) -> FloatArray:
         """(n_bodies, 6, 6) inverse of the spatial inertia; made anew at each use."""
         inverse = np.zeros((self.n_bodies, 6, 6))
-        inverse[:, :3, :3] = symmetric_inverse(self.inertia)
+        symmetric_inverse(self.inertia, inverse)
         inverse.reshape(-1, 36)[:, 21::7] = 1.0 / self.mass[:, None]
         return inverse
 

@@ -32,7 +32,10 @@ def minimum_degree(pattern: BlockPattern) -> IntArray:
     n_ends = np.diff(pattern.adjacency[0])[n_primal:]
     waits_for = np.zeros(pattern.n_blocks, dtype=np.intp)  # bodies that a joint waits for
     waits_for[n_primal:] = np.where(outer >= 0, 1, n_ends)
-    order = _minimum_degree(*pattern.adjacency, pattern.block_sizes, waits_for, outer)
+    graph = _new_graph(pattern, waits_for, outer)
+    members = np.empty(4 * len(graph.neighbours) + pattern.n_blocks + 16, dtype=np.intp)
+    order = np.empty(pattern.n_blocks, dtype=np.intp)
+    _minimum_degree(graph, _new_candidates(graph), members, order)
     return postordered(pattern, order)
 
 
@@ -74,18 +77,60 @@ class _Candidates(NamedTuple):
     listed: BoolArray
 
 
+def _new_graph(pattern: BlockPattern, waits_for: IntArray, outer: IntArray) -> _Graph:
+    """Return the graph before any elimination: blocks only, no elements."""
+    n = pattern.n_blocks
+    indptr, indices = pattern.adjacency
+    zeros, never = np.zeros((5, n), dtype=np.intp), np.full((2, n), -1, dtype=np.intp)
+    return _Graph(
+        n_primal=pattern.n_primal,
+        size=np.ascontiguousarray(pattern.block_sizes, dtype=np.intp),
+        waits_for=waits_for,
+        outer=outer,
+        indptr=indptr,
+        neighbours=indices,
+        blocks=indices.copy(),
+        n_blocks=np.diff(indptr),
+        elements=np.empty_like(indices),
+        n_elements=zeros[0],
+        first=zeros[1],
+        last=zeros[2],
+        absorbed=np.ones(n, dtype=np.bool_),
+        rows=zeros[3],
+        outside=zeros[4],
+        computed=never[0],
+        marked=never[1],
+        done=np.zeros(n, dtype=np.bool_),
+    )
+
+
+def _new_candidates(graph: _Graph) -> _Candidates:
+    """Return the lists, all empty, of the blocks that may be eliminated next."""
+    n = len(graph.size)
+    degree = np.zeros(n, dtype=np.intp)
+    of_neighbours = graph.size[graph.neighbours]
+    np.add.at(degree, np.repeat(np.arange(n), graph.n_blocks), of_neighbours)
+    return _Candidates(
+        degree=degree,
+        head=np.full(graph.size.sum() + 1, -1, dtype=np.intp),
+        after=np.full(n, -1, dtype=np.intp),
+        before=np.full(n, -1, dtype=np.intp),
+        listed=np.zeros(n, dtype=np.bool_),
+    )
+
+
 @njit(cache=True)
 def _minimum_degree(
-    indptr: IntArray, indices: IntArray, size: IntArray, waits_for: IntArray, outer: IntArray
-) -> IntArray:
-    """Return the order; `waits_for` is counted down to zero on the way."""
+    graph: _Graph, candidates: _Candidates, members: IntArray, order: IntArray
+) -> None:
+    """Fill `order`."""
+    indptr, size, waits_for = graph.indptr, graph.size, graph.waits_for
     n = len(size)
-    graph = _new_graph(indptr, indices, size, waits_for, outer)
-    candidates = _new_candidates(graph)
-    members = np.empty(4 * len(indices) + n + 16, dtype=np.intp)
-    order = np.empty(n, dtype=np.intp)
     zero = int(np.intp(0))  # numba would compile what takes a literal 0 a second time
-    n_done, begin, lowest, rows_left = zero, zero, zero, size.sum()
+    n_done, begin, lowest, rows_left = zero, zero, len(candidates.head), zero
+    for i in range(n - 1, -1, -1):
+        lowest = min(lowest, _enlist(i, graph, candidates))
+        rows_left += size[i]
     while n_done < n:
         while candidates.head[lowest] == -1:
             lowest += 1
@@ -128,53 +173,6 @@ def _minimum_degree(
             candidates.degree[i] = min(bound, rows_left - size[i])
             lowest = min(lowest, _enlist(i, graph, candidates))
         begin = end_of_element
-    return order
-
-
-@njit(cache=True)
-def _new_graph(
-    indptr: IntArray, indices: IntArray, size: IntArray, waits_for: IntArray, outer: IntArray
-) -> _Graph:
-    """Return the graph before any elimination: blocks only, no elements."""
-    n = len(size)
-    return _Graph(
-        n - len(outer),
-        size,
-        waits_for,
-        outer,
-        indptr,
-        indices,
-        indices.copy(),
-        indptr[1:] - indptr[:-1],
-        np.empty_like(indices),
-        np.zeros(n, dtype=np.intp),
-        np.zeros(n, dtype=np.intp),
-        np.zeros(n, dtype=np.intp),
-        np.ones(n, dtype=np.bool_),
-        np.zeros(n, dtype=np.intp),
-        np.zeros(n, dtype=np.intp),
-        np.full(n, -1, dtype=np.intp),
-        np.full(n, -1, dtype=np.intp),
-        np.zeros(n, dtype=np.bool_),
-    )
-
-
-@njit(cache=True)
-def _new_candidates(graph: _Graph) -> _Candidates:
-    """Return the blocks that wait for nothing, by the rows of their neighbours."""
-    n = len(graph.size)
-    candidates = _Candidates(
-        np.zeros(n, dtype=np.intp),
-        np.full(graph.size.sum() + 1, -1, dtype=np.intp),
-        np.full(n, -1, dtype=np.intp),
-        np.full(n, -1, dtype=np.intp),
-        np.zeros(n, dtype=np.bool_),
-    )
-    for i in range(n - 1, -1, -1):
-        for entry in range(graph.indptr[i], graph.indptr[i + 1]):
-            candidates.degree[i] += graph.size[graph.neighbours[entry]]
-        _enlist(i, graph, candidates)
-    return candidates
 
 
 @njit(cache=True)
@@ -193,7 +191,8 @@ def _new_element(
         needed += graph.last[e] - graph.first[e]
     if needed > len(members):
         larger = np.empty(2 * needed, dtype=np.intp)
-        larger[:begin] = members[:begin]
+        for k in range(begin):  # slices would cost seconds to compile
+            larger[k] = members[k]
         members = larger
     graph.marked[pivot] = step
     here = graph.indptr[pivot]

@@ -33,11 +33,11 @@ def schur_pivots(fronts: Fronts, rows: FloatArray, delta: float = DELTA) -> Floa
 def _sweep(
     fronts: Fronts, rows: FloatArray, delta: float, front: FloatArray, pivots: FloatArray
 ) -> None:
-    """Meet one body after the other; `front` (most rows of A, the same) is symmetric."""
+    """Meet one body after the other; `front` (most rows of A, the same) is a lower triangle."""
     row = np.empty(len(front), dtype=np.intp)  # the row of A in each column, and its joint
     joint = np.empty(len(front), dtype=np.intp)
     parts = np.zeros((6 * ((rows.shape[2] + 5) // 6), len(front)))
-    touching = np.empty(len(front), dtype=np.intp)
+    touching, w = np.empty(len(front), dtype=np.intp), np.empty(len(front))
     n = int(np.intp(0))
     for step in range(len(fronts.order)):
         body = fronts.order[step]
@@ -46,7 +46,6 @@ def _sweep(
             for r in range(fronts.first_row[j], fronts.first_row[j + 1]):
                 row[n], joint[n] = r, j
                 front[n, : n + 1] = 0.0
-                front[:n, n] = 0.0
                 front[n, n] = delta
                 n += 1
         _add_body(fronts, rows, body, row[:n], joint[:n], parts, touching, front)
@@ -56,7 +55,7 @@ def _sweep(
                 column += 1
                 continue
             pivots[row[column]] = max(front[column, column], 1e-300)
-            _eliminate(front, column, n)
+            _eliminate(front, column, n, w)
             n -= 1
             row[column], joint[column] = row[n], joint[n]
 
@@ -74,8 +73,10 @@ def _add_body(
 ) -> None:
     """Add the products of the rows' parts on `body`; `parts` (6 k, rows) has one in a column."""
     n, n_touching = len(row), 0
+    for a in range(len(parts)):
+        for column in range(n):
+            parts[a, column] = 0.0
     for column in range(n):
-        parts[:, column] = 0.0
         for side in range(2):
             if fronts.ends[joint[column], side] == body:
                 for a in range(fronts.sizes[body]):
@@ -94,25 +95,30 @@ def _add_body(
                 parts[a + 5],
             )
             r0, r1, r2, r3, r4, r5 = p0[r], p1[r], p2[r], p3[r], p4[r], p5[r]
-            for c in range(n):
+            for c in range(r + 1):
                 first = r0 * p0[c] + r1 * p1[c] + r2 * p2[c]
                 front[r, c] += first + r3 * p3[c] + r4 * p4[c] + r5 * p5[c]
 
 
-@njit(cache=True)
-def _eliminate(front: FloatArray, pivot: int, n: int) -> None:
+@njit(cache=True, fastmath={"contract"})
+def _eliminate(front: FloatArray, pivot: int, n: int, w: FloatArray) -> None:
     """Eliminate one column of front[:n, :n] and put the last one in its place."""
-    value = max(front[pivot, pivot], 1e-300)
+    for c in range(pivot + 1):
+        w[c] = front[pivot, c]
+    for r in range(pivot + 1, n):
+        w[r] = front[r, pivot]
+    scale = 1.0 / max(w[pivot], 1e-300)
     for r in range(n):
-        factor = front[r, pivot] / value
-        if r != pivot and factor != 0.0:
-            for c in range(n):
-                front[r, c] -= factor * front[pivot, c]
-    for c in range(n):
-        front[pivot, c] = front[n - 1, c]
-    for r in range(n):
-        front[r, pivot] = front[r, n - 1]
-    front[pivot, pivot] = front[n - 1, n - 1]
+        factor = scale * w[r]
+        if factor != 0.0:
+            for c in range(r + 1):
+                front[r, c] -= factor * w[c]
+    last = n - 1
+    for c in range(pivot):
+        front[pivot, c] = front[last, c]
+    for r in range(pivot + 1, last):
+        front[r, pivot] = front[last, r]
+    front[pivot, pivot] = front[last, last]
 
 
 def largest_gap(pivots: FloatArray, delta: float = DELTA) -> tuple[float, float]:

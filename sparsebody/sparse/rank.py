@@ -31,10 +31,11 @@ from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_ch
 from sparsebody.sparse.whitening import WhitenedRows, whitened_part
 
 CLEAR_GAP = 1e3  # between the smallest |R_ii| that is kept and the largest that is dropped
+SECOND_GAP = 10.0  # enough of a second method whose gap, out of thousands, is at the same count
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
 MOST_FLOPS = 1e12  # of a frontal QR on nested halves: less than a minute
-MOST_WORK = 2e9  # rows times the square of the front, for a second opinion on wide components
+MOST_WORK = 2e10  # rows times the square of the front, for a second opinion: a second or so
 NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
 POOR = 1e-6  # smallest singular value of kept rows below which a better choice is looked for
@@ -148,9 +149,10 @@ def _decide_large(part: WhitenedRows, tolerance: float) -> RankDecision:
     rows = _as_matrix(part)
     choices += _frontal_choices(part, tolerance)
     if n > SPARSE_ROWS:
-        clear = [c for c in [*choices, *swept_choices(rows)] if c.gap >= CLEAR_GAP]
+        found = [c for c in [*choices, *swept_choices(rows)] if c.gap >= SECOND_GAP]
+        clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
         if len({np.count_nonzero(choice.keep) for choice in clear}) == 1:
-            methods = sorted({choice.method for choice in clear})
+            methods = sorted({c.method for c in found if _agree(clear[0], c, SECOND_GAP)})
             best, floor = _preferred(rows, clear)
             if floor >= POOR:
                 return RankDecision(best.keep, best.gap, len(methods) > 1, " and ".join(methods))
@@ -176,21 +178,23 @@ def _decide_narrow(part: WhitenedRows, tolerance: float) -> RankDecision:
 
 
 def _decide_wide(part: WhitenedRows, by_halves: list[RowChoice]) -> RankDecision:
-    """Decide by nested halves; a sweep is a second opinion where it takes no seconds."""
+    """Decide by nested halves; a sweep, less accurate, is a second opinion where it is quick."""
     n = len(part.rows)
     everything = RowChoice(np.ones(n, dtype=np.bool_), 0.0, "nothing left out")
     best = max([everything, *by_halves], key=lambda choice: choice.gap)
     if best.gap < CLEAR_GAP:
         return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
     for sweep in _both_ways(part):
-        if float(n) * sweep.width**2 <= MOST_WORK and _agree(best, _by_pivots(sweep, part)):
+        if float(n) * sweep.width**2 > MOST_WORK:
+            continue
+        if _agree(best, _by_pivots(sweep, part), SECOND_GAP):
             return RankDecision(best.keep, best.gap, True, f"{FRONTAL} and {SWEPT}")
     return RankDecision(best.keep, best.gap, False, best.method)
 
 
-def _agree(one: RowChoice, other: RowChoice) -> bool:
-    """Return whether both are clear and keep as many rows."""
-    clear = one.gap >= CLEAR_GAP and other.gap >= CLEAR_GAP
+def _agree(one: RowChoice, other: RowChoice, least: float = CLEAR_GAP) -> bool:
+    """Return whether both are clear, the other one by `least`, and keep as many rows."""
+    clear = one.gap >= CLEAR_GAP and other.gap >= least
     return clear and np.count_nonzero(one.keep) == np.count_nonzero(other.keep)
 
 

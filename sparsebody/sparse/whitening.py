@@ -177,7 +177,7 @@ def _whiten(
                 to = 0 if ends[joint - n, 0] == i else 1
                 for k in range(offsets[joint] - first_row, offsets[joint + 1] - first_row):
                     if width == 6:
-                        _add_product_6(rows[index[k], side], root, whitened[k, to])
+                        _add_product_6(rows, index[k], side, root, whitened, k, to)
                     else:
                         _add_product(rows[index[k], side], root, sizes[i], whitened[k, to])
     for k in range(len(whitened)):
@@ -200,14 +200,26 @@ def _add_product(row: FloatArray, root: FloatArray, n: int, total: FloatArray) -
             total[b] += row[a] * root[a, b]
 
 
-@njit(cache=True, fastmath={"contract", "reassoc"})
-def _add_product_6(row: FloatArray, root: FloatArray, total: FloatArray) -> None:
-    """Do the same with loops of known length; `root` is zero where it is not used."""
-    for b in range(6):
-        product = 0.0
-        for a in range(6):
-            product += row[a] * root[a, b]
-        total[b] += product
+@njit(cache=True, fastmath={"contract"})
+def _add_product_6(
+    rows: FloatArray, k: int, side: int, root: FloatArray, total: FloatArray, place: int, to: int
+) -> None:
+    """Add rows[k, side]' root to total[place, to]; views would cost more than the sums."""
+    r0, r1, r2 = rows[k, side, 0], rows[k, side, 1], rows[k, side, 2]
+    r3, r4, r5 = rows[k, side, 3], rows[k, side, 4], rows[k, side, 5]
+    x5 = r5 * root[5, 5]
+    x4 = r4 * root[4, 4] + r5 * root[5, 4]
+    x3 = r3 * root[3, 3] + r4 * root[4, 3] + r5 * root[5, 3]
+    x2 = r2 * root[2, 2] + r3 * root[3, 2] + r4 * root[4, 2] + r5 * root[5, 2]
+    x1 = r1 * root[1, 1] + r2 * root[2, 1] + r3 * root[3, 1] + r4 * root[4, 1] + r5 * root[5, 1]
+    x0 = r0 * root[0, 0] + r1 * root[1, 0] + r2 * root[2, 0]
+    x0 += r3 * root[3, 0] + r4 * root[4, 0] + r5 * root[5, 0]
+    total[place, to, 0] += x0
+    total[place, to, 1] += x1
+    total[place, to, 2] += x2
+    total[place, to, 3] += x3
+    total[place, to, 4] += x4
+    total[place, to, 5] += x5
 
 
 @njit(cache=True)

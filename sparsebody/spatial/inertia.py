@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import ModelError
@@ -112,23 +113,31 @@ def transform_inertia(inertia: ArrayLike, transform: ArrayLike) -> FloatArray:
     return 0.5 * (moved + np.swapaxes(moved, -2, -1))
 
 
-def symmetric_inverse(matrices: FloatArray) -> FloatArray:
+def symmetric_inverse(matrices: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Return the inverses of symmetric matrices (n, 3, 3), by their cofactors.
 
     The rotational inertia of a body has at most one principal moment that is much smaller than
-    the others, so that this is as accurate as elimination.
+    the others, so that this is as accurate as elimination. They fill the leading blocks of `out`,
+    (n, k, k), where that is given.
     """
-    a, b, c = matrices[:, 0, 0], matrices[:, 1, 1], matrices[:, 2, 2]
-    d, e, f = matrices[:, 0, 1], matrices[:, 0, 2], matrices[:, 1, 2]
-    first = b * c - f * f, e * f - c * d, d * f - b * e
-    determinant = a * first[0] + d * first[1] + e * first[2]
-    inverse = np.empty_like(matrices)
-    inverse[:, 0, 0], inverse[:, 1, 1], inverse[:, 2, 2] = first[0], a * c - e * e, a * b - d * d
-    inverse[:, 0, 1], inverse[:, 0, 2], inverse[:, 1, 2] = first[1], first[2], d * e - a * f
-    for row, column in ((1, 0), (2, 0), (2, 1)):
-        inverse[:, row, column] = inverse[:, column, row]
-    inverse /= determinant[:, None, None]
+    inverse = np.empty((len(matrices), 3, 3)) if out is None else out
+    _invert(np.ascontiguousarray(matrices, dtype=float), inverse)
     return inverse
+
+
+@njit(cache=True, error_model="numpy")
+def _invert(matrices: FloatArray, inverse: FloatArray) -> None:
+    for i in range(len(matrices)):
+        a, b, c = matrices[i, 0, 0], matrices[i, 1, 1], matrices[i, 2, 2]
+        d, e, f = matrices[i, 0, 1], matrices[i, 0, 2], matrices[i, 1, 2]
+        C_00, C_01, C_02 = b * c - f * f, e * f - c * d, d * f - b * e
+        determinant = a * C_00 + d * C_01 + e * C_02
+        inverse[i, 0, 0] = C_00 / determinant
+        inverse[i, 1, 1] = (a * c - e * e) / determinant
+        inverse[i, 2, 2] = (a * b - d * d) / determinant
+        inverse[i, 0, 1] = inverse[i, 1, 0] = C_01 / determinant
+        inverse[i, 0, 2] = inverse[i, 2, 0] = C_02 / determinant
+        inverse[i, 1, 2] = inverse[i, 2, 1] = (d * e - a * f) / determinant
 
 
 # --- the check of what a user gives ---

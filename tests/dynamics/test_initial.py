@@ -128,6 +128,19 @@ def test_a_consistent_state_stays_as_it_is() -> None:
     np.testing.assert_allclose(once.velocity, twice.velocity, atol=1e-13)
 
 
+def test_far_from_the_origin_rounding_is_no_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism, x = Mechanism(), 1e7 / 3
+    for name, there in (("left", x), ("right", x + 0.7)):
+        mechanism.add_body(name, mass=1.0, inertia=[0.1, 0.2, 0.3], position=[there, x, 0.0])
+    frames = {"predecessor_frame": at(0.4), "successor_frame": at(-0.3)}
+    mechanism.add_joint("hinge", Revolute(), "left", "right", **frames)
+    system = mechanism.compile()
+    assert errors(system, system.initial_state)[0] > 1e-10
+    monkeypatch.delattr("sparsebody.dynamics.initial.splu")
+    state = consistent_state(system)
+    np.testing.assert_array_equal(state.position, system.initial_state.position)
+
+
 def test_a_body_off_its_hinge_is_moved_back_without_turning() -> None:
     mechanism = Mechanism()
     mechanism.add_body("bar", mass=1.0, inertia=[0.1, 0.1, 0.1], position=[0.6, 0, 0])

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from exact_rank import rank_modulo_prime
 from random_saddles import draw, hinge, loop_of_hinges, random_motion_transform, rigid_matrix
 
 import sparsebody.sparse.rank as rank_module
@@ -234,12 +235,17 @@ def test_a_band_too_wide_for_the_memory_is_left_to_the_dense_decision(monkeypatc
     assert independent_rows(matrix).method == "pivoted QR by components"
 
 
-def sheet(k):
-    """Squares hinged at their corners, in one plane: 4 k^2 - 10 k + 7 rows are dependent."""
-    state = consistent_state(system := build("rotating-squares", rows=k, columns=k).compile())
+def matrix_at_start(mechanism):
+    """The matrix with all rows of a mechanism at its consistent initial state."""
+    state = consistent_state(system := mechanism.compile())
     motion = joint_motion(system, state)
     rows = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
     return kkt_structure(system).matrix(rows)
+
+
+def sheet(k):
+    """Squares hinged at their corners, in one plane: 4 k^2 - 10 k + 7 rows are dependent."""
+    return matrix_at_start(build("rotating-squares", rows=k, columns=k))
 
 
 @pytest.mark.parametrize("k", [6, 12, 20, 40])
@@ -247,6 +253,18 @@ def test_a_sheet_is_decided_at_every_size(k):
     decision = independent_rows(sheet(k))
     assert decision.n_dependent == 4 * k**2 - 10 * k + 7
     assert decision.gap > 1e6
+
+
+@pytest.mark.parametrize(
+    ("k", "joint", "keep"),
+    [(8, "spherical", 1.0), (30, "spherical", 0.5), (45, "spherical", 0.5), (24, "revolute", 0.6)],
+)
+def test_as_many_rows_of_a_lattice_are_kept_as_are_exactly_independent(k, joint, keep):
+    """Arms are half a meter along the axes, so that twice the rows are integers."""
+    matrix = matrix_at_start(build("lattice", rows=k, columns=k, joint=joint, keep=keep, seed=1))
+    decision = independent_rows(matrix)
+    assert decision.certain
+    assert decision.rank == rank_modulo_prime(2 * constraint_matrix(matrix))
 
 
 def test_rows_kept_of_a_wide_sheet_are_independent():

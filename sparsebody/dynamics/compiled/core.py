@@ -17,7 +17,6 @@ from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts
 from sparsebody.dynamics.compiled.left_out import violation
 from sparsebody.dynamics.compiled.solution import (
     BAD_STATE,
-    ROUNDING,
     accelerate,
     factorize_assembled,
     refine,
@@ -40,6 +39,8 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
 WORST_RESIDUAL = 1e-6
+ROUNDING = 1e-15  # a relative residual that no correction makes smaller
+SMOOTH = 1e-11  # one that needs none where inertias are added up from the leaves of trees on
 INACCURATE = 1e-3  # relative size of a last correction that is worth a warning
 Arguments = tuple[
     FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
@@ -59,9 +60,8 @@ class Core:
         Elimination order of its pattern.
     factorization : str
         A name from FACTORIZATIONS.
-    refinement : int, optional
-        The greatest number of corrections of a solution; default: two, and none for trees from
-        the leaves inwards, where adding up inertias loses nothing.
+    refinement : int
+        The greatest number of corrections of a solution.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Core:
         structure: KKTStructure,
         order: IntArray,
         factorization: str,
-        refinement: int | None = None,
+        refinement: int = 2,
     ) -> None:
         if factorization == "block-ldl":
             order = postordered(structure.pattern, safe_order(structure.pattern, order))
@@ -95,9 +95,8 @@ class Core:
         self._values, self._pattern = kept["rows"], pattern
         self.symbolic: Symbolic = analyze(factorization, pattern, own_order)
         self._is_compiled = isinstance(self.symbolic, BlockLDLSymbolic)
-        if refinement is None:
-            refinement = 0 if _is_leaves_first(self.symbolic) else 2
         self._refinement = refinement
+        self._goal = SMOOTH if _is_leaves_first(self.symbolic) else ROUNDING
         factor = _factor(self.symbolic)
         self._workspace = Workspace(kept=RowTable(**kept), factor=factor, **arrays)
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
@@ -150,6 +149,7 @@ class Core:
             self._workspace,
             *arguments,
             self._refinement,
+            self._goal,
             acceleration,
             multiplier,
         )
@@ -168,7 +168,7 @@ class Core:
         acceleration: FloatArray,
         multiplier: FloatArray,
         time: float,
-        goal: float = ROUNDING,
+        goal: float = 0.0,
     ) -> float:
         """Solve for a right-hand side in elimination order, and return the residual.
 
@@ -183,7 +183,7 @@ class Core:
         time : float
             For messages [s].
         goal : float
-            A relative residual that is not corrected.
+            A relative residual that is not corrected, if larger than usual.
 
         Raises
         ------
@@ -194,7 +194,9 @@ class Core:
             self.factorize(time)
         steps = self._refinement
         if self._is_compiled:
-            residual, _ = refine(self._workspace, right, steps, goal, self._is_shifted)
+            residual, _ = refine(
+                self._workspace, right, steps, max(goal, self._goal), self._is_shifted
+            )
         else:
             assert self._numeric is not None
             self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)

@@ -27,7 +27,6 @@ from sparsebody.spatial.tuples import (
     upper_times,
 )
 
-ROUNDING = 1e-15  # a relative residual that no correction makes smaller
 SMALL = 1e-9  # one that needs no second look once it is corrected
 ACCURATE = 1e-6  # relative size of a correction that no other has to follow
 ROUGH = 1e-3  # one that tells of factors too rough to correct with
@@ -127,6 +126,7 @@ def accelerate(
     given: FloatArray,
     shift: FloatArray,
     steps: int,
+    goal: float,
     acceleration: FloatArray,
     multiplier: FloatArray,
 ) -> tuple[int, float, float]:
@@ -141,6 +141,6 @@ def accelerate(
     f = w.factor
     substitute(_tables(f), w.kept.rows, _storage(f), w.right, w.x)
     is_exact, is_shifted = multiplier.size > 0, status != REGULAR
-    left, change = improve(w, w.right, steps, ROUNDING, is_exact, is_shifted)
+    left, change = improve(w, w.right, steps, goal, is_exact, is_shifted)
     unscramble(w, acceleration, multiplier)
     return status, left, change
