@@ -100,6 +100,7 @@ class ForwardDynamics:
         self.structure = kkt_structure(system, keep)
         self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
         self.core = Core(system, self.structure, self.choice.order, self.choice.factorization)
+        self.structure.pattern.forget_adjacency()
 
     @property
     def rank(self) -> int:

@@ -76,6 +76,10 @@ class BlockPattern:
         used = _adjacency(np.ascontiguousarray(self.ends, dtype=np.intp), indptr, indices)
         return indptr, indices[:used].copy()
 
+    def forget_adjacency(self) -> None:
+        """Free what `adjacency` keeps; it is made again when it is asked for."""
+        self.__dict__.pop("adjacency", None)
+
     def neighbours(self, block: int) -> IntArray:
         """Return the blocks that couple to `block`, in increasing order."""
         indptr, indices = self.adjacency

@@ -102,7 +102,7 @@ def test_positive_pivots_are_bodies_and_negative_ones_joints():
             continue
         start, size, lanes = pivot[[layout.START, layout.SIZE, layout.OWN]]
         diagonal = symbolic.storage.values[start : start + lanes * size : lanes + 1][:size]
-        sign = 1 if pivot[layout.BLOCK] < matrix.pattern.n_primal else -1
+        sign = 1 if pivot[layout.KIND] == layout.PRIMAL else -1
         assert np.all(sign * diagonal > 0)
 
 

@@ -80,7 +80,7 @@ class Core:
         pattern, own_order = _renumbered(structure.pattern, order, bodies, duals)
         rank = np.repeat(positions(duals), structure.pattern.block_sizes[n:])
         self.system = system
-        self.rows = structure.rows[np.argsort(rank, kind="stable")]  # the user's, in order
+        rows = structure.rows[np.argsort(rank, kind="stable")]
         self.newest = 0  # counts the assemblies
         self._joints = structure.joints[duals]
         self._bodies = bodies
@@ -88,16 +88,18 @@ class Core:
         left_out = structure.left_out
         unit = units(system.mass, system.inertia, bodies)
         kept, others = (
-            row_arrays(system, self._parts, bodies, unit, rows) for rows in (self.rows, left_out)
+            row_arrays(system, self._parts, bodies, unit, some) for some in (rows, left_out)
         )
-        arrays = body_arrays(system, bodies, unit, len(self.rows))
+        arrays = body_arrays(system, bodies, unit, len(rows))
         self.right, self._x = arrays["right"], arrays["x"]
+        self.rows = kept["row"]  # the user's numbers of rows, in order
         self._values, self._pattern = kept["rows"], pattern
         self.symbolic: Symbolic = analyze(factorization, pattern, own_order)
         self._is_compiled = isinstance(self.symbolic, BlockLDLSymbolic)
         self._refinement = refinement
         self._goal = SMOOTH if _is_leaves_first(self.symbolic) else ROUNDING
         factor = _factor(self.symbolic)
+        pattern.forget_adjacency()
         self._workspace = Workspace(kept=RowTable(**kept), factor=factor, **arrays)
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._numeric: Numeric | None = None

@@ -27,7 +27,6 @@ from sparsebody.factorization.block_ldl.layout import (
     FIRST_OPENED,
     FIRST_UPDATE,
     KIND,
-    LANES,
     LARGEST_BLOCK,
     N_COLUMNS,
     N_ROWS,
@@ -105,6 +104,12 @@ def switch(factory: Callable[[int], Any]) -> Any:
     return step
 
 
+@njit(**STEP)
+def block_lanes(n_rows):
+    """Return the rows of storage of a block."""
+    return np.uintp(4) if n_rows < 4 else np.uintp(8)
+
+
 # ---- what a panel starts as ------------------------------------------------------------------
 
 _add_as_columns = switch(steps.copy_step)
@@ -149,9 +154,9 @@ def _update_kernel(size: int) -> Any:
         values, left, right = storage.values, storage.left, storage.right
         columns = _0
         for c in range(first, t + _1):
-            target, lanes = np.uintp(tables.updates[pair]), np.uintp(tables.below[c, LANES])
+            target, lanes = np.uintp(tables.updates[pair]), block_lanes(tables.below[c, ROWS])
             n_columns = np.uintp(tables.below[c, ROWS])
-            if tables.below[t, LANES] == 4:
+            if tables.below[t, ROWS] < 4:
                 update_4(values, target, left, scratch, right, columns, lanes, n_columns)
             else:
                 update_8(values, target, left, scratch, right, columns, lanes, n_columns)
@@ -176,7 +181,7 @@ def _constant_kernel(size: int) -> Any:
         scratch, first = _0, np.uintp(pivot[FIRST_BELOW])
         pair, fill = np.uintp(pivot[FIRST_UPDATE]), np.uintp(pivot[FIRST_FILL])
         for t in range(first, end):
-            lanes, row = np.uintp(tables.below[t, LANES]), np.uintp(tables.below[t, ROW])
+            lanes, row = block_lanes(tables.below[t, ROWS]), np.uintp(tables.below[t, ROW])
             at = width * (_2 * tables.fills[fill, A_ROW] + tables.fills[fill, SIDE])
             below(tables.below[t, ROWS], rows, at, _2 * width, rhs, natural, left, right, scratch)
             if lanes == 4:
@@ -212,7 +217,7 @@ def _kernel(size: int) -> Any:
         scratch, place = _0, start + n * pivot[OWN]
         pair = np.uintp(pivot[FIRST_UPDATE])
         for t in range(first, end):
-            lanes, row = np.uintp(tables.below[t, LANES]), np.uintp(tables.below[t, ROW])
+            lanes, row = block_lanes(tables.below[t, ROWS]), np.uintp(tables.below[t, ROW])
             if lanes == 4:
                 below_4(values, start, place, left, right, scratch)
                 if is_primal:

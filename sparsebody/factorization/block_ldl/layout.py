@@ -33,11 +33,11 @@ MOST_VALUES = 2**32 - 1  # that the tables can count
 # Columns of the table of pivots.
 SIZE, START, OWN = 0, 1, 2  # rows, place of the panel, rows of storage of its own block
 FIRST_BELOW, FIRST_UPDATE, FIRST_FILL, FIRST_OPENED = 3, 4, 5, 6  # up to those of the next pivot
-BLOCK, NATURAL, PADDED, KIND = 7, 8, 9, 10  # its number, its rows in natural and in padded order
+NATURAL, PADDED, KIND = 7, 8, 9  # its first row in natural and in padded order
 CONSTANT, PRIMAL, DUAL = 0, 1, 2  # kinds: a constant pivot is a block of D
 
 # Columns of the tables of blocks below pivots, and of the blocks of A.
-ROW, ROWS, LANES = 0, 1, 2
+ROW, ROWS = 0, 1
 A_ROW, SIDE, PLACE, BY_ROW, N_ROWS, N_COLUMNS = 0, 1, 2, 3, 4, 5
 
 
@@ -45,8 +45,8 @@ A_ROW, SIDE, PLACE, BY_ROW, N_ROWS, N_COLUMNS = 0, 1, 2, 3, 4, 5
 class Layout:
     """The tables of one pattern in one order."""
 
-    pivots: Table  # (n_blocks + 1, 11) by position; the last line ends the ranges
-    below: Table  # (n_below, 3) first row in padded order, rows, rows of storage
+    pivots: Table  # (n_blocks + 1, 10) by position; the last line ends the ranges
+    below: Table  # (n_below, 2) first row in padded order, and rows
     updates: Table  # (n_updates,) place of every pair of blocks below a pivot, row by row
     fills: Table  # (n_fills + 1, 6) the blocks of A, by the panel that holds them; the last is none
     opened: Table  # (n_blocks,) panels, by the pivot that writes into them first
@@ -69,12 +69,10 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     _check_sizes(size, lanes, indptr, rows)
     opener = _openers(indptr, rows)
     pivots = _pivot_table(pattern, order, lanes, _sums(lanes[rows], indptr), indptr, opener)
-    signed = pivots.astype(np.intp)
-    below, updates = _below_tables(indptr, rows, signed, lanes)
-    fills, holder = _fills(pattern, order, indptr, rows, signed, lanes)
-    pivots[:, FIRST_FILL] = _starts(np.bincount(holder, minlength=pattern.n_blocks))
+    below, updates = _below_tables(indptr, rows, pivots, lanes)
+    fills = _fill_table(pattern, order, indptr, rows, pivots, lanes)
     opened = np.argsort(opener, kind="stable").astype(np.uint32)
-    n_values, n_padded = signed[-1, [START, PADDED]]
+    n_values, n_padded = pivots[-1, [START, PADDED]]
     largest = int(np.max(size * np.maximum(_sums(lanes[rows], indptr), 4), initial=0))
     return Layout(pivots, below, updates, fills, opened, int(n_values), int(n_padded) + 4, largest)
 
@@ -112,14 +110,13 @@ def _pivot_table(
     own = np.where(kind == CONSTANT, 0, lanes)
     n_below = np.maximum(np.diff(indptr), 1)
     height = np.where(kind == CONSTANT, 0, own + np.where(lanes_below > 0, lanes_below, 4))
-    pivots = np.zeros((n + 1, 11), dtype=np.uint32)
+    pivots = np.zeros((n + 1, 10), dtype=np.uint32)
     pivots[:-1, SIZE] = size
     pivots[:, START] = _starts(height * size)
     pivots[:-1, OWN] = own
     pivots[:, FIRST_BELOW] = _starts(n_below)
     pivots[:, FIRST_UPDATE] = _starts(n_below * (n_below + 1) // 2)
     pivots[:, FIRST_OPENED] = _starts(np.bincount(opener, minlength=n))
-    pivots[:-1, BLOCK] = order
     pivots[:-1, NATURAL] = pattern.offsets[order]
     pivots[:, PADDED] = _starts(lanes)
     pivots[:-1, KIND] = kind
@@ -156,11 +153,11 @@ def _openers(indptr: IntArray, rows: IntArray) -> IntArray:
 
 
 def _below_tables(
-    indptr: IntArray, rows: IntArray, pivots: IntArray, lanes: IntArray
+    indptr: IntArray, rows: IntArray, pivots: Table, lanes: IntArray
 ) -> tuple[Table, Table]:
     """Return the tables of blocks below pivots and of the places that pairs of them update."""
-    below = np.zeros((pivots[-1, FIRST_BELOW], 3), dtype=np.uint32)
-    below[:] = [pivots[-1, PADDED], 0, 4]  # an empty block, where nothing else comes
+    below = np.zeros((pivots[-1, FIRST_BELOW], 2), dtype=np.uint32)
+    below[:, ROW] = pivots[-1, PADDED]  # an empty block, where nothing else comes
     updates = np.zeros(pivots[-1, FIRST_UPDATE], dtype=np.uint32)
     _fill_below(indptr, rows, pivots, lanes, below, updates)
     return below, updates
@@ -170,7 +167,7 @@ def _below_tables(
 def _fill_below(
     indptr: IntArray,
     rows: IntArray,
-    pivots: IntArray,
+    pivots: Table,
     lanes: IntArray,
     below: Table,
     updates: Table,
@@ -178,24 +175,24 @@ def _fill_below(
     """Fill the tables: for each block below a pivot those above it, down to itself."""
     above = np.empty(len(indptr), dtype=np.intp)  # rows of storage in each panel, before a block
     for j in range(len(indptr) - 1):
-        first, begin = pivots[j, FIRST_BELOW], indptr[j]
+        first, begin = np.intp(pivots[j, FIRST_BELOW]), indptr[j]
         for entry in range(begin, indptr[j + 1]):
             p = rows[entry]
             below[first + entry - begin, ROW] = pivots[p, PADDED]
             below[first + entry - begin, ROWS] = pivots[p, SIZE]
-            below[first + entry - begin, LANES] = lanes[p]
             _above_in_panel(indptr, rows, pivots, lanes, p, entry, indptr[j + 1], above)
             for other in range(entry, indptr[j + 1]):
                 row = other - begin
-                pair = pivots[j, FIRST_UPDATE] + row * (row + 1) // 2 + entry - begin
-                updates[pair] = pivots[p, START] + pivots[p, SIZE] * above[other - entry]
+                pair = np.intp(pivots[j, FIRST_UPDATE]) + row * (row + 1) // 2 + entry - begin
+                size = np.intp(pivots[p, SIZE])
+                updates[pair] = np.intp(pivots[p, START]) + size * above[other - entry]
 
 
 @njit(cache=True)
 def _above_in_panel(
     indptr: IntArray,
     rows: IntArray,
-    pivots: IntArray,
+    pivots: Table,
     lanes: IntArray,
     p: int,
     begin: int,
@@ -204,7 +201,7 @@ def _above_in_panel(
 ) -> None:
     """Fill `above` with the rows of storage in the panel of p before the blocks rows[begin:end]."""
     above[0] = 0
-    row, entry = pivots[p, OWN], indptr[p]
+    row, entry = np.intp(pivots[p, OWN]), indptr[p]
     for wanted in range(begin + 1, end):
         while rows[entry] != rows[wanted]:
             row += lanes[rows[entry]]
@@ -212,53 +209,75 @@ def _above_in_panel(
         above[wanted - begin] = row
 
 
-def _fills(
+def _fill_table(
     pattern: BlockPattern,
     order: IntArray,
     indptr: IntArray,
     rows: IntArray,
-    pivots: IntArray,
+    pivots: Table,
     lanes: IntArray,
-) -> tuple[Table, IntArray]:
-    """Return the table of the blocks of A, sorted by place, and the position of their panels."""
-    dual, side = np.nonzero(pattern.ends >= 0)
-    place = positions(order)
-    body, joint = place[pattern.ends[dual, side]], place[pattern.n_primal + dual]
-    holder, other = np.minimum(body, joint), np.maximum(body, joint)
-    above = _rows_above(indptr, rows, pivots, lanes, holder, other)
-    fills = np.zeros((len(dual) + 1, 6), dtype=np.uint32)
-    sequence = np.lexsort((above, holder))
-    dual, side, body, joint, above, holder = (
-        column[sequence] for column in (dual, side, body, joint, above, holder)
-    )
-    found = fills[:-1]
-    found[:, A_ROW] = pattern.offsets[pattern.n_primal + dual] - pattern.n_primal_rows
-    found[:, SIDE] = side
-    found[:, PLACE] = pivots[holder, START] + pivots[holder, SIZE] * above
-    found[:, BY_ROW] = body < joint  # rows of A are rows of the panel, not columns
-    found[:, N_ROWS] = pivots[joint, SIZE]
-    found[:, N_COLUMNS] = pivots[body, SIZE]
-    return fills, holder
+) -> Table:
+    """Return the table of the blocks of A, sorted by panel and place, and fill FIRST_FILL."""
+    place, ends = positions(order), np.ascontiguousarray(pattern.ends, dtype=np.intp)
+    fills = np.zeros((_count_ends(ends, place, pivots) + 1, 6), dtype=np.uint32)
+    _fill_fills(indptr, rows, pivots, lanes, ends, place, pattern.offsets, fills)
+    return fills
 
 
 @njit(cache=True)
-def _rows_above(
+def _count_ends(ends: IntArray, place: IntArray, pivots: Table) -> int:
+    """Fill FIRST_FILL, by the panels that hold the blocks of A; return their number."""
+    n_primal = len(place) - len(ends)
+    for dual in range(len(ends)):
+        for side in range(2):
+            if ends[dual, side] >= 0:
+                holder = min(place[ends[dual, side]], place[n_primal + dual])
+                pivots[holder + 1, FIRST_FILL] += 1
+    for i in range(len(place)):
+        pivots[i + 1, FIRST_FILL] += pivots[i, FIRST_FILL]
+    return int(pivots[-1, FIRST_FILL])
+
+
+@njit(cache=True)
+def _fill_fills(
     indptr: IntArray,
     rows: IntArray,
-    pivots: IntArray,
+    pivots: Table,
     lanes: IntArray,
-    panel: IntArray,
-    block: IntArray,
-) -> IntArray:
-    """Return the rows of storage before each block in its panel."""
-    found = np.empty(len(panel), dtype=np.intp)
-    for i in range(len(panel)):
-        row, entry = pivots[panel[i], OWN], indptr[panel[i]]
-        while rows[entry] != block[i]:
-            row += lanes[rows[entry]]
-            entry += 1
-        found[i] = row
-    return found
+    ends: IntArray,
+    place: IntArray,
+    offsets: IntArray,
+    fills: Table,
+) -> None:
+    """Insert every block of A where it belongs among those of its panel."""
+    n_primal = len(place) - len(ends)
+    n_found = np.zeros(len(place), dtype=np.intp)
+    for dual in range(len(ends)):
+        joint = place[n_primal + dual]
+        for side in range(2):
+            if ends[dual, side] < 0:
+                continue
+            body = place[ends[dual, side]]
+            holder, other = min(body, joint), max(body, joint)
+            above, entry = np.intp(pivots[holder, OWN]), indptr[holder]
+            while rows[entry] != other:
+                above += lanes[rows[entry]]
+                entry += 1
+            at = np.intp(pivots[holder, START]) + np.intp(pivots[holder, SIZE]) * above
+            first = np.intp(pivots[holder, FIRST_FILL])
+            line = first + n_found[holder]
+            while line > first and fills[line - 1, PLACE] > at:
+                for a in range(6):
+                    fills[line, a] = fills[line - 1, a]
+                line -= 1
+            n_found[holder] += 1
+            fills[line, A_ROW], fills[line, SIDE] = (
+                offsets[n_primal + dual] - offsets[n_primal],
+                side,
+            )
+            fills[line, PLACE] = at
+            fills[line, BY_ROW] = body < joint  # rows of A are rows of the panel, not columns
+            fills[line, N_ROWS], fills[line, N_COLUMNS] = pivots[joint, SIZE], pivots[body, SIZE]
 
 
 def split(pattern: BlockPattern, order: IntArray) -> tuple[BlockPattern, IntArray]:

@@ -20,6 +20,7 @@ from sparsebody.factorization.block_ldl.kernels import (
     Tables,
     _1,
     _2,
+    block_lanes,
     switch,
 )
 from sparsebody.factorization.block_ldl.layout import (
@@ -29,7 +30,6 @@ from sparsebody.factorization.block_ldl.layout import (
     FIRST_BELOW,
     FIRST_FILL,
     KIND,
-    LANES,
     NATURAL,
     OWN,
     PADDED,
@@ -52,17 +52,17 @@ def _backward_kernel(size: int, carried: bool) -> Any:
     @njit(**STEP)
     def backward(pivot, end, below, values, x, parts):
         place, first = np.uintp(pivot[START]) + n * pivot[OWN], np.uintp(pivot[FIRST_BELOW])
-        if below[first, LANES] == 4:
+        if below[first, ROWS] < 4:
             begin_4(values, place, x, np.uintp(below[first, ROW]), parts)
         else:
             begin_8(values, place, x, np.uintp(below[first, ROW]), parts)
-        place += n * below[first, LANES]
+        place += n * block_lanes(below[first, ROWS])
         for t in range(first + _1, end):
-            if below[t, LANES] == 4:
+            if below[t, ROWS] < 4:
                 add_4(values, place, x, np.uintp(below[t, ROW]), parts)
             else:
                 add_8(values, place, x, np.uintp(below[t, ROW]), parts)
-            place += n * below[t, LANES]
+            place += n * block_lanes(below[t, ROWS])
         finish(x, np.uintp(pivot[PADDED]), parts)
 
     return backward
@@ -79,11 +79,11 @@ def _forward_kernel(size: int) -> Any:
         own, place = np.uintp(pivot[PADDED]), np.uintp(pivot[START]) + n * pivot[OWN]
         for t in range(np.uintp(pivot[FIRST_BELOW]), end):
             row = np.uintp(below[t, ROW])
-            if below[t, LANES] == 4:
+            if below[t, ROWS] < 4:
                 spread_4(values, place, x, own, row)
             else:
                 spread_8(values, place, x, own, row)
-            place += n * below[t, LANES]
+            place += n * block_lanes(below[t, ROWS])
         divide(values, np.uintp(pivot[START]), x, own)
 
     return forward
