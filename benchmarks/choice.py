@@ -18,17 +18,19 @@ from scipy.optimize import nnls
 from benchmarks import machine
 from benchmarks.block_ldl import least_seconds
 from benchmarks.cases import CASES, problem
-from benchmarks.peers.linear import equations
 from benchmarks.results import FOLDER, text
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.choice import SolverChoice, choose_solver
+from sparsebody.dynamics.choice import SolverChoice
+from sparsebody.dynamics.compiled import Core
+from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SparsebodyError
-from sparsebody.factorization import analyze, available_factorizations
+from sparsebody.factorization import available_factorizations
 from sparsebody.factorization.auto import COSTS, WORK
 from sparsebody.factorization.auto import Case as Elimination
+from sparsebody.model.system import State
 from sparsebody.ordering import order
 from sparsebody.ordering.auto import candidate_orderings
-from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse.pattern import BlockPattern
 
 CHOICE = FOLDER / "choice.csv"
 SIZES = (8, 32, 128, 512, 2048, 8192, 32768)
@@ -66,12 +68,12 @@ class Pair:
 def pairs(name: str, n_bodies: int) -> list[Pair]:
     """Return the pairs of a mechanism that are worth measuring, measured."""
     given = problem(name, n_bodies)
-    matrix, right = equations(given)
-    choice = choose_solver(matrix.pattern, "auto", "auto")
-    predicted = list(_predicted(name, given.system.n_bodies, matrix, choice))
+    dynamics = ForwardDynamics(given.system, given.state, reactions="basic")
+    pattern = dynamics.structure.pattern
+    predicted = list(_predicted(name, given.system.n_bodies, pattern, dynamics.choice))
     found = worth_measuring(predicted)
     for _ in range(ROUNDS):
-        found = [measured(pair, matrix, right) for pair in found]
+        found = [measured(pair, dynamics, given.state) for pair in found]
     return with_regret(found)
 
 
@@ -88,10 +90,10 @@ def worth_measuring(predicted: list[Pair]) -> list[Pair]:
 
 
 def _predicted(
-    name: str, n_bodies: int, matrix: SaddleMatrix, choice: SolverChoice
+    name: str, n_bodies: int, pattern: BlockPattern, choice: SolverChoice
 ) -> Iterator[Pair]:
     """Return every pair of a candidate ordering and a factorization with its prediction."""
-    pattern, where = matrix.pattern, machine.machine()
+    where = machine.machine()
     for ordering in dict.fromkeys([*candidate_orderings(pattern), choice.ordering]):
         case = Elimination(pattern, order(pattern, ordering))
         for backend in available_factorizations():
@@ -104,12 +106,19 @@ def _predicted(
             )
 
 
-def measured(pair: Pair, matrix: SaddleMatrix, right: FloatArray) -> Pair:
+def measured(pair: Pair, dynamics: ForwardDynamics, state: State) -> Pair:
     """Return a pair with the least time so far of one factorization and one solve."""
-    sequence = order(matrix.pattern, pair.ordering)
+    sequence = order(dynamics.structure.pattern, pair.ordering)
+    acceleration, nothing = np.empty((dynamics.system.n_bodies, 6)), np.zeros(0)
     try:
-        symbolic = analyze(pair.factorization, matrix.pattern, sequence)
-        seconds = least_seconds(lambda: symbolic.factorize(matrix).solve(right), BUDGET)
+        core = Core(dynamics.system, dynamics.structure, sequence, pair.factorization, refinement=0)
+        core.assemble(state, None, nothing)
+
+        def factorize_and_solve() -> None:
+            core.factorize(state.time)
+            core.solve(core.right, acceleration, nothing, state.time)
+
+        seconds = least_seconds(factorize_and_solve, BUDGET)
     except SparsebodyError as error:
         return replace(pair, message=str(error))
     microseconds = np.fmin(pair.measured_us, 1e6 * seconds)

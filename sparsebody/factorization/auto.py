@@ -46,14 +46,14 @@ class Cost:
         return self.call + self.row * work.rows + self.entry * work.entries + self.flop * work.flops
 
 
-# Least squares on chains, loops and lattices of 2 to 5,000 bodies, one core of an x86-64 server,
-# within a factor of 1.5 (block-ldl: 1.7 where L is larger than the caches): only the ratios matter,
-# and they change little from machine to machine.
+# Least squares on ladders, lifts, lattices and chains of 8 to 32,768 bodies, one core of an x86-64
+# server (benchmarks.choice), within a factor of 1.3 (block-ldl: 1.7 where L is larger than the
+# caches): only the ratios matter, and they change little from machine to machine.
 COSTS = {
-    "superlu": Cost(call=2.6e-5, row=9e-8, entry=5.4e-8, flop=1e-11),
-    "cholmod": Cost(call=2.3e-5, row=1e-8, entry=1.5e-8, flop=2e-10),
+    "superlu": Cost(call=3.0e-5, row=4.8e-7, entry=5.6e-9, flop=7.7e-10),
+    "cholmod": Cost(call=3.3e-5, row=6.9e-8, entry=1e-12, flop=7.4e-10),
     "cholmod-ldl": Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=1e-10),
-    "block-ldl": Cost(call=2.7e-6, row=2.8e-8, entry=5e-10, flop=6.2e-11),
+    "block-ldl": Cost(call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11),
     "banded": Cost(call=6.0e-6, row=3e-7, entry=6e-10, flop=6.5e-12),
     "dense": Cost(call=1.0e-5, row=1e-8, entry=4.5e-9, flop=1.8e-11),
 }
