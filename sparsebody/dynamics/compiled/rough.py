@@ -23,7 +23,7 @@ from sparsebody.factorization.block_ldl.straight import (
 )
 from sparsebody.factorization.block_ldl.substitution import solve
 
-ACCURATE = 1e-6  # relative size of a step that no other has to follow
+ACCURATE = 1e-8  # relative error that no step has to follow
 EXACT = 1e-13  # relative residual of the bodies that is nothing but rounding
 MOST_CYCLES, CYCLE = 4, 2  # after so many steps the residual is computed anew
 
@@ -109,7 +109,7 @@ def improve_roughly(
 ) -> tuple[float, float]:
     """Correct w.x for a right-hand side until steps are small.
 
-    Return the relative residual and the relative size of the last step.
+    Return the relative residual and the relative error that the last steps let expect.
 
     References
     ----------
@@ -119,7 +119,7 @@ def improve_roughly(
     kept, rows = w.kept, w.kept.rows.reshape(w.kept.rows.size)
     step, rest = np.zeros(w.x.size), w.rest[n:]
     direction, product = np.zeros(n_rows), np.zeros(n_rows)
-    gone = 1.0
+    last, gone, is_settled = 1.0, 1.0, False
     for _ in range(MOST_CYCLES):
         residual(w, right)
         if not largest(w.sizes, PRIMAL + LEFT) <= EXACT * largest(w.sizes, PRIMAL):
@@ -150,13 +150,14 @@ def improve_roughly(
             if not (curvature > 0.0 and power > 0.0):
                 for k in range(w.wrench.size):
                     w.wrench[k] = 0.0
-                return residual(w, right), gone
+                return residual(w, right), gone * min(1.0, gone / last)
             size = power / curvature
-            gone = _apply(w, size, direction) / scale
+            last, gone = gone, _apply(w, size, direction) / scale
             for k in range(n_rows):
                 rest[k] += size * product[k]
-            if gone <= ACCURATE:
+            is_settled = gone * min(1.0, gone / last) <= ACCURATE  # steps shrink by such factors
+            if is_settled:
                 break
-        if gone <= ACCURATE:
+        if is_settled:
             break
-    return residual(w, right), gone
+    return residual(w, right), gone * min(1.0, gone / last)

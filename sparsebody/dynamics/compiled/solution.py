@@ -64,7 +64,7 @@ def improve(
     residual : float
         Or a bound of it, unless it is to be exact.
     change : float
-        Relative size of the last correction.
+        Relative size of the last correction, or what it lets expect of the next one.
     """
     f = w.factor
     tables, storage, rows = _tables(f), _storage(f), w.kept.rows

@@ -1,0 +1,198 @@
+"""The compiled evaluation against the general functions, dense algebra and its own refusals."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from random_mechanisms import random_loops
+
+import sparsebody as sb
+from sparsebody.assembly.body_forces import applied_forces, bias_forces
+from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.dynamics.compiled import solution
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.errors import AccuracyWarning, ModelError, ShapeError
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.gallery import build
+from sparsebody.model.system import State, System
+from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
+
+NOTHING = np.zeros(0)
+
+
+def random_state(seed: int) -> tuple[System, State]:
+    """Return a random mechanism with loops of all joint types, in motion."""
+    rng = np.random.default_rng(seed)
+    system = random_loops(rng, 8, 2, moving=True).compile()
+    return system, sb.consistent_state(system)
+
+
+def general(system: System, state: State):
+    """Return A, what its rows ask for, and the forces, as the general functions compute them."""
+    motion = joint_motion(system, state)
+    coordinates = coordinate_motion(system, state, motion)
+    constraint = constraint_rows(system, state, motion, coordinates)
+    matrix = kkt_structure(system).matrix(constraint)
+    forces = applied_forces(system, state, motion, coordinates)
+    forces = forces - bias_forces(system, state.velocity)
+    return constraint_matrix(matrix).toarray(), constraint.acceleration, forces.ravel()
+
+
+def mass_roots(system: System) -> np.ndarray:
+    """Return L with L L' the block-diagonal inertia."""
+    root = np.zeros((6 * system.n_bodies,) * 2)
+    for i, inertia in enumerate(system.spatial_inertia):
+        root[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = np.linalg.cholesky(inertia)
+    return root
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_and_right_hand_side_are_those_of_the_general_functions(seed: int) -> None:
+    """A I^-1 A', A I^-1 f and f' I^-1 f do not depend on how bodies are numbered or measured."""
+    system, state = random_state(seed)
+    core = ForwardDynamics(system, state, factorization="block-ldl").core
+    core.assemble(state, None, NOTHING)
+    n = 6 * system.n_bodies
+    A, asked, force = general(system, state)
+    root = mass_roots(system)
+    unit = np.linalg.solve(root, A.T).T[core.rows]
+    force = np.linalg.solve(root, force)
+    found = constraint_matrix(core.matrix).toarray()
+    size = np.abs(unit @ unit.T).max()
+    np.testing.assert_allclose(found @ found.T, unit @ unit.T, atol=1e-12 * size)
+    np.testing.assert_allclose(
+        found @ core.right[:n], unit @ force, atol=1e-12 * np.abs(unit).max() * np.abs(force).max()
+    )
+    assert core.right[:n] @ core.right[:n] == pytest.approx(force @ force, rel=1e-12)
+    np.testing.assert_allclose(
+        core.right[n:], asked[core.rows], atol=1e-12 * max(1.0, np.abs(asked).max())
+    )
+
+
+@pytest.mark.parametrize("seed", range(12, 18))
+def test_residuals_are_those_of_the_equations_in_the_user_units(seed: int) -> None:
+    system, state = random_state(seed)
+    dynamics = ForwardDynamics(system, state)
+    found = dynamics(state)
+    A, asked, force = general(system, state)
+    inertia = mass_roots(system) @ mass_roots(system).T
+    left = force + A.T @ found.multiplier - inertia @ found.acceleration.ravel()
+    scale = max(np.abs(force).max(), np.abs(A.T @ found.multiplier).max(), 1e-300)
+    assert np.abs(left).max() <= 1e-9 * scale
+    gap = np.abs(A @ found.acceleration.ravel() - asked)
+    assert gap[dynamics.structure.rows].max() <= 1e-9 * max(1.0, np.abs(asked).max())
+    assert found.residual <= 1e-9
+
+
+def test_a_wrong_solution_has_the_residual_that_it_should_have() -> None:
+    system, state = random_state(5)
+    core = ForwardDynamics(system, state, factorization="block-ldl").core
+    core.assemble(state, None, NOTHING)
+    workspace = core._workspace
+    x = np.random.default_rng(0).normal(size=len(core.right))
+    core._x[:] = x
+    n = 6 * system.n_bodies
+    left = np.abs(core.right - saddle_csc(core.matrix) @ x)
+    force = max(np.abs(x[:n]).max(), np.abs(core.right[:n]).max())
+    A = constraint_matrix(core.matrix)
+    term = max(np.abs(A @ np.diag(x[:n])).max(), np.abs(core.right[n:]).max())
+    free = np.abs(A @ np.diag(core.right[:n])).max()
+    expected = max(left[:n].max() / force, left[n:].max() / max(term, free))
+    assert solution.residual(workspace, core.right) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rough_factors_are_made_up_for(seed: int) -> None:
+    """Factors that are off by a hundredth still give the solution to seven digits."""
+    system = build("ladder", rungs=12, gravity=(1.0, -2.0, -9.0)).compile()
+    state = sb.consistent_state(system)
+    core = ForwardDynamics(system, state, factorization="block-ldl").core
+    core.assemble(state, None, NOTHING)
+    core.factorize(0.0)
+    exact = np.empty((system.n_bodies, 6))
+    core.solve(core.right, exact, NOTHING, 0.0)
+    values = core.symbolic.storage.values
+    values *= 1.0 + 0.01 * np.random.default_rng(seed).uniform(-1.0, 1.0, values.shape)
+    found = np.empty_like(exact)
+    core.solve(core.right, found, NOTHING, 0.0)
+    np.testing.assert_allclose(found, exact, atol=1e-7 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("how", ["read-only", "transposed", "strided"])
+def test_states_of_any_layout_are_taken_without_another_compilation(how: str) -> None:
+    system, state = random_state(3)
+    dynamics = ForwardDynamics(system, state, factorization="block-ldl")
+    expected = dynamics.acceleration(state)
+    n_signatures = len(solution.accelerate.signatures)
+    change = {
+        "read-only": lambda a: np.frombuffer(a.tobytes()).reshape(a.shape),
+        "transposed": np.asfortranarray,
+        "strided": lambda a: np.repeat(a, 2, axis=0)[::2],
+    }[how]
+    other = state.with_(
+        position=change(state.position),
+        orientation=change(state.orientation),
+        velocity=change(state.velocity),
+    )
+    np.testing.assert_array_equal(dynamics.acceleration(other), expected)
+    assert len(solution.accelerate.signatures) == n_signatures
+
+
+def test_states_that_are_none_are_refused_by_name() -> None:
+    system, state = random_state(3)
+    dynamics = ForwardDynamics(system, state)
+    with pytest.raises(ShapeError, match=r"state\.position is of type float32"):
+        dynamics.acceleration(state.with_(position=state.position.astype(np.float32)))
+    with pytest.raises(ShapeError, match=r"state\.velocity has shape"):
+        dynamics.acceleration(state.with_(velocity=state.velocity[:-1]))
+    velocity = state.velocity.copy()
+    velocity[2, 4] = np.inf
+    with pytest.raises(ModelError, match=repr(system.body_names[2])):
+        dynamics.acceleration(state.with_(velocity=velocity))
+    # and the next state is none the worse for it
+    assert np.isfinite(dynamics.acceleration(state)).all()
+
+
+def test_corrections_after_a_state_without_numbers_are_not_spoilt() -> None:
+    system, state = random_state(4)
+    dynamics = ForwardDynamics(system, state, factorization="block-ldl")
+    expected = dynamics.acceleration(state)
+    dynamics.core._x[:] = np.nan
+    change = dynamics.evaluate(state).velocity_correction()
+    assert np.isfinite(change).all()
+    np.testing.assert_array_equal(dynamics.acceleration(state), expected)
+
+
+def test_rows_left_out_are_watched_at_other_states() -> None:
+    """A velocity that the left-out rows forbid shows in what they ask for."""
+    system = build("scissor", pairs=6).compile()
+    state = sb.consistent_state(system)
+    dynamics = ForwardDynamics(system, state)
+    assert dynamics(state).dropped_residual < 1e-10
+    velocity = state.velocity + np.random.default_rng(0).normal(size=state.velocity.shape)
+    other = state.with_(velocity=velocity)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sb.errors.RankWarning)
+        found = dynamics(other)
+    A, asked, force = general(system, other)
+    gap = np.abs(A @ found.acceleration.ravel() - asked)[dynamics.redundant_rows].max()
+    root = mass_roots(system)
+    unit = np.linalg.solve(root, A.T).T
+    ways = (root.T @ found.acceleration.ravel(), np.linalg.solve(root, force))
+    scale = max(np.abs(asked).max(), *(np.abs(unit * way).max() for way in ways))
+    assert found.dropped_residual == pytest.approx(gap / scale, rel=1e-6)
+
+
+def test_a_lift_too_long_for_rounding_says_so_once() -> None:
+    system = build("scissor", pairs=12_000).compile()
+    dynamics = ForwardDynamics(system, system.initial_state, reactions="basic")
+    with pytest.warns(AccuracyWarning, match="rounding hides the softest motions"):
+        found = dynamics.acceleration(system.initial_state)
+    assert np.isfinite(found).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        dynamics.acceleration(system.initial_state)
