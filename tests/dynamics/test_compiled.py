@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from random_mechanisms import random_loops
+from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
@@ -126,6 +126,37 @@ def test_rough_factors_are_made_up_for(seed: int) -> None:
     found = np.empty_like(exact)
     core.solve(core.right, found, NOTHING, 0.0)
     np.testing.assert_allclose(found, exact, atol=1e-7 * np.abs(exact).max())
+
+
+def test_masses_over_eighteen_decades_are_corrected_until_light_bodies_are_right() -> None:
+    """Heavy bodies make a correction look small whose light bodies still need another one."""
+    rng = np.random.default_rng(41)
+    mechanism = random_tree(rng, 12)
+    wild = sb.Mechanism(gravity=mechanism.gravity)
+    for name, body in mechanism.bodies.items():
+        mass = 10.0 ** rng.uniform(-9.0, 9.0)
+        wild.add_body(
+            name,
+            mass=mass,
+            inertia=mass * body.inertia,
+            center_of_mass=body.center_of_mass,
+            position=body.position,
+            orientation=body.orientation,
+            linear_velocity=body.linear_velocity,
+            angular_velocity=body.angular_velocity,
+        )
+    for name, joint in mechanism.joints.items():
+        wild.add_joint(
+            name,
+            joint.type,
+            joint.predecessor,
+            joint.successor,
+            predecessor_frame=joint.predecessor_frame,
+            successor_frame=joint.successor_frame,
+        )
+    system = wild.compile()
+    state = sb.consistent_state(system)
+    assert ForwardDynamics(system, state, factorization="block-ldl")(state).residual < 1e-7
 
 
 @pytest.mark.parametrize("how", ["read-only", "transposed", "strided"])

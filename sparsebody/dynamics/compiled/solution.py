@@ -56,8 +56,9 @@ def improve(
 
     At most `steps` corrections are made, and only if more is left than the goal. The first one,
     relative to the solution, is about the error of the factors, and each one multiplies the error
-    by it; where it is large, conjugate gradients make better ones. Shifted factors are those of a
-    matrix without the motions that rounding hides, so there one correction is all that helps.
+    by it, but for light bodies beside heavy ones, of which only the residual tells; where it is
+    large, conjugate gradients make better ones. Shifted factors are those of a matrix without the
+    motions that rounding hides, so there one correction is all that helps.
 
     Returns
     -------
@@ -79,7 +80,7 @@ def improve(
         is_last = step == steps - 1 or change < ACCURATE or is_shifted
         if not is_last or is_exact or not left < SMALL:
             left = residual(w, right)
-        if is_last:
+        if is_last and (left < SMALL or is_shifted):
             break
     return left, change
 
