@@ -128,14 +128,14 @@ def test_rough_factors_are_made_up_for(seed: int) -> None:
     np.testing.assert_allclose(found, exact, atol=1e-7 * np.abs(exact).max())
 
 
-def test_masses_over_eighteen_decades_are_corrected_until_light_bodies_are_right() -> None:
-    """Heavy bodies make a correction look small whose light bodies still need another one."""
-    rng = np.random.default_rng(41)
-    mechanism = random_tree(rng, 12)
-    wild = sb.Mechanism(gravity=mechanism.gravity)
-    for name, body in mechanism.bodies.items():
-        mass = 10.0 ** rng.uniform(-9.0, 9.0)
-        wild.add_body(
+def wild_tree(seed: int, decades: float) -> tuple[System, State]:
+    """Return a random tree in motion with masses over so many decades."""
+    rng = np.random.default_rng(seed)
+    given = random_tree(rng, 12)
+    mechanism = sb.Mechanism(gravity=given.gravity)
+    for name, body in given.bodies.items():
+        mass = 10.0 ** rng.uniform(-decades / 2, decades / 2)
+        mechanism.add_body(
             name,
             mass=mass,
             inertia=mass * body.inertia,
@@ -145,8 +145,8 @@ def test_masses_over_eighteen_decades_are_corrected_until_light_bodies_are_right
             linear_velocity=body.linear_velocity,
             angular_velocity=body.angular_velocity,
         )
-    for name, joint in mechanism.joints.items():
-        wild.add_joint(
+    for name, joint in given.joints.items():
+        mechanism.add_joint(
             name,
             joint.type,
             joint.predecessor,
@@ -154,9 +154,24 @@ def test_masses_over_eighteen_decades_are_corrected_until_light_bodies_are_right
             predecessor_frame=joint.predecessor_frame,
             successor_frame=joint.successor_frame,
         )
-    system = wild.compile()
-    state = sb.consistent_state(system)
+    system = mechanism.compile()
+    return system, sb.consistent_state(system)
+
+
+def test_masses_over_eighteen_decades_are_corrected_until_light_bodies_are_right() -> None:
+    """Heavy bodies make a correction look small whose light bodies still need another one."""
+    system, state = wild_tree(41, 18.0)
     assert ForwardDynamics(system, state, factorization="block-ldl")(state).residual < 1e-7
+
+
+@pytest.mark.parametrize("seed", [7, 44, 61, 86])
+def test_trees_of_wild_masses_are_as_accurate_as_by_pivoting(seed: int) -> None:
+    system, state = wild_tree(seed, 9.0)
+    found, expected = (
+        ForwardDynamics(system, state, factorization=name).acceleration(state)
+        for name in ("block-ldl", "superlu")
+    )
+    np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("how", ["read-only", "transposed", "strided"])

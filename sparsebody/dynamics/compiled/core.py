@@ -23,7 +23,7 @@ from sparsebody.dynamics.compiled.solution import (
     unscramble,
 )
 from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
-from sparsebody.dynamics.compiled.workspace import Factor, RowTable, Workspace
+from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Factor, RowTable, Workspace
 from sparsebody.errors import AccuracyWarning, ModelError, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
 from sparsebody.factorization.block_ldl import (
@@ -41,6 +41,7 @@ from sparsebody.sparse.saddle import SaddleMatrix
 WORST_RESIDUAL = 1e-6
 ROUNDING = 1e-15  # a relative residual that no correction makes smaller
 SMOOTH = 1e-11  # one that needs none where inertias are added up from the leaves of trees on
+EVEN = 1e3  # the largest over the smallest root of an inertia with which that is so
 INACCURATE = 1e-3  # relative size of a last correction that is worth a warning
 Arguments = tuple[
     FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
@@ -98,7 +99,7 @@ class Core:
         self.symbolic: Symbolic = analyze(factorization, pattern, own_order)
         self._is_compiled = isinstance(self.symbolic, BlockLDLSymbolic)
         self._refinement = refinement
-        self._goal = SMOOTH if _is_leaves_first(self.symbolic) else ROUNDING
+        self._goal = SMOOTH if _is_even(unit[:n]) and _is_leaves_first(self.symbolic) else ROUNDING
         factor = _factor(self.symbolic)
         pattern.forget_adjacency()
         self._workspace = Workspace(kept=RowTable(**kept), factor=factor, **arrays)
@@ -356,6 +357,12 @@ def _is_leaves_first(symbolic: Symbolic) -> bool:
     if not isinstance(symbolic, BlockLDLSymbolic):
         return False
     return bool(np.all(np.diff(symbolic.layout.pivots[:, FIRST_BELOW].astype(np.intp)) == 1))
+
+
+def _is_even(unit: FloatArray) -> bool:
+    """Tell whether neither masses nor rotational inertias, in the table `unit`, differ too much."""
+    turning, moving = unit[:, [ROOT, ROOT + 2, ROOT + 5]], unit[:, MASS_ROOT]
+    return all(roots.max() <= EVEN * roots.min() for roots in (turning, moving))
 
 
 _FLOAT64 = np.dtype(np.float64)
