@@ -220,6 +220,7 @@ class Evaluation:
     @cached_property
     def motion(self) -> JointMotion:
         """Relative motion at the joints."""
+        check_state(self.dynamics.system, self.state)
         return joint_motion(self.dynamics.system, self.state)
 
     @cached_property
@@ -263,10 +264,10 @@ class Evaluation:
         if self._number == core.newest:
             residual = core.solve(core.right, acceleration, multiplier, self.state.time)
         else:
-            self._number = core.newest + 1
             residual = core.accelerate(
                 self.state, self.body_force, self._shift, acceleration, multiplier
             )
+            self._number = core.newest
         return acceleration, residual
 
     def _solve_errors(self, error: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.compiled import solution
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.errors import AccuracyWarning, ModelError, ShapeError
+from sparsebody.errors import AccuracyWarning, ModelError, ShapeError, SingularSystemError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.gallery import build
@@ -165,6 +165,46 @@ def test_corrections_after_a_state_without_numbers_are_not_spoilt() -> None:
     change = dynamics.evaluate(state).velocity_correction()
     assert np.isfinite(change).all()
     np.testing.assert_array_equal(dynamics.acceleration(state), expected)
+
+
+def test_numbers_too_large_to_multiply_spoil_no_later_evaluation() -> None:
+    system, state = random_state(3)
+    dynamics = ForwardDynamics(system, state, factorization="block-ldl")
+    expected = dynamics.acceleration(state)
+    with pytest.raises(SingularSystemError):
+        dynamics.acceleration(state.with_(velocity=1e200 * state.velocity))
+    np.testing.assert_array_equal(dynamics.acceleration(state), expected)
+    evaluation = dynamics.evaluate(state)
+    with pytest.raises(SingularSystemError):
+        evaluation.position_correction(np.full(system.n_rows, np.nan))
+    np.testing.assert_array_equal(dynamics.acceleration(state), expected)
+
+
+def test_an_evaluation_refused_once_is_refused_again() -> None:
+    """Neither half an assembly nor that of another state answers for it."""
+    system, state = random_state(3)
+    dynamics = ForwardDynamics(system, state)
+    long = dynamics.evaluate(state.with_(orientation=1.05 * state.orientation))
+    for _ in range(2):
+        with pytest.raises(ModelError, match=r"has norm 1\.05"):
+            long.acceleration()
+    short = dynamics.evaluate(state.with_(velocity=state.velocity[:-1]))
+    for _ in range(2):
+        with pytest.raises(ShapeError, match=r"state\.velocity has shape"):
+            short.acceleration()
+        dynamics.acceleration(state)
+
+
+@pytest.mark.parametrize("ask", ["acceleration", "position_correction", "velocity_correction"])
+def test_states_are_checked_before_the_errors_of_the_joints_are_computed(ask: str) -> None:
+    system, state = random_state(3)
+    dynamics = ForwardDynamics(system, state, baumgarte=0.1)
+    single = state.with_(velocity=state.velocity.astype(np.float32))
+    with pytest.raises(ShapeError, match=r"state\.velocity is of type float32"):
+        getattr(dynamics.evaluate(single), ask)()
+    few = state.with_(velocity=state.velocity[:1])
+    with pytest.raises(ShapeError, match=r"state\.velocity has shape"):
+        getattr(dynamics.evaluate(few), ask)()
 
 
 def test_rows_left_out_are_watched_at_other_states() -> None:

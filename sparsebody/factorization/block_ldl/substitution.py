@@ -205,6 +205,8 @@ def solve(
                 _forward_6(pivot, end, tables, rows, rhs, x, parts)
             else:
                 _forward_3(pivot, end, tables, rows, rhs, x, parts)
+    for place in range(np.uintp(pivots[n, PADDED]), np.uintp(x.size)):
+        x[place] = 0.0  # of the empty block, where NaN would stay for good
     for i in range(n):
         j = n - _1 - i
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
