@@ -217,6 +217,10 @@ class Evaluation:
         self.body_force = body_force
         self._number = -1  # of its assembly in the core
 
+    def __reduce__(self) -> tuple[type[Evaluation], tuple[object, ...]]:
+        """Copy and pickle the question: no copy of the core holds its assembly."""
+        return Evaluation, (self.dynamics, self.state, self.body_force)
+
     @cached_property
     def motion(self) -> JointMotion:
         """Relative motion at the joints."""

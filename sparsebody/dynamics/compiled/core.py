@@ -72,6 +72,7 @@ class Core:
         factorization: str,
         refinement: int = 2,
     ) -> None:
+        self._made_of = system, structure, order, factorization, refinement
         if factorization == "block-ldl":
             order = postordered(structure.pattern, safe_order(structure.pattern, order))
         n = system.n_bodies
@@ -107,6 +108,10 @@ class Core:
         self._given: Given = NOTHING
         self._shift = np.zeros(0)
         self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
+
+    def __reduce__(self) -> tuple[type[Core], tuple[object, ...]]:
+        """Copy and pickle what it is made of: compiled code's arrays can be neither."""
+        return Core, self._made_of
 
     @property
     def has_constant_subspaces(self) -> bool:

@@ -12,10 +12,11 @@ walks through memory from one end to the other, however the user has numbered th
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import config, types
 from numba.experimental import structref
 from numpy.typing import NDArray
 
@@ -29,12 +30,14 @@ Index = NDArray[np.uint32]  # unsigned: a signed index costs a test for negative
 class Struct(structref.StructRefProxy):
     """Arrays behind one pointer: one small argument of a compiled call, however many there are.
 
-    The annotated fields are attributes in compiled code only.
+    The annotated fields are attributes in compiled code only, or without a compiler in Python's.
     """
 
-    def __new__(cls, **arrays: Any) -> Struct:
+    def __new__(cls, **arrays: Any) -> Any:
         """Make one of all its fields, by name."""
-        values = (arrays[name] for name in cls.__annotations__)
+        values = [arrays[name] for name in cls.__annotations__]
+        if config.DISABLE_JIT:
+            return SimpleNamespace(**dict(zip(cls.__annotations__, values, strict=True)))
         return structref.StructRefProxy.__new__(cls, *values)
 
 
