@@ -283,3 +283,13 @@ def test_a_lift_too_long_for_rounding_says_so_once() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         dynamics.acceleration(system.initial_state)
+
+
+def test_a_lift_too_long_says_so_after_a_correction_too() -> None:
+    """The factors of the correction, which is rough on purpose, serve the accelerations."""
+    system = build("scissor", pairs=12_000).compile()
+    dynamics = ForwardDynamics(system, system.initial_state, reactions="basic")
+    evaluation = dynamics.evaluate(system.initial_state)
+    evaluation.velocity_correction()
+    with pytest.warns(AccuracyWarning, match="rounding hides the softest motions"):
+        evaluation.acceleration()

@@ -201,9 +201,11 @@ class Core:
             self.factorize(time)
         steps = self._refinement
         if self._is_compiled:
-            residual, _ = refine(
+            residual, change = refine(
                 self._workspace, right, steps, max(goal, self._goal), self._is_shifted
             )
+            if goal == 0.0 and change > INACCURATE:
+                self._warn(change, time)
         else:
             assert self._numeric is not None
             self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)

@@ -8,7 +8,7 @@ walks through memory from one end to the other, however the user has numbered th
 """
 
 # numba's structref is untyped.
-# mypy: disable-error-code="no-untyped-call, no-any-return"
+# mypy: disable-error-code="attr-defined, no-untyped-call"
 
 from __future__ import annotations
 
