@@ -36,7 +36,7 @@ class Struct(structref.StructRefProxy):
     def __new__(cls, **arrays: Any) -> Any:
         """Make one of all its fields, by name."""
         values = [arrays[name] for name in cls.__annotations__]
-        if config.DISABLE_JIT:  # type: ignore[attr-defined]
+        if config.DISABLE_JIT:
             return SimpleNamespace(**dict(zip(cls.__annotations__, values, strict=True)))
         return structref.StructRefProxy.__new__(cls, *values)
 
