@@ -98,7 +98,7 @@ def _initial_state(bodies: BodyColumns, center: FloatArray, n_coordinates: int) 
         np.einsum("nij,ni->nj", rotation, angular, out=velocity[:, :3])
         np.einsum("nij,ni->nj", rotation, linear + np.cross(angular, arm), out=velocity[:, 3:])
     return State(
-        position=bodies.position + arm,
+        position=np.ascontiguousarray(bodies.position + arm),
         orientation=np.array(unit_quaternions(bodies.orientation), order="C"),
         velocity=velocity,
         coordinate=np.zeros(n_coordinates),

@@ -130,7 +130,7 @@ def improve_roughly(
             w.rest[k] = 0.0
         before, scale = 1.0, largest(w.sizes, PRIMAL)
         for iteration in range(CYCLE):
-            solve(tables, kept.rows, storage, w.rest, 0.0, False, step)
+            solve(tables, kept.rows, storage, w.rest, 0.0, 0.0, step)
             power = -_dot(rest, step[n:])
             share = power / before if iteration > 0 else 0.0
             before = power

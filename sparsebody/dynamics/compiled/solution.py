@@ -73,7 +73,7 @@ def improve(
     for step in range(steps):
         if left <= goal:
             break
-        gone = solve(tables, rows, storage, w.rest, 0.0, True, w.x)
+        gone = solve(tables, rows, storage, w.rest, 0.0, 1.0, w.x)
         change = gone / max(largest(w.sizes, PRIMAL), gone)
         if change > ROUGH and not is_shifted:
             return improve_roughly(w, right, tables, storage)
@@ -91,7 +91,7 @@ def refine(
 ) -> tuple[float, float]:
     """Fill w.x with the solution for a right-hand side; see `improve`."""
     f = w.factor
-    solve(_tables(f), w.kept.rows, _storage(f), right, 1.0, False, w.x)
+    solve(_tables(f), w.kept.rows, _storage(f), right, 1.0, 0.0, w.x)
     return improve(w, right, steps, goal, True, is_shifted)
 
 

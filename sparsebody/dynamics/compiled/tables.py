@@ -63,7 +63,8 @@ def units(mass: FloatArray, inertia: FloatArray, bodies: IntArray) -> FloatArray
         c_2 = np.sqrt(I[1, 1] - c_1 * c_1)
         c_4 = (I[2, 1] - c_1 * c_3) / c_2
         c_5 = np.sqrt(I[2, 2] - c_3 * c_3 - c_4 * c_4)
-        line[ROOT : ROOT + 6] = np.array((c_0, c_1, c_2, c_3, c_4, c_5))
+        line[ROOT], line[ROOT + 1], line[ROOT + 2] = c_0, c_1, c_2
+        line[ROOT + 3], line[ROOT + 4], line[ROOT + 5] = c_3, c_4, c_5
         line[INVERSE], line[INVERSE + 2], line[INVERSE + 5] = 1.0 / c_0, 1.0 / c_2, 1.0 / c_5
         line[INVERSE + 1] = -c_1 / (c_0 * c_2)
         line[INVERSE + 3] = (c_1 * c_4 / c_2 - c_3) / (c_0 * c_5)

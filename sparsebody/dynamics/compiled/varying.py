@@ -135,7 +135,10 @@ def fill_varying_rows(
     """Fill `rows` and `asked` at a state."""
     for i in range(v.body.size):
         b = v.body[i]
-        v.position[i], v.velocity[i] = position[b], velocity[b]
+        for a in range(3):  # assigning slices would compile an error message as well
+            v.position[i, a] = position[b, a]
+        for a in range(6):
+            v.velocity[i, a] = velocity[b, a]
         rotation_matrix(orientation[b], v.rotation[i])
     fill_joint_motion(
         v.predecessor,

@@ -144,7 +144,7 @@ class BlockLDLSymbolic:
     def _solve(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,), both in coordinates in which D is one."""
         x = np.empty(len(rhs))
-        solve(self.tables, rows, self.storage, rhs, 1.0, False, x)
+        solve(self.tables, rows, self.storage, rhs, 1.0, 0.0, x)
         return x
 
     def is_known(self, status: int) -> bool:

@@ -281,7 +281,7 @@ def _eliminate(
     return status
 
 
-@njit(**PHASE)
+@njit(**PHASE, inline="always")
 def factorize(tables: Tables, rows: FloatArray, rhs: FloatArray, storage: Storage) -> int:
     """Factorize, and where a pivot is doubtful once more with all dual ones shifted.
 

@@ -114,7 +114,7 @@ def _constant_backward_kernel(size: int) -> Any:
     take = switch(lambda n_rows: steps.take_step(size, n_rows))
 
     @njit(**STEP)
-    def backward(pivot, end, tables, rows, rhs, share, x, parts, adds, solution):
+    def backward(pivot, end, tables, rows, rhs, share, x, parts, weight, solution):
         width, fill = np.uintp(rows.shape[2]), np.uintp(pivot[FIRST_FILL])
         natural = np.uintp(pivot[NATURAL])
         begin(rhs, natural, share, parts)
@@ -123,7 +123,7 @@ def _constant_backward_kernel(size: int) -> Any:
             row = np.uintp(tables.below[t, ROW])
             take(tables.below[t, ROWS], rows, at, _2 * width, x, row, parts)
             fill += _1
-        if adds:
+        if weight != 0.0:
             add(parts, solution, natural)
         else:
             store(parts, solution, natural)
@@ -139,20 +139,20 @@ _backward_6, _backward_3 = (_constant_backward_kernel(size) for size in CONSTANT
 
 
 @njit(**STEP)
-def _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, adds, solution):
+def _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, weight, solution):
     if pivot[SIZE] == 6:
-        _backward_6(pivot, end, tables, rows, rhs, share, x, parts, adds, solution)
+        _backward_6(pivot, end, tables, rows, rhs, share, x, parts, weight, solution)
     else:
-        _backward_3(pivot, end, tables, rows, rhs, share, x, parts, adds, solution)
+        _backward_3(pivot, end, tables, rows, rhs, share, x, parts, weight, solution)
 
 
 @njit(**STEP)
-def _copy(pivot, x, adds, solution, parts):
+def _copy(pivot, x, weight, solution, parts):
     padded, natural = pivot[PADDED], pivot[NATURAL]
     for a in range(np.uintp(pivot[SIZE])):
         if pivot[KIND] == PRIMAL:
             parts[LARGEST] = max(parts[LARGEST], abs(x[padded + a]))
-        solution[natural + a] = x[padded + a] + (solution[natural + a] if adds else 0.0)
+        solution[natural + a] = x[padded + a] + (solution[natural + a] if weight != 0.0 else 0.0)
 
 
 @njit(**PHASE)
@@ -166,10 +166,10 @@ def substitute(
         j = n - _1 - i
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
         if pivot[KIND] == CONSTANT:
-            _constant_backward(pivot, end, tables, rows, rhs, 1.0, x, parts, False, solution)
+            _constant_backward(pivot, end, tables, rows, rhs, 1.0, x, parts, 0.0, solution)
         else:
             _carried(pivot[SIZE], pivot, end, tables.below, storage.values, x, parts)
-            _copy(pivot, x, False, solution, parts)
+            _copy(pivot, x, 0.0, solution, parts)
 
 
 @njit(**PHASE)
@@ -179,10 +179,10 @@ def solve(
     storage: Storage,
     rhs: FloatArray,
     share: float,
-    adds: bool,
+    weight: float,
     solution: FloatArray,
 ) -> float:
-    """Fill `solution` with that for a right-hand side (n_rows,), or add that to it.
+    """Fill `solution` with that for a right-hand side (n_rows,) if `weight` is zero, else add it.
 
     Of the right-hand side of constant pivots only `share` is seen: 1.0, or 0.0 where it is zero.
     Return the largest entry of its primal part.
@@ -211,10 +211,10 @@ def solve(
         j = n - _1 - i
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
         if pivot[KIND] == CONSTANT:
-            _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, adds, solution)
+            _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, weight, solution)
         else:
             _backward(pivot[SIZE], pivot, end, below, storage.values, x, parts)
-            _copy(pivot, x, adds, solution, parts)
+            _copy(pivot, x, weight, solution, parts)
     found = 0.0
     for place in range(LARGEST, LARGEST + 8):
         found = max(found, parts[place])
