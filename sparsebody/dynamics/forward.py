@@ -18,6 +18,7 @@ from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
 from sparsebody.errors import (
     ModelError,
     RankWarning,
+    ShapeError,
     UnknownNameError,
 )
 from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
@@ -276,7 +277,9 @@ class Evaluation:
 
     def _solve_errors(self, error: FloatArray) -> FloatArray:
         """Return the twists (n_bodies, 6) that change the rows by -error."""
-        core = self.dynamics.core
+        core, n_rows = self.dynamics.core, self.dynamics.system.n_rows
+        if np.shape(error) != (n_rows,):
+            raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
         if self._number != core.newest:
             core.assemble(self.state, self.body_force, self._shift)
             self._number = core.newest

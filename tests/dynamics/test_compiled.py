@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import os
 import pickle
@@ -339,3 +340,50 @@ def test_a_lift_too_long_says_so_after_a_correction_too() -> None:
     evaluation.velocity_correction()
     with pytest.warns(AccuracyWarning, match="rounding hides the softest motions"):
         evaluation.acceleration()
+
+
+def test_whether_a_singular_pose_is_refused_does_not_depend_on_what_came_before() -> None:
+    def four_bar(angle: float) -> System:
+        """A parallelogram of four hinges, stretched flat at angle 0."""
+        mechanism = sb.Mechanism("four-bar", gravity=(0.3, -9.81, 0.2))
+        tip = np.array([np.cos(angle), np.sin(angle), 0.0])
+        turn = (np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2))
+        along = np.array([1.0, 0.0, 0.0])
+        for name, place, pose in (
+            ("a", 0 * along, turn),
+            ("b", tip, (1.0, 0.0, 0.0, 0.0)),
+            ("c", along, turn),
+        ):
+            mechanism.add_body(
+                name,
+                mass=1.0,
+                inertia=[0.01, 0.1, 0.1],
+                center_of_mass=[0.5, 0.0, 0.0],
+                position=place,
+                orientation=pose,
+            )
+        for name, first, second, point in (
+            ("A", sb.WORLD, "a", 0 * along),
+            ("B", "a", "b", tip),
+            ("C", "b", "c", tip + along),
+            ("D", sb.WORLD, "c", along),
+        ):
+            mechanism.add_joint(name, sb.Revolute(), first, second, point=point, axis=[0, 0, 1])
+        return mechanism.compile()
+
+    system = four_bar(0.7)
+    flat, near = (four_bar(angle).initial_state for angle in (0.0, 1e-7))
+    fresh, used = (ForwardDynamics(system, factorization="block-ldl") for _ in range(2))
+    with pytest.raises(SingularSystemError, match="vanishes"):
+        fresh.acceleration(flat)
+    with contextlib.suppress(SingularSystemError):
+        used.acceleration(near)
+    with pytest.raises(SingularSystemError, match="vanishes"):
+        used.acceleration(flat)
+
+
+def test_errors_to_correct_have_one_entry_a_row() -> None:
+    system, state = random_state(3)
+    evaluation = ForwardDynamics(system, state).evaluate(state)
+    with pytest.raises(ShapeError, match="one a row"):
+        evaluation.position_correction(np.zeros(system.n_rows + 1))

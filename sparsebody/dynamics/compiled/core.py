@@ -379,6 +379,11 @@ def _is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
 
 
 def _checked(residual: float, time: float) -> float:
+    if not math.isfinite(residual):
+        raise SingularSystemError(
+            f"the accelerations at t = {time:.6g} s are not finite: velocities or forces are too "
+            "large to multiply; look at the state"
+        )
     if not residual <= WORST_RESIDUAL:
         raise SingularSystemError(
             f"the constraint rows are nearly dependent at t = {time:.6g} s "

@@ -33,6 +33,8 @@ from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 
+LONG = 10_000  # blocks from which on doubtful pivots are the rule
+
 __all__ = ["REGULAR", "BlockLDLNumeric", "BlockLDLSymbolic", "analyze", "safe_order"]
 
 
@@ -120,8 +122,8 @@ class BlockLDLSymbolic:
     def check(self, status: int, rows: FloatArray) -> None:
         """Raise SingularSystemError if the doubtful pivot is that of a dependent row.
 
-        A row that was found independent once is not examined again: in another state only the
-        residual tells.
+        In long mechanisms, where rounding makes pivots doubtful at every state, a row that was
+        found independent once is not examined again: in another state only the residual tells.
 
         Parameters
         ----------
@@ -130,26 +132,22 @@ class BlockLDLSymbolic:
         rows : (n_dual_rows, 2, width) float array
             What it was done to: A, where D is one.
         """
-        if self.is_known(status):
+        row, pattern, n = self._row(status), self.pattern, self.pattern.n_primal_rows
+        if row in self.independent:
             return
-        pattern, n = self.pattern, self.pattern.n_primal_rows
         bad = useless_row(pattern, rows)
         if bad >= 0:
             raise SingularSystemError(vanishing_row(pattern, n + bad))
-        row = self._row(status)
         if row < n or is_dependent(pattern, rows, partial(self._solve, rows), row - n):
             raise SingularSystemError(self._lost_pivot(row))
-        self.independent.add(row)
+        if pattern.n_blocks >= LONG:
+            self.independent.add(row)
 
     def _solve(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,), both in coordinates in which D is one."""
         x = np.empty(len(rhs))
         solve(self.tables, rows, self.storage, rhs, 1.0, 0.0, x)
         return x
-
-    def is_known(self, status: int) -> bool:
-        """Tell whether the row of the doubtful pivot was found independent before."""
-        return self._row(status) in self.independent
 
     def _row(self, status: int) -> int:
         """Return the first row of the doubtful pivot in natural order."""
