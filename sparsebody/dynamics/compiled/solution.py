@@ -76,7 +76,7 @@ def improve(
         gone = solve(tables, rows, storage, w.rest, 0.0, 1.0, w.x)
         change = gone / max(largest(w.sizes, PRIMAL), gone)
         if change > ROUGH and not is_shifted:
-            return improve_roughly(w, right, tables, storage)
+            return improve_roughly(w, right, tables, storage, is_exact)
         is_last = step == steps - 1 or change < ACCURATE or is_shifted
         if not is_last or is_exact or not left < SMALL:
             left = residual(w, right)
