@@ -88,7 +88,7 @@ class Core:
         self._bodies = bodies
         self._parts = GivenParts(system)
         left_out = structure.left_out
-        unit = units(system.mass, system.inertia, bodies)
+        unit = units(system, bodies)
         kept, others = (
             row_arrays(system, self._parts, bodies, unit, some) for some in (rows, left_out)
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.dynamics.compiled.given import GivenParts
 from sparsebody.dynamics.compiled.workspace import (
     INVERSE,
@@ -32,28 +32,33 @@ from sparsebody.spatial.tuples import (
 def body_arrays(system: System, bodies: IntArray, unit: FloatArray, k: int) -> dict[str, Any]:
     """Return the fields of a Workspace for `bodies`, the user's numbers in order, and k rows."""
     n = len(bodies)
-    rotation = np.zeros((n + 1, 9))
+    rotation = large_zeros((n + 1, 9))
     rotation[n, ::4] = 1.0
-    padded_x = np.zeros(6 * n + k + 2 * MARGIN)
+    padded_x = large_zeros(6 * n + k + 2 * MARGIN)
     return {
         "body": bodies.astype(np.uint32),
         "gravity": np.array(system.gravity, dtype=float),
         "unit": unit,
-        "position": np.zeros((n + 1, 3)),
+        "position": large_zeros((n + 1, 3)),
         "rotation": rotation,
-        "velocity": np.zeros((n + 1, 6)),
+        "velocity": large_zeros((n + 1, 6)),
         "padded_x": padded_x,
         "x": padded_x[MARGIN:-MARGIN],
-        "wrench": np.zeros(8 * n + 8),
+        "wrench": large_zeros(8 * n + 8),
         "sizes": np.zeros(N_SIZES),
-    } | {name: np.zeros(6 * n + k) for name in ("right", "rest")}
+    } | {name: large_zeros(6 * n + k) for name in ("right", "rest")}
+
+
+def units(system: System, bodies: IntArray) -> FloatArray:
+    """Return (n + 1, 14) the table `unit` of a Workspace."""
+    table = large_zeros((len(bodies) + 1, 14))
+    _fill_units(system.mass, system.inertia, bodies, table)
+    return table
 
 
 @njit(cache=True)
-def units(mass: FloatArray, inertia: FloatArray, bodies: IntArray) -> FloatArray:
-    """Return (n + 1, 14) the table `unit` of a Workspace."""
+def _fill_units(mass: FloatArray, inertia: FloatArray, bodies: IntArray, table: FloatArray) -> None:
     n = len(bodies)
-    table = np.zeros((n + 1, 14))
     for a in (ROOT, ROOT + 2, ROOT + 5, INVERSE, INVERSE + 2, INVERSE + 5, MASS_ROOT, MASS_INVERSE):
         table[n, a] = 1.0
     for i in range(n):
@@ -71,7 +76,6 @@ def units(mass: FloatArray, inertia: FloatArray, bodies: IntArray) -> FloatArray
         line[INVERSE + 4] = -c_4 / (c_2 * c_5)
         line[MASS_ROOT] = np.sqrt(mass[bodies[i]])
         line[MASS_INVERSE] = 1.0 / line[MASS_ROOT]
-    return table
 
 
 def row_arrays(
@@ -83,7 +87,7 @@ def row_arrays(
     starts = np.flatnonzero(np.diff(of_row, prepend=-1))
     joints = of_row[starts]
     new = np.append(positions(bodies), n).astype(np.uint32)  # n, also at -1, is the world
-    values = np.zeros((len(rows), 2, 6))
+    values = large_zeros((len(rows), 2, 6))
     _fill_rows_on_successors(
         rows,
         of_row,

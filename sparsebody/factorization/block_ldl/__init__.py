@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.base import REMEDY, check_newest, check_pattern, check_rhs
 from sparsebody.factorization.block_ldl.dependence import is_dependent, useless_row
@@ -85,7 +85,7 @@ class BlockLDLSymbolic:
         )
         sizes = (layout.n_values, layout.n_padded, layout.n_padded)
         panel = layout.largest_panel
-        self.storage = Storage(*(np.zeros(n) for n in (*sizes, panel, panel, N_PARTS)))
+        self.storage = Storage(*(large_zeros(n) for n in (*sizes, panel, panel, N_PARTS)))
 
     def factorize(self, matrix: SaddleMatrix) -> BlockLDLNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from sparsebody.arrays import IntArray
+from sparsebody.arrays import IntArray, large_zeros
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.etree import column_structures, positions
 from sparsebody.sparse.pattern import BlockPattern
@@ -110,7 +110,7 @@ def _pivot_table(
     own = np.where(kind == CONSTANT, 0, lanes)
     n_below = np.maximum(np.diff(indptr), 1)
     height = np.where(kind == CONSTANT, 0, own + np.where(lanes_below > 0, lanes_below, 4))
-    pivots = np.zeros((n + 1, 10), dtype=np.uint32)
+    pivots = large_zeros((n + 1, 10), np.uint32)
     pivots[:-1, SIZE] = size
     pivots[:, START] = _starts(height * size)
     pivots[:-1, OWN] = own
@@ -156,9 +156,9 @@ def _below_tables(
     indptr: IntArray, rows: IntArray, pivots: Table, lanes: IntArray
 ) -> tuple[Table, Table]:
     """Return the tables of blocks below pivots and of the places that pairs of them update."""
-    below = np.zeros((pivots[-1, FIRST_BELOW], 2), dtype=np.uint32)
+    below = large_zeros((int(pivots[-1, FIRST_BELOW]), 2), np.uint32)
     below[:, ROW] = pivots[-1, PADDED]  # an empty block, where nothing else comes
-    updates = np.zeros(pivots[-1, FIRST_UPDATE], dtype=np.uint32)
+    updates = large_zeros(int(pivots[-1, FIRST_UPDATE]), np.uint32)
     _fill_below(indptr, rows, pivots, lanes, below, updates)
     return below, updates
 
@@ -219,7 +219,7 @@ def _fill_table(
 ) -> Table:
     """Return the table of the blocks of A, sorted by panel and place, and fill FIRST_FILL."""
     place, ends = positions(order), np.ascontiguousarray(pattern.ends, dtype=np.intp)
-    fills = np.zeros((_count_ends(ends, place, pivots) + 1, 6), dtype=np.uint32)
+    fills = large_zeros((_count_ends(ends, place, pivots) + 1, 6), np.uint32)
     _fill_fills(indptr, rows, pivots, lanes, ends, place, pattern.offsets, fills)
     return fills
 
