@@ -35,6 +35,7 @@ class Prepared:
 
     problem: Problem
     dynamics: ForwardDynamics
+    result: FloatArray  # (n_bodies, 6) filled anew, as the peers do with theirs
 
     @property
     def detail(self) -> str:
@@ -44,7 +45,7 @@ class Prepared:
 
     def evaluate(self) -> None:
         """Compute the accelerations of all bodies, as the peers do."""
-        self.dynamics.acceleration(self.problem.state)
+        self.dynamics.acceleration(self.problem.state, out=self.result)
 
     def accelerations(self) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
@@ -78,4 +79,4 @@ def prepare(method: str, problem: Problem) -> Prepared:
     """Analyze a problem; forces of dependent rows are those of the kept ones, which is cheaper."""
     name = "auto" if method == PREFIX else method.removeprefix(f"{PREFIX}-")
     dynamics = ForwardDynamics(problem.system, problem.state, factorization=name, reactions="basic")
-    return Prepared(problem, dynamics)
+    return Prepared(problem, dynamics, np.empty((problem.system.n_bodies, 6)))

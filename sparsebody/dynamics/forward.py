@@ -12,7 +12,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.choice import SolverChoice, choose_solver
-from sparsebody.dynamics.compiled import WORST_RESIDUAL, Core
+from sparsebody.dynamics.compiled import WORST_RESIDUAL, Core, is_plain
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
 from sparsebody.errors import (
@@ -169,16 +169,28 @@ class ForwardDynamics:
             )
         return result
 
-    def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
+    def acceleration(
+        self,
+        state: State,
+        *,
+        body_force: FloatArray | None = None,
+        out: FloatArray | None = None,
+    ) -> FloatArray:
         """Return the accelerations (n_bodies, 6) alone, which is the fastest way to them.
 
-        Parameters and errors as in a call; rows that were left out are not looked at.
+        Parameters and errors as in a call; rows that were left out are not looked at. With `out`, a
+        contiguous array of that shape, nothing is allocated: it is filled and returned.
         """
+        shape = (self.system.n_bodies, 6)
+        if out is None:
+            out = np.empty(shape)
+        elif not is_plain(out, shape):
+            raise ShapeError(f"out must be a contiguous array of {shape} float64 numbers")
         if self.baumgarte is not None:
-            return Evaluation(self, state, body_force).acceleration()
-        acceleration = np.empty((self.system.n_bodies, 6))
-        self.core.accelerate(state, body_force, _UNWANTED, acceleration, _UNWANTED)
-        return acceleration
+            out[:] = Evaluation(self, state, body_force).acceleration()
+        else:
+            self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
+        return out
 
     def evaluate(self, state: State, *, body_force: FloatArray | None = None) -> Evaluation:
         """Return what can be asked of the dynamics at a state.

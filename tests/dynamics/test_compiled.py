@@ -387,3 +387,13 @@ def test_errors_to_correct_have_one_entry_a_row() -> None:
     evaluation = ForwardDynamics(system, state).evaluate(state)
     with pytest.raises(ShapeError, match="one a row"):
         evaluation.position_correction(np.zeros(system.n_rows + 1))
+
+
+def test_accelerations_fill_an_array_that_is_given() -> None:
+    system, state = random_state(3)
+    for dynamics in (ForwardDynamics(system, state), ForwardDynamics(system, state, baumgarte=0.1)):
+        out = np.full((system.n_bodies, 6), np.nan)
+        assert dynamics.acceleration(state, out=out) is out
+        np.testing.assert_array_equal(out, dynamics.acceleration(state))
+        with pytest.raises(ShapeError, match="out must be"):
+            dynamics.acceleration(state, out=out[:, :5])

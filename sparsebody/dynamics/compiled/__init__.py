@@ -1,5 +1,5 @@
 """A whole evaluation in one compiled call."""
 
-from sparsebody.dynamics.compiled.core import WORST_RESIDUAL, Core
+from sparsebody.dynamics.compiled.core import WORST_RESIDUAL, Core, is_plain
 
-__all__ = ["WORST_RESIDUAL", "Core"]
+__all__ = ["WORST_RESIDUAL", "Core", "is_plain"]

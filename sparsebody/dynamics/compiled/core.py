@@ -237,10 +237,10 @@ class Core:
         """Return the arrays that a state gives to an assembly, which is the newest from now on."""
         at, turned, moving, tracked = self._shapes
         if not (
-            _is_plain(state.position, at)
-            and _is_plain(state.orientation, turned)
-            and _is_plain(state.velocity, moving)
-            and _is_plain(state.coordinate, tracked)
+            is_plain(state.position, at)
+            and is_plain(state.orientation, turned)
+            and is_plain(state.velocity, moving)
+            and is_plain(state.coordinate, tracked)
             and math.isfinite(state.time)
         ):
             state = self._plain(state)
@@ -368,7 +368,7 @@ def _is_even(unit: FloatArray) -> bool:
 _FLOAT64 = np.dtype(np.float64)
 
 
-def _is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
+def is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
     """Tell whether compiled code takes the array as it is; another kind costs a compilation."""
     return (
         array.__class__ is np.ndarray

@@ -77,10 +77,10 @@ def improve(
         change = gone / max(largest(w.sizes, PRIMAL), gone)
         if change > ROUGH and not is_shifted:
             return improve_roughly(w, right, tables, storage, is_exact)
-        is_last = step == steps - 1 or change < ACCURATE or is_shifted
+        is_last, before = step == steps - 1 or change < ACCURATE or is_shifted, left
         if not is_last or is_exact or not left < SMALL:
             left = residual(w, right)
-        if is_last and (left < SMALL or is_shifted):
+        if is_last and (left < SMALL or is_shifted or not left < before / 2):
             break
     return left, change
 
