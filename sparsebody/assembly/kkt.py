@@ -42,8 +42,14 @@ class KKTStructure:
         return np.concatenate([force.ravel(), acceleration[self.rows]])
 
 
-def kkt_structure(system: System, keep: BoolArray | None = None) -> KKTStructure:
-    """Return the structure with all constraint rows, or with those where `keep` is true."""
+def kkt_structure(
+    system: System, keep: BoolArray | None = None, freedoms: IntArray | None = None
+) -> KKTStructure:
+    """Return the structure with all constraint rows, or with those where `keep` is true.
+
+    The bodies have all their freedoms, or the given number (n_bodies,).
+    """
+    freedoms = system.freedoms if freedoms is None else freedoms
     if keep is None:
         rows, kept = np.arange(system.n_rows, dtype=np.intp), np.diff(system.first_row)
     else:
@@ -53,7 +59,7 @@ def kkt_structure(system: System, keep: BoolArray | None = None) -> KKTStructure
     sizes = kept[joints]
     ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
     return KKTStructure(
-        pattern=BlockPattern(np.concatenate([system.freedoms, sizes]).astype(np.intp), ends),
+        pattern=BlockPattern(np.concatenate([freedoms, sizes]).astype(np.intp), ends),
         joints=joints.astype(np.intp),
         rows=rows.astype(np.intp),
         system=system,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sparsebody.arrays import IntArray
+from sparsebody.factorization import is_available
 from sparsebody.factorization.auto import LARGE, Case, choose_factorization, predict_seconds
 from sparsebody.ordering import order
 from sparsebody.ordering.auto import candidate_orderings, quickest
@@ -14,6 +15,7 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.sampling import sampled
 
 NEARLY = 1.02  # orderings within this share of the least predicted time are as good
+WIDE = 100  # rows in a front beyond which CHOLMOD may be faster than a QR of small fronts
 AS_EXPECTED = 1.25  # share of a sample's time, in proportion, at which no other ordering is tried
 
 
@@ -67,6 +69,21 @@ def choose_solver(pattern: BlockPattern, ordering: str, factorization: str) -> S
     if seconds > AS_EXPECTED * expected:  # what fills in grows with the size
         return _best(pattern, _unlike(least), factorization)
     return choice
+
+
+def choose_in_plane(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
+    """Return the pair for the pattern of a planar mechanism; see `choose_solver`.
+
+    "auto" stands for the QR, which keeps the accuracy that long lifts need, or for CHOLMOD where
+    large fronts make it faster.
+    """
+    choice = choose_solver(pattern, ordering, "block-qr")
+    if factorization == "block-qr" or not is_available("cholmod"):
+        return choice
+    if choice.metrics[choice.ordering].largest_front <= WIDE:
+        return choice
+    other = choose_solver(pattern, ordering, "cholmod")
+    return min(choice, other, key=lambda c: c.seconds[c.ordering][c.factorization])
 
 
 def _unlike(predicted: Mapping[str, float]) -> list[str]:

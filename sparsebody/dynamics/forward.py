@@ -11,9 +11,16 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.dynamics.choice import SolverChoice, choose_solver
-from sparsebody.dynamics.compiled import WORST_RESIDUAL, Core, is_plain
+from sparsebody.dynamics.choice import SolverChoice, choose_in_plane, choose_solver
+from sparsebody.dynamics.compiled import (
+    WORST_RESIDUAL,
+    Core,
+    OutOfPlaneError,
+    PlanarCore,
+    is_plain,
+)
 from sparsebody.dynamics.initial import consistent_state
+from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
 from sparsebody.errors import (
     ModelError,
@@ -29,7 +36,9 @@ from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 REDUNDANCY = ("remove", "keep")
+REDUCTION = ("auto", "none")
 REACTIONS = ("minimum-norm", "basic")
+IN_PLANE = ("auto", "block-qr")  # factorizations of planar mechanisms
 _UNWANTED = np.zeros(0)
 _ROUGHLY = 1e-9  # relative residual of corrections, which are repeated anyway
 
@@ -61,6 +70,9 @@ class ForwardDynamics:
     reactions : {"minimum-norm", "basic"}
         Where rows are dependent, the multipliers are not unique: return the smallest, which do
         not depend on numbering, or those with zeros at the left-out rows (cheaper).
+    reduction : {"auto", "none"}
+        Where all bodies move parallel to one plane, give them three freedoms, or always six. The
+        answers are the same; a factorization other than "block-qr" asks for six as well.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
 
@@ -81,11 +93,13 @@ class ForwardDynamics:
         factorization: str = "auto",
         redundancy: str = "remove",
         reactions: str = "minimum-norm",
+        reduction: str = "auto",
         baumgarte: float | None = None,
     ) -> None:
         for value, known, what in (
             (redundancy, REDUNDANCY, "redundancy"),
             (reactions, REACTIONS, "reactions"),
+            (reduction, REDUCTION, "reduction"),
         ):
             if value not in known:
                 raise UnknownNameError(f"{what} is {value!r}; give one of {', '.join(known)}")
@@ -96,22 +110,62 @@ class ForwardDynamics:
         self.baumgarte = baumgarte
         state = consistent_state(system) if state is None else state
         check_state(system, state)
-        self.rank_decision = _rank_decision(system, state, redundancy)
+        self._asked_for = ordering, factorization, redundancy
+        wants_plane = reduction == "auto" and redundancy == "remove"
+        self.is_planar = False
+        if not (wants_plane and factorization in IN_PLANE and self._prepare_in_plane(state)):
+            self._prepare(state)
+
+    def _prepare(self, state: State) -> None:
+        """Decide what evaluations need to know, with all freedoms of the bodies."""
+        ordering, factorization, redundancy = self._asked_for
+        self.is_planar = False
+        self.rank_decision = _rank_decision(self.system, state, redundancy)
         keep = None if self.rank_decision is None else self.rank_decision.keep
-        self.structure = kkt_structure(system, keep)
+        self.structure = kkt_structure(self.system, keep)
         self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
-        self.core = Core(system, self.structure, self.choice.order, self.choice.factorization)
+        self.core: Core | PlanarCore = Core(
+            self.system, self.structure, self.choice.order, self.choice.factorization
+        )
         self.structure.pattern.forget_adjacency()
+
+    def _prepare_in_plane(self, state: State) -> bool:
+        """Do the same with three freedoms; tell whether bodies have no more."""
+        found = planar_reduction(self.system, state)
+        if found is None:
+            return False
+        self.is_planar = True
+        self.rank_decision, self.structure = found.decision, found.structure
+        self.choice = choose_in_plane(self.structure.pattern, *self._asked_for[:2])
+        self.core = PlanarCore(
+            self.system,
+            found.motion,
+            found.structure,
+            found.left_out,
+            self.choice.order,
+            self.choice.factorization,
+        )
+        self.structure.pattern.forget_adjacency()
+        return True
+
+    def leave_plane(self, state: State) -> None:
+        """Give the bodies all their freedoms from now on, for a state that is not in the plane."""
+        newest = self.core.newest
+        self._prepare(state)
+        self.core.newest = newest  # evaluations know theirs by number
+        self.__dict__.pop("redundant_rows", None)
 
     @property
     def rank(self) -> int:
         """Number of independent constraint rows."""
-        return len(self.structure.rows)
+        return self.system.n_rows if self.rank_decision is None else self.rank_decision.rank
 
     @cached_property
     def redundant_rows(self) -> IntArray:
         """The constraint rows that were left out."""
-        return self.structure.left_out
+        if self.rank_decision is None:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(~self.rank_decision.keep)
 
     @property
     def ordering(self) -> str:
@@ -127,6 +181,7 @@ class ForwardDynamics:
         """Say what was chosen, and why: rank decision, ordering, factorization, predictions."""
         decision = self.rank_decision
         return {
+            "planar": self.is_planar,
             "constraint_rows": self.system.n_rows,
             "redundant_rows": len(self.redundant_rows),
             "redundancy_gap": None if decision is None else decision.gap,
@@ -188,7 +243,11 @@ class ForwardDynamics:
             raise ShapeError(f"out must be a contiguous array of {shape} float64 numbers")
         if self.baumgarte is not None:
             out[:] = Evaluation(self, state, body_force).acceleration()
-        else:
+            return out
+        try:
+            self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
+        except OutOfPlaneError:
+            self.leave_plane(state)
             self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
         return out
 
@@ -275,26 +334,43 @@ class Evaluation:
             return _UNWANTED
         return -2.0 / T * self.velocity_error - self.position_error / T**2
 
+    def _assembled(self) -> Core | PlanarCore:
+        """Return the core, which has assembled this state."""
+        dynamics = self.dynamics
+        if self._number != dynamics.core.newest:
+            arguments = self.state, self.body_force, self._shift
+            try:
+                dynamics.core.assemble(*arguments)
+            except OutOfPlaneError:
+                dynamics.leave_plane(self.state)
+                dynamics.core.assemble(*arguments)
+            self._number = dynamics.core.newest
+        return dynamics.core
+
     def _solve_assembled(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
-        core = self.dynamics.core
+        core, state = self.dynamics.core, self.state
         acceleration = np.empty((self.dynamics.system.n_bodies, 6))
         if self._number == core.newest:
-            residual = core.solve(core.right, acceleration, multiplier, self.state.time)
-        else:
-            residual = core.accelerate(
-                self.state, self.body_force, self._shift, acceleration, multiplier
-            )
-            self._number = core.newest
+            residual = core.solve(core.right, acceleration, multiplier, state.time)
+            if multiplier.size and isinstance(core, PlanarCore):
+                core.fill_outer(state, self.body_force, acceleration, multiplier)
+            return acceleration, residual
+        arguments = state, self.body_force, self._shift, acceleration, multiplier
+        try:
+            residual = core.accelerate(*arguments)
+        except OutOfPlaneError:
+            self.dynamics.leave_plane(state)
+            core = self.dynamics.core
+            residual = core.accelerate(*arguments)
+        self._number = core.newest
         return acceleration, residual
 
     def _solve_errors(self, error: FloatArray) -> FloatArray:
         """Return the twists (n_bodies, 6) that change the rows by -error."""
-        core, n_rows = self.dynamics.core, self.dynamics.system.n_rows
+        n_rows = self.dynamics.system.n_rows
         if np.shape(error) != (n_rows,):
             raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
-        if self._number != core.newest:
-            core.assemble(self.state, self.body_force, self._shift)
-            self._number = core.newest
+        core = self._assembled()
         right = np.zeros_like(core.right)
         right[len(right) - len(core.rows) :] = -error[core.rows]
         change = np.empty((self.dynamics.system.n_bodies, 6))
@@ -347,6 +423,7 @@ def forward_dynamics(
     factorization: str = "auto",
     redundancy: str = "remove",
     reactions: str = "minimum-norm",
+    reduction: str = "auto",
     baumgarte: float | None = None,
 ) -> Accelerations:
     """Return the accelerations and constraint forces at one state; see ForwardDynamics."""
@@ -358,6 +435,7 @@ def forward_dynamics(
         factorization=factorization,
         redundancy=redundancy,
         reactions=reactions,
+        reduction=reduction,
         baumgarte=baumgarte,
     )
     return dynamics(state, body_force=body_force)

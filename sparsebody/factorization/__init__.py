@@ -5,7 +5,15 @@ from importlib import import_module
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.factorization import banded, block_ldl, cholmod, cholmod_ldl, dense, superlu
+from sparsebody.factorization import (
+    banded,
+    block_ldl,
+    block_qr,
+    cholmod,
+    cholmod_ldl,
+    dense,
+    superlu,
+)
 from sparsebody.factorization.base import Backend, Numeric, Symbolic
 from sparsebody.factorization.refinement import refined_solve
 from sparsebody.sparse.pattern import BlockPattern
@@ -32,6 +40,9 @@ FACTORIZATIONS: dict[str, Backend] = {
     ),
     "block-ldl": Backend(
         block_ldl.analyze, needs=None, summary="LDL' of the whole matrix by small dense blocks"
+    ),
+    "block-qr": Backend(
+        block_qr.analyze, needs=None, summary="QR of the constraint columns by small fronts"
     ),
     "banded": Backend(banded.analyze, needs=None, summary="LU of a band by LAPACK"),
     "dense": Backend(dense.analyze, needs=None, summary="LU of the dense matrix by LAPACK"),

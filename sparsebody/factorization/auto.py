@@ -54,6 +54,7 @@ COSTS = {
     "cholmod": Cost(call=3.3e-5, row=6.9e-8, entry=1e-12, flop=7.4e-10),
     "cholmod-ldl": Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=1e-10),
     "block-ldl": Cost(call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11),
+    "block-qr": Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9),
     "banded": Cost(call=6.0e-6, row=3e-7, entry=6e-10, flop=6.5e-12),
     "dense": Cost(call=1.0e-5, row=1e-8, entry=4.5e-9, flop=1.8e-11),
 }
@@ -127,6 +128,7 @@ WORK: dict[str, Callable[[Case], Work]] = {
     "cholmod": _schur_work,
     "cholmod-ldl": _whole_work,
     "block-ldl": _tile_work,
+    "block-qr": _schur_work,
     "banded": _band_work,
     "dense": _dense_work,
 }
@@ -175,7 +177,7 @@ def choose_factorization(
         If `order` does not list every block once.
     """
     case = Case(pattern, order) if case is None else case
-    names = available_factorizations()
+    names = [name for name in available_factorizations() if name != "block-qr"]  # never faster
     predicted = {name: COSTS[name].seconds(WORK[name](case)) for name in names if name != "cholmod"}
     if "cholmod" in names:  # it needs an analysis of its own
         bound = least_seconds("cholmod", case)

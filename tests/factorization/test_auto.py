@@ -50,7 +50,8 @@ def test_every_backend_has_a_cost():
 def test_predictions_are_made_for_all_available_backends():
     pattern = chain(10)
     name, predicted = choose_factorization(pattern, along(pattern))
-    assert set(predicted) == set(available_factorizations())
+    dearer = {"block-qr"}  # than block-ldl at any size
+    assert set(predicted) == set(available_factorizations()) - dearer
     assert predicted[name] == min(predicted.values())
 
 

@@ -30,7 +30,7 @@ BACKENDS = [
     for name, backend in FACTORIZATIONS.items()
 ]
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
-IN_PLACE = ("cholmod", "cholmod-ldl", "block-ldl")
+IN_PLACE = ("cholmod", "cholmod-ldl", "block-ldl", "block-qr")
 overwriting = pytest.mark.parametrize(
     "backend", [backend for backend in BACKENDS if backend.values[0] in IN_PLACE]
 )

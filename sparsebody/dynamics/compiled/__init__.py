@@ -1,5 +1,7 @@
-"""A whole evaluation in one compiled call."""
+"""Compiled evaluations: from a state to accelerations in one call, with nothing allocated."""
 
-from sparsebody.dynamics.compiled.core import WORST_RESIDUAL, Core, is_plain
+from sparsebody.dynamics.compiled.base import WORST_RESIDUAL, is_plain
+from sparsebody.dynamics.compiled.core import Core
+from sparsebody.dynamics.compiled.planar_core import OutOfPlaneError, PlanarCore
 
-__all__ = ["WORST_RESIDUAL", "Core", "is_plain"]
+__all__ = ["WORST_RESIDUAL", "Core", "OutOfPlaneError", "PlanarCore", "is_plain"]

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import re
 import warnings
 from functools import cached_property
-from typing import NoReturn
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
-from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts
+from sparsebody.dynamics.compiled.base import CoreBase, checked
 from sparsebody.dynamics.compiled.left_out import violation
 from sparsebody.dynamics.compiled.solution import (
     BAD_STATE,
@@ -24,7 +21,7 @@ from sparsebody.dynamics.compiled.solution import (
 )
 from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
 from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Factor, RowTable, Workspace
-from sparsebody.errors import AccuracyWarning, ModelError, SingularSystemError
+from sparsebody.errors import AccuracyWarning, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
 from sparsebody.factorization.block_ldl import (
     REGULAR,
@@ -33,22 +30,18 @@ from sparsebody.factorization.block_ldl import (
 )
 from sparsebody.factorization.block_ldl.kernels import Storage, Tables
 from sparsebody.factorization.block_ldl.layout import FIRST_BELOW
-from sparsebody.model.system import State, System, check_state
+from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions, postordered
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
-WORST_RESIDUAL = 1e-6
 ROUNDING = 1e-15  # a relative residual that no correction makes smaller
 SMOOTH = 1e-11  # one that needs none where inertias are added up from the leaves of trees on
 EVEN = 1e3  # the largest over the smallest root of an inertia with which that is so
 INACCURATE = 1e-3  # relative size of a last correction that is worth a warning
-Arguments = tuple[
-    FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
-]
 
 
-class Core:
+class Core(CoreBase):
     """The arrays that every evaluation fills anew, and the factors of the newest one.
 
     Parameters
@@ -81,12 +74,8 @@ class Core:
         bodies, duals = np.argsort(place[:n]), np.argsort(place[n:])
         pattern, own_order = _renumbered(structure.pattern, order, bodies, duals)
         rank = np.repeat(positions(duals), structure.pattern.block_sizes[n:])
-        self.system = system
+        super().__init__(system, bodies, structure.joints[duals])
         rows = structure.rows[np.argsort(rank, kind="stable")]
-        self.newest = 0  # counts the assemblies
-        self._joints = structure.joints[duals]
-        self._bodies = bodies
-        self._parts = GivenParts(system)
         left_out = structure.left_out
         unit = units(system, bodies)
         kept, others = (
@@ -105,19 +94,11 @@ class Core:
         self._workspace = Workspace(kept=RowTable(**kept), factor=factor, **arrays)
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._numeric: Numeric | None = None
-        self._is_factorized = self._is_shifted = self._has_warned = False
-        self._given: Given = NOTHING
-        self._shift = np.zeros(0)
-        self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
+        self._is_shifted = self._has_warned = False
 
     def __reduce__(self) -> tuple[type[Core], tuple[object, ...]]:
         """Copy and pickle what it is made of: compiled code's arrays can be neither."""
         return Core, self._made_of
-
-    @property
-    def has_constant_subspaces(self) -> bool:
-        """Whether no joint's T varies in S coordinates."""
-        return self._parts.system.n_joints == 0
 
     def assemble(self, state: State, body_force: FloatArray | None, shift: FloatArray) -> None:
         """Fill rows and right-hand side at a state.
@@ -168,7 +149,7 @@ class Core:
         self._is_factorized, self._is_shifted = True, status != REGULAR
         if change > INACCURATE:
             self._warn(change, state.time)
-        return _checked(residual, state.time)
+        return checked(residual, state.time)
 
     def solve(
         self,
@@ -211,7 +192,7 @@ class Core:
             assert self._numeric is not None
             self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
         unscramble(self._workspace, acceleration, multiplier)
-        return _checked(residual, time)
+        return checked(residual, time)
 
     def dropped_residual(self) -> float:
         """Return the largest violation of the rows left out by the newest solution.
@@ -230,32 +211,6 @@ class Core:
             self._left_asked,
         )
         return float(violation(self._workspace, self._left_out, self._left_asked))
-
-    def _arguments(
-        self, state: State, body_force: FloatArray | None, shift: FloatArray
-    ) -> Arguments:
-        """Return the arrays that a state gives to an assembly, which is the newest from now on."""
-        at, turned, moving, tracked = self._shapes
-        if not (
-            is_plain(state.position, at)
-            and is_plain(state.orientation, turned)
-            and is_plain(state.velocity, moving)
-            and is_plain(state.coordinate, tracked)
-            and math.isfinite(state.time)
-        ):
-            state = self._plain(state)
-        given = self._parts.at(state, body_force)
-        self.newest += 1
-        self._is_factorized = False
-        self._given, self._shift = given, shift
-        load, rows, asked = given.load, given.rows, given.acceleration
-        return state.position, state.orientation, state.velocity, load, rows, asked, shift
-
-    def _plain(self, state: State) -> State:
-        """Return a checked copy that compiled code takes."""
-        check_state(self.system, state)
-        names = ("position", "orientation", "velocity", "coordinate")
-        return state.with_(**{name: np.array(getattr(state, name), order="C") for name in names})
 
     @cached_property
     def matrix(self) -> SaddleMatrix:
@@ -295,22 +250,6 @@ class Core:
         except SingularSystemError as error:
             raise self._singular(error, time) from error
 
-    def _singular(self, error: SingularSystemError, time: float) -> SingularSystemError:
-        return SingularSystemError(f"at t = {time:.6g} s {self._named(str(error))}")
-
-    def _named(self, message: str) -> str:
-        """Replace the numbers of blocks by the names of joints and bodies."""
-        system = self.system
-        for kind, what, names, numbers in (
-            ("dual block", "joint", system.joint_names, self._joints),
-            ("primal block", "body", system.body_names, self._bodies),
-        ):
-            found = re.search(rf"{kind} (\d+)", message)
-            if found:
-                name = names[int(numbers[int(found.group(1))])]
-                message = message.replace(found.group(0), f"{what} {name!r}")
-        return message
-
     def _warn(self, change: float, time: float) -> None:
         """Tell once how few digits are good."""
         if not self._has_warned:
@@ -322,10 +261,6 @@ class Core:
                 stacklevel=4,
             )
         self._has_warned = True
-
-    def _refuse(self, state: State) -> NoReturn:
-        check_state(self.system, state)
-        raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
 
 
 def _renumbered(
@@ -363,30 +298,3 @@ def _is_even(unit: FloatArray) -> bool:
     """Tell whether neither masses nor rotational inertias, in the table `unit`, differ too much."""
     turning, moving = unit[:, [ROOT, ROOT + 2, ROOT + 5]], unit[:, MASS_ROOT]
     return all(roots.max() <= EVEN * roots.min() for roots in (turning, moving))
-
-
-_FLOAT64 = np.dtype(np.float64)
-
-
-def is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
-    """Tell whether compiled code takes the array as it is; another kind costs a compilation."""
-    return (
-        array.__class__ is np.ndarray
-        and array.shape == shape
-        and array.dtype is _FLOAT64
-        and array.flags.carray
-    )
-
-
-def _checked(residual: float, time: float) -> float:
-    if not math.isfinite(residual):
-        raise SingularSystemError(
-            f"the accelerations at t = {time:.6g} s are not finite: velocities or forces are too "
-            "large to multiply; look at the state"
-        )
-    if not residual <= WORST_RESIDUAL:
-        raise SingularSystemError(
-            f"the constraint rows are nearly dependent at t = {time:.6g} s "
-            f"(relative residual {residual:.1e}); analyze the redundancy at this pose again"
-        )
-    return residual

@@ -26,8 +26,8 @@ from sparsebody.factorization.block_ldl.layout import (
     split,
 )
 from sparsebody.factorization.block_ldl.substitution import solve, substitute
-from sparsebody.factorization.block_ldl.unit import SOUND, from_unit, to_unit, unit_rows
 from sparsebody.factorization.scatter import scales, vanishing_row
+from sparsebody.factorization.unit import SOUND, from_unit, to_unit, unit_rows
 from sparsebody.sparse.admissibility import is_admissible, repair
 from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order

@@ -1,0 +1,113 @@
+"""What cores share: they take states, and name what goes wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NoReturn
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts
+from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.model.system import State, System, check_state
+
+WORST_RESIDUAL = 1e-6
+Arguments = tuple[
+    FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
+]
+
+
+class CoreBase:
+    """A System, and the numbers of its bodies and joints in elimination order."""
+
+    def __init__(self, system: System, bodies: IntArray, joints: IntArray) -> None:
+        n = system.n_bodies
+        self.system = system
+        self.newest = 0  # counts the assemblies
+        self._bodies, self._joints = bodies, joints
+        self._parts = GivenParts(system)
+        self._is_factorized = False
+        self._given: Given = NOTHING
+        self._shift = np.zeros(0)
+        self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
+
+    @property
+    def has_constant_subspaces(self) -> bool:
+        """Whether no joint's T varies in S coordinates."""
+        return self._parts.system.n_joints == 0
+
+    def _arguments(
+        self, state: State, body_force: FloatArray | None, shift: FloatArray
+    ) -> Arguments:
+        """Return the arrays that a state gives to an assembly, which is the newest from now on."""
+        at, turned, moving, tracked = self._shapes
+        if not (
+            is_plain(state.position, at)
+            and is_plain(state.orientation, turned)
+            and is_plain(state.velocity, moving)
+            and is_plain(state.coordinate, tracked)
+            and math.isfinite(state.time)
+        ):
+            state = self._plain(state)
+        given = self._parts.at(state, body_force)
+        self.newest += 1
+        self._is_factorized = False
+        self._given, self._shift = given, shift
+        load, rows, asked = given.load, given.rows, given.acceleration
+        return state.position, state.orientation, state.velocity, load, rows, asked, shift
+
+    def _plain(self, state: State) -> State:
+        """Return a checked copy that compiled code takes."""
+        check_state(self.system, state)
+        names = ("position", "orientation", "velocity", "coordinate")
+        return state.with_(**{name: np.array(getattr(state, name), order="C") for name in names})
+
+    def _singular(self, error: SingularSystemError, time: float) -> SingularSystemError:
+        return SingularSystemError(f"at t = {time:.6g} s {self._named(str(error))}")
+
+    def _named(self, message: str) -> str:
+        """Replace the numbers of blocks by the names of joints and bodies."""
+        system = self.system
+        for kind, what, names, numbers in (
+            ("dual block", "joint", system.joint_names, self._joints),
+            ("primal block", "body", system.body_names, self._bodies),
+        ):
+            found = re.search(rf"{kind} (\d+)", message)
+            if found:
+                name = names[int(numbers[int(found.group(1))])]
+                message = message.replace(found.group(0), f"{what} {name!r}")
+        return message
+
+    def _refuse(self, state: State) -> NoReturn:
+        check_state(self.system, state)
+        raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
+
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
+    """Tell whether compiled code takes the array as it is; another kind costs a compilation."""
+    return (
+        array.__class__ is np.ndarray
+        and array.shape == shape
+        and array.dtype is _FLOAT64
+        and array.flags.carray
+    )
+
+
+def checked(residual: float, time: float) -> float:
+    """Return a relative residual; raise SingularSystemError if it is large or no number."""
+    if not math.isfinite(residual):
+        raise SingularSystemError(
+            f"the accelerations at t = {time:.6g} s are not finite: velocities or forces are too "
+            "large to multiply; look at the state"
+        )
+    if not residual <= WORST_RESIDUAL:
+        raise SingularSystemError(
+            f"the constraint rows are nearly dependent at t = {time:.6g} s "
+            f"(relative residual {residual:.1e}); analyze the redundancy at this pose again"
+        )
+    return residual

@@ -1,0 +1,141 @@
+"""From a planar System in the user's numbering to the arrays of PlanarWorkspace and RowTable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
+from sparsebody.dynamics.compiled.given import GivenParts
+from sparsebody.dynamics.compiled.planar import (
+    COSINE,
+    MASS_INVERSE,
+    MASS_ROOT,
+    TURN_INVERSE,
+    TURN_ROOT,
+)
+from sparsebody.dynamics.compiled.workspace import Index
+from sparsebody.model.planar import PlanarMotion
+from sparsebody.model.system import System
+from sparsebody.sparse.etree import positions
+
+
+def planar_arrays(system: System, motion: PlanarMotion, bodies: IntArray, k: int) -> dict[str, Any]:
+    """Return the fields of a PlanarWorkspace for `bodies`, the user's numbers in order, k rows."""
+    n = len(bodies)
+    state = large_zeros((n + 1, 8))
+    state[n, COSINE] = 1.0
+    basis = large_zeros((n, 9))
+    basis[:] = motion.basis.reshape(n, 9)[bodies]
+    return {
+        "body": bodies.astype(np.uint32),
+        "axes": np.ascontiguousarray(motion.axes.reshape(9)),
+        "gravity": motion.axes[1:] @ system.gravity,
+        "basis": basis,
+        "unit": _units(system, motion, bodies),
+        "motion": state,
+        "right": large_zeros(3 * n + k),
+        "x": large_zeros(3 * n + 3 + k),
+        "gap": large_zeros(k),
+    }
+
+
+def planar_inertia(system: System, motion: PlanarMotion) -> FloatArray:
+    """Return (n_bodies,) the rotational inertia about the normal [kg m^2]."""
+    normal = motion.basis[:, 0]
+    return np.asarray(np.einsum("na,nab,nb->n", normal, system.inertia, normal))
+
+
+def _units(system: System, motion: PlanarMotion, bodies: IntArray) -> FloatArray:
+    unit = large_zeros((len(bodies) + 1, 4))
+    unit[:] = 1.0
+    unit[:-1, TURN_ROOT] = np.sqrt(planar_inertia(system, motion))[bodies]
+    unit[:-1, MASS_ROOT] = np.sqrt(system.mass)[bodies]
+    unit[:-1, TURN_INVERSE] = 1.0 / unit[:-1, TURN_ROOT]
+    unit[:-1, MASS_INVERSE] = 1.0 / unit[:-1, MASS_ROOT]
+    return unit
+
+
+def planar_row_arrays(
+    system: System,
+    motion: PlanarMotion,
+    given: GivenParts,
+    bodies: IntArray,
+    unit: FloatArray,
+    rows: IntArray,
+) -> dict[str, Any]:
+    """Return the fields of a RowTable for `rows`, the user's numbers, those of a joint together."""
+    n = len(bodies)
+    of_row = system.row_joint[rows]
+    starts = np.flatnonzero(np.diff(of_row, prepend=-1))
+    joints = of_row[starts]
+    new = np.append(positions(bodies), n).astype(np.uint32)  # n, also at -1, is the world
+    values = large_zeros((len(rows), 2, 3))
+    _fill_rows_on_successors(
+        rows,
+        of_row,
+        given.is_given,
+        system.successor,
+        new,
+        np.concatenate([motion.basis, motion.axes[None]]),
+        unit,
+        system.successor_rotation,
+        system.successor_point,
+        system.subspace,
+        values,
+    )
+    anchor = np.zeros((len(joints), 3))
+    anchor[:, :2] = system.successor_point[joints] @ motion.axes[1:].T
+    return {
+        "predecessor": new[system.predecessor[joints]],
+        "successor": new[system.successor[joints]],
+        "anchor": anchor,
+        "is_given": given.is_given[joints],
+        "first_row": np.append(starts, len(rows)).astype(np.uint32),
+        "row": rows.astype(np.uint32),
+        "source": given.sources(rows).astype(np.uint32),
+        "rows": values,
+    }
+
+
+@njit(cache=True)
+def _fill_rows_on_successors(
+    rows: IntArray,
+    joint: IntArray,
+    is_given: BoolArray,
+    successor: IntArray,
+    new: Index,
+    basis: FloatArray,
+    unit: FloatArray,
+    rotation: FloatArray,
+    point: FloatArray,
+    subspace: FloatArray,
+    values: FloatArray,
+) -> None:
+    """Fill the parts in the plane of T' of rows that are constant on the successors.
+
+    Where the world is the successor, in its axes about the origin of S.
+    """
+    moment, force = np.empty(3), np.empty(3)
+    for k in range(rows.size):
+        j, t, row = joint[k], subspace[rows[k]], values[k, 1]
+        if is_given[j]:
+            continue
+        s = successor[j]
+        for a in range(3):
+            moment[a] = force[a] = 0.0
+            for b in range(3):
+                moment[a] += rotation[j, a, b] * t[b]
+                force[a] += rotation[j, a, b] * t[b + 3]
+        if s >= 0:
+            x = point[j]
+            moment[0] += x[1] * force[2] - x[2] * force[1]
+            moment[1] += x[2] * force[0] - x[0] * force[2]
+            moment[2] += x[0] * force[1] - x[1] * force[0]
+        axes, size = basis[s], unit[new[s]]  # of the world the last one, as -1 says
+        for a in range(3):
+            row[0] += size[TURN_INVERSE] * axes[0, a] * moment[a]
+            row[1] += size[MASS_INVERSE] * axes[1, a] * force[a]
+            row[2] += size[MASS_INVERSE] * axes[2, a] * force[a]
