@@ -111,6 +111,7 @@ class ForwardDynamics:
         state = consistent_state(system) if state is None else state
         check_state(system, state)
         self._asked_for = ordering, factorization, redundancy
+        self._analyzed_at = state
         wants_plane = reduction == "auto" and redundancy == "remove"
         self.is_planar = False
         if not (wants_plane and factorization in IN_PLANE and self._prepare_in_plane(state)):
@@ -148,10 +149,10 @@ class ForwardDynamics:
         self.structure.pattern.forget_adjacency()
         return True
 
-    def leave_plane(self, state: State) -> None:
+    def leave_plane(self) -> None:
         """Give the bodies all their freedoms from now on, for a state that is not in the plane."""
         newest = self.core.newest
-        self._prepare(state)
+        self._prepare(self._analyzed_at)
         self.core.newest = newest  # evaluations know theirs by number
         self.__dict__.pop("redundant_rows", None)
 
@@ -247,7 +248,7 @@ class ForwardDynamics:
         try:
             self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
         except OutOfPlaneError:
-            self.leave_plane(state)
+            self.leave_plane()
             self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
         return out
 
@@ -342,7 +343,7 @@ class Evaluation:
             try:
                 dynamics.core.assemble(*arguments)
             except OutOfPlaneError:
-                dynamics.leave_plane(self.state)
+                dynamics.leave_plane()
                 dynamics.core.assemble(*arguments)
             self._number = dynamics.core.newest
         return dynamics.core
@@ -359,7 +360,7 @@ class Evaluation:
         try:
             residual = core.accelerate(*arguments)
         except OutOfPlaneError:
-            self.dynamics.leave_plane(state)
+            self.dynamics.leave_plane()
             core = self.dynamics.core
             residual = core.accelerate(*arguments)
         self._number = core.newest

@@ -12,6 +12,7 @@ from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
 from sparsebody.dynamics.compiled.base import CoreBase, checked
 from sparsebody.dynamics.compiled.left_out import violation
+from sparsebody.dynamics.compiled.qr_solution import QR, factorize_by_qr, qr_arrays, solve_by_qr
 from sparsebody.dynamics.compiled.solution import (
     BAD_STATE,
     accelerate,
@@ -22,7 +23,7 @@ from sparsebody.dynamics.compiled.solution import (
 from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
 from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Factor, RowTable, Workspace
 from sparsebody.errors import AccuracyWarning, SingularSystemError
-from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
+from sparsebody.factorization import Numeric, Symbolic, analyze, block_qr, refined_solve
 from sparsebody.factorization.block_ldl import (
     REGULAR,
     BlockLDLSymbolic,
@@ -30,6 +31,7 @@ from sparsebody.factorization.block_ldl import (
 )
 from sparsebody.factorization.block_ldl.kernels import Storage, Tables
 from sparsebody.factorization.block_ldl.layout import FIRST_BELOW
+from sparsebody.factorization.block_qr import BlockQRSymbolic
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions, postordered
 from sparsebody.sparse.pattern import BlockPattern
@@ -38,7 +40,8 @@ from sparsebody.sparse.saddle import SaddleMatrix
 ROUNDING = 1e-15  # a relative residual that no correction makes smaller
 SMOOTH = 1e-11  # one that needs none where inertias are added up from the leaves of trees on
 EVEN = 1e3  # the largest over the smallest root of an inertia with which that is so
-INACCURATE = 1e-3  # relative size of a last correction that is worth a warning
+HOPELESS = 0.1  # relative residual before corrections that is worth a warning
+INACCURATE = 1e-3  # relative size of a last correction by factors that are too rough
 
 
 class Core(CoreBase):
@@ -91,7 +94,10 @@ class Core(CoreBase):
         self._goal = SMOOTH if _is_even(unit[:n]) and _is_leaves_first(self.symbolic) else ROUNDING
         factor = _factor(self.symbolic)
         pattern.forget_adjacency()
-        self._workspace = Workspace(kept=RowTable(**kept), factor=factor, **arrays)
+        self._kept = RowTable(**kept)
+        self._workspace = Workspace(kept=self._kept, factor=factor, **arrays)
+        self._by_qr: BlockQRSymbolic | None = None
+        self._qr: QR | None = None  # where LDL' is not accurate enough
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._numeric: Numeric | None = None
         self._is_shifted = self._has_warned = False
@@ -130,7 +136,7 @@ class Core(CoreBase):
         multiplier: FloatArray,
     ) -> float:
         """Assemble, factorize and solve at once; parameters and errors as in those."""
-        if not self._is_compiled:
+        if self._qr is not None or not self._is_compiled:
             self.assemble(state, body_force, shift)
             return self.solve(self.right, acceleration, multiplier, state.time)
         arguments = self._arguments(state, body_force, shift)
@@ -146,9 +152,10 @@ class Core(CoreBase):
             self._refuse(state)
         if status != REGULAR:
             self._examine(status, state.time)
-        self._is_factorized, self._is_shifted = True, status != REGULAR
-        if change > INACCURATE:
-            self._warn(change, state.time)
+        if status != REGULAR or change > INACCURATE:
+            self._go_over_to_qr()
+            return self.solve(self.right, acceleration, multiplier, state.time)
+        self._is_factorized = True
         return checked(residual, state.time)
 
     def solve(
@@ -182,12 +189,19 @@ class Core(CoreBase):
         if not self._is_factorized:
             self.factorize(time)
         steps = self._refinement
-        if self._is_compiled:
+        if self._qr is not None:
+            residual, first = solve_by_qr(
+                self._qr, self._kept, self.system.n_bodies, right, True, self._x
+            )
+            if goal == 0.0 and first > HOPELESS:
+                self._warn(first, time)
+        elif self._is_compiled:
             residual, change = refine(
                 self._workspace, right, steps, max(goal, self._goal), self._is_shifted
             )
-            if goal == 0.0 and change > INACCURATE:
-                self._warn(change, time)
+            if change > INACCURATE or (self._is_shifted and goal == 0.0):
+                self._go_over_to_qr()
+                return self.solve(right, acceleration, multiplier, time, goal)
         else:
             assert self._numeric is not None
             self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
@@ -229,7 +243,9 @@ class Core(CoreBase):
         SingularSystemError
             If a pivot is lost; the message names the joint or the body.
         """
-        if self._is_compiled:
+        if self._qr is not None:
+            self._check_rank(factorize_by_qr(self._qr, self._kept), time)
+        elif self._is_compiled:
             status = factorize_assembled(self._workspace)
             self._is_shifted = status != REGULAR
             if status != REGULAR:
@@ -241,6 +257,20 @@ class Core(CoreBase):
                 raise self._singular(error, time) from error
         self._is_factorized = True
 
+    def _go_over_to_qr(self) -> None:
+        """Factorize by QR from now on: rounding hides the softest motions from LDL'."""
+        order = np.arange(self._pattern.n_blocks, dtype=np.intp)
+        self._by_qr = block_qr.analyze(self._pattern, order)
+        self._qr = qr_arrays(self._by_qr)
+        self._is_factorized = self._is_shifted = False
+
+    def _check_rank(self, status: int, time: float) -> None:
+        assert self._by_qr is not None
+        try:
+            self._by_qr.check(status)
+        except SingularSystemError as error:
+            raise self._singular(error, time) from error
+
     def _examine(self, status: int, time: float) -> None:
         """Raise SingularSystemError if a doubtful pivot of the newest factors is truly lost."""
         symbolic = self.symbolic
@@ -250,13 +280,13 @@ class Core(CoreBase):
         except SingularSystemError as error:
             raise self._singular(error, time) from error
 
-    def _warn(self, change: float, time: float) -> None:
+    def _warn(self, first: float, time: float) -> None:
         """Tell once how few digits are good."""
         if not self._has_warned:
             warnings.warn(
-                f"a correction changed the accelerations at t = {time:.6g} s by {change:.0e} of "
-                "the largest: rounding hides the softest motions of so long a mechanism; use a "
-                "shorter one, or take them as rough values",
+                f"the accelerations at t = {time:.6g} s are rough: before corrections they miss "
+                f"the constraints by {first:.0e} of the largest term, for rounding hides the "
+                "softest motions of so long a mechanism; use a shorter one",
                 AccuracyWarning,
                 stacklevel=4,
             )

@@ -16,8 +16,8 @@ from numba.experimental import structref
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import KERNEL, UNIT
+from sparsebody.dynamics.compiled.qr_solution import QR
 from sparsebody.dynamics.compiled.workspace import Index, RowTable, Struct
-from sparsebody.factorization.block_qr.layout import Table
 from sparsebody.spatial.tuples import (
     dot,
     load9,
@@ -38,25 +38,6 @@ TURN_ROOT, MASS_ROOT, TURN_INVERSE, MASS_INVERSE = range(4)
 
 
 @structref.register
-class _QRType(types.StructRef):
-    """The type of QR in compiled code."""
-
-
-class QR(Struct):
-    """The Tables and the Storage of a block QR."""
-
-    fronts: Table
-    columns: Table
-    places: Table
-    children: Table
-    parts: Table
-    values: FloatArray
-    front: FloatArray
-    stack: FloatArray
-    square: FloatArray
-
-
-@structref.register
 class _PlanarWorkspaceType(types.StructRef):
     """The type of PlanarWorkspace in compiled code."""
 
@@ -74,12 +55,10 @@ class PlanarWorkspace(Struct):
     unit: FloatArray  # (n + 1, 4) see above; of the world 1
     motion: FloatArray  # (n + 1, 8) see above; body n is the world
     right: FloatArray  # (3 n + k,) forces, then the accelerations asked for
-    x: FloatArray  # (3 n + 3 + k,) accelerations, those of the world, multipliers
-    gap: FloatArray  # (k,) scratch
+    x: FloatArray  # (3 n + k,) accelerations, then multipliers with opposite signs
 
 
-for _cls, _type in ((QR, _QRType), (PlanarWorkspace, _PlanarWorkspaceType)):
-    structref.define_proxy(_cls, _type, list(_cls.__annotations__))
+structref.define_proxy(PlanarWorkspace, _PlanarWorkspaceType, list(PlanarWorkspace.__annotations__))
 
 
 @njit(**KERNEL)
@@ -264,6 +243,6 @@ def unscramble_planar(w: PlanarWorkspace, acceleration: FloatArray, multiplier: 
             acceleration[b, a] = angular * B[a]
             acceleration[b, a + 3] = u[a]
     if multiplier.size > 0:
-        first = 3 * w.body.size + 3
+        first = 3 * w.body.size
         for k in range(w.kept.row.size):
             multiplier[w.kept.row[k]] = -w.x[first + k]

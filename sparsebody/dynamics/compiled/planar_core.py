@@ -13,22 +13,18 @@ from sparsebody.dynamics.compiled.outer import fill_outer_multipliers
 from sparsebody.dynamics.compiled.planar import (
     GOOD,
     OUT_OF_PLANE,
-    QR,
     PlanarWorkspace,
-    RowTable,
     assemble_planar,
     fill_planar_rows,
     unscramble_planar,
 )
-from sparsebody.dynamics.compiled.planar_solution import (
-    accelerate_planar,
-    factorize_planar,
-    solve_planar,
-)
+from sparsebody.dynamics.compiled.planar_solution import accelerate_planar
 from sparsebody.dynamics.compiled.planar_tables import planar_arrays, planar_row_arrays
+from sparsebody.dynamics.compiled.qr_solution import factorize_by_qr, qr_arrays, solve_by_qr
+from sparsebody.dynamics.compiled.workspace import RowTable
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
-from sparsebody.factorization.block_qr import BlockQRSymbolic, Storage, Tables
+from sparsebody.factorization.block_qr import BlockQRSymbolic
 from sparsebody.factorization.block_qr.layout import postordered_duals
 from sparsebody.model.planar import PlanarMotion
 from sparsebody.model.system import State, System
@@ -95,9 +91,9 @@ class PlanarCore(CoreBase):
         self._is_compiled = isinstance(self.symbolic, BlockQRSymbolic)
         self.right, self._x, self.rows = arrays["right"], arrays["x"], kept["row"]
         self._values, self._left_values = kept["rows"], others["rows"]
-        self._workspace = PlanarWorkspace(
-            kept=RowTable(**kept), factor=_factor(self.symbolic), **arrays
-        )
+        self._kept = RowTable(**kept)
+        self._qr = qr_arrays(self.symbolic if isinstance(self.symbolic, BlockQRSymbolic) else None)
+        self._workspace = PlanarWorkspace(kept=self._kept, factor=self._qr, **arrays)
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._left_ends = others["predecessor"], others["successor"], others["first_row"]
         self._numeric: Numeric | None = None
@@ -191,12 +187,12 @@ class PlanarCore(CoreBase):
         if not self._is_factorized:
             self.factorize(time)
         if self._is_compiled:
-            left = solve_planar(self._workspace, right, goal == 0.0)
+            left, _ = solve_by_qr(
+                self._qr, self._kept, self.system.n_bodies, right, goal == 0.0, self._x
+            )
         else:
             assert self._numeric is not None
-            n = 3 * self.system.n_bodies
-            x, left = refined_solve(self._numeric, self.matrix, right, STEPS)
-            self._x[:n], self._x[n + 3 :] = x[:n], x[n:]
+            self._x[:], left = refined_solve(self._numeric, self.matrix, right, STEPS)
         unscramble_planar(self._workspace, acceleration, multiplier)
         return checked(left, time)
 
@@ -209,7 +205,7 @@ class PlanarCore(CoreBase):
             If a pivot is lost; the message names the joint or the body.
         """
         if self._is_compiled:
-            self._check_rank(factorize_planar(self._workspace), time)
+            self._check_rank(factorize_by_qr(self._qr, self._kept), time)
         else:
             try:
                 self._numeric = self.symbolic.factorize(self.matrix)
@@ -234,8 +230,9 @@ class PlanarCore(CoreBase):
         given, asked, n = self._given, self._left_asked, self.system.n_bodies
         table = given.rows, given.acceleration, self._shift
         fill_planar_rows(self._workspace, self._left_out, *table, asked)
-        solution = self._x[: 3 * n + 3].reshape(-1, 3)
-        free = np.append(self.right[: 3 * n], np.zeros(3)).reshape(-1, 3)
+        solution, free = (
+            np.append(x[: 3 * n], np.zeros(3)).reshape(-1, 3) for x in (self._x, self.right)
+        )
         predecessor, successor, first = self._left_ends
         joint = np.repeat(np.arange(len(predecessor)), np.diff(first.astype(np.intp)))
         ends = np.stack([predecessor[joint], successor[joint]], axis=1)
@@ -262,12 +259,3 @@ def _as_met(ends: IntArray, n: int) -> IntArray:
     met, first = np.unique(ends[ends >= 0], return_index=True)
     others = np.setdiff1d(np.arange(n), met, assume_unique=True)
     return np.concatenate([met[np.argsort(first, kind="stable")], others]).astype(np.intp)
-
-
-def _factor(symbolic: Symbolic) -> QR:
-    """Return what compiled code needs of a block QR; next to nothing for other factorizations."""
-    if isinstance(symbolic, BlockQRSymbolic):
-        return QR(**symbolic.tables._asdict(), **symbolic.storage._asdict())
-    flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
-    tables = Tables(fronts=table, columns=flat, places=flat, children=flat, parts=table)
-    return QR(**tables._asdict(), **dict.fromkeys(Storage._fields, np.zeros(0)))

@@ -37,8 +37,7 @@ def planar_arrays(system: System, motion: PlanarMotion, bodies: IntArray, k: int
         "unit": _units(system, motion, bodies),
         "motion": state,
         "right": large_zeros(3 * n + k),
-        "x": large_zeros(3 * n + 3 + k),
-        "gap": large_zeros(k),
+        "x": large_zeros(3 * n + k),
     }
 
 

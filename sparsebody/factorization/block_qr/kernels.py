@@ -1,7 +1,7 @@
 """Householder reflections of small fronts, and substitution with what they leave: R."""
 
 # Indices are unsigned numbers of 32 and 64 bits, which numba mixes and mypy does not.
-# mypy: disable-error-code="no-untyped-call, no-untyped-def"
+# mypy: disable-error-code="assignment, no-untyped-call, no-untyped-def"
 
 from __future__ import annotations
 
