@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import constraint_rows
@@ -20,6 +21,7 @@ from sparsebody.model.planar import PlanarMotion, planar_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.spatial.tuples import dot, load_rotation, load_vector, store_vector, turned
 
 NONE_WITHIN = 1e-9  # part of a row within the plane that is nothing but rounding
 
@@ -62,16 +64,25 @@ def planar_reduction(system: System, state: State) -> PlanarReduction | None:
 
 def _is_within(motion: PlanarMotion, state: State) -> bool:
     """Tell whether poses and velocities are parallel to the plane."""
-    up = np.einsum("nij,nj->ni", body_rotations(state), motion.basis[:, 0])
-    tilt = np.abs(up @ motion.axes[1:].T).max()
-    w = np.einsum("nab,nb->na", motion.basis, state.velocity[:, :3])
-    u = np.einsum("nab,nb->na", motion.basis, state.velocity[:, 3:])
-    return bool(
-        tilt < OFF
-        and (up @ motion.axes[0]).min() > 0.0
-        and np.abs(w[:, 1:]).max() <= OFF * np.abs(w[:, 0]).max() + STILL
-        and np.abs(u[:, 0]).max() <= OFF * np.abs(u[:, 1:]).max() + STILL
-    )
+    leaves = _leaves(motion.axes, motion.basis, body_rotations(state), state.velocity)
+    return not leaves
+
+
+@njit(cache=True)
+def _leaves(
+    axes: FloatArray, basis: FloatArray, rotation: FloatArray, velocity: FloatArray
+) -> bool:
+    world = load_rotation(axes)
+    turning = tilting = moving = slipping = 0.0
+    for i in range(len(basis)):
+        own = load_rotation(basis[i])
+        up = turned(world, turned(load_rotation(rotation[i]), load_vector(basis[i, 0], 0)))
+        if not (up[0] > 0.0 and up[1] ** 2 + up[2] ** 2 < OFF**2):
+            return True
+        w, u = turned(own, load_vector(velocity[i], 0)), turned(own, load_vector(velocity[i], 3))
+        turning, tilting = max(turning, abs(w[0])), max(tilting, abs(w[1]), abs(w[2]))
+        moving, slipping = max(moving, abs(u[1]), abs(u[2])), max(slipping, abs(u[0]))
+    return tilting > OFF * turning + STILL or slipping > OFF * moving + STILL
 
 
 def _rows_within(
@@ -81,22 +92,38 @@ def _rows_within(
     moving = joint_motion(system, state)
     coordinates = coordinate_motion(system, state, moving)
     rows = constraint_rows(system, state, moving, coordinates).rows
-    within, whole = np.zeros((system.n_rows, 2, 3)), np.zeros(system.n_rows)
-    turning = 1.0 / np.sqrt(np.trace(system.inertia, axis1=1, axis2=2))
-    moved = 1.0 / np.sqrt(system.mass)
-    part = np.zeros(system.n_rows)
-    for side, body in enumerate((system.predecessor, system.successor)):
-        body = body[system.row_joint]
-        basis = motion.basis[body]
-        moment, force = rows[:, side, :3], rows[:, side, 3:]
-        within[:, side, 0] = np.einsum("ra,ra->r", basis[:, 0], moment)
-        within[:, side, 1:] = np.einsum("rca,ra->rc", basis[:, 1:], force)
-        within[body < 0, side] = 0.0
-        scale = turning[body], moved[body]
-        whole += (scale[0] ** 2) * np.sum(moment**2, axis=1) + scale[1] ** 2 * np.sum(
-            force**2, axis=1
-        )
-        part += (scale[0] * within[:, side, 0]) ** 2 + np.sum(
-            (scale[1][:, None] * within[:, side, 1:]) ** 2, axis=1
-        )
-    return within, (part > NONE_WITHIN**2 * whole) & ~motion.is_outer
+    within, is_within = np.zeros((system.n_rows, 2, 3)), ~motion.is_outer
+    ends = np.stack([system.predecessor, system.successor], axis=1)
+    _project(
+        system.row_joint, ends, motion.basis, system.inertia, system.mass, rows, within, is_within
+    )
+    return within, is_within
+
+
+@njit(cache=True)
+def _project(
+    row_joint: IntArray,
+    ends: IntArray,
+    basis: FloatArray,
+    inertia: FloatArray,
+    mass: FloatArray,
+    rows: FloatArray,
+    within: FloatArray,
+    is_within: BoolArray,
+) -> None:
+    """Fill the parts of rows in the plane; unmark rows without any."""
+    for k in range(len(row_joint)):
+        part = whole = 0.0
+        for side in range(2):
+            body = ends[row_joint[k], side]
+            if body < 0:
+                continue
+            I, own = inertia[body], load_rotation(basis[body])
+            turning, moving = 1.0 / (I[0, 0] + I[1, 1] + I[2, 2]), 1.0 / mass[body]
+            moment = turned(own, load_vector(rows[k, side], 0))
+            force = turned(own, load_vector(rows[k, side], 3))
+            store_vector(within[k, side], 0, (moment[0], force[1], force[2]))
+            part += turning * moment[0] ** 2 + moving * (force[1] ** 2 + force[2] ** 2)
+            whole += turning * dot(moment, moment) + moving * dot(force, force)
+        if not part > NONE_WITHIN**2 * whole:
+            is_within[k] = False

@@ -9,7 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts
+from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts, given_joints
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.model.system import State, System, check_state
 
@@ -20,23 +20,23 @@ Arguments = tuple[
 
 
 class CoreBase:
-    """A System, and the numbers of its bodies and joints in elimination order."""
+    """A System, what is given for it, and its bodies and joints in elimination order."""
 
-    def __init__(self, system: System, bodies: IntArray, joints: IntArray) -> None:
+    has_constant_subspaces: bool  # whether no joint's T varies in S coordinates
+
+    def __init__(
+        self, system: System, parts: GivenParts, bodies: IntArray, joints: IntArray
+    ) -> None:
         n = system.n_bodies
         self.system = system
         self.newest = 0  # counts the assemblies
         self._bodies, self._joints = bodies, joints
-        self._parts = GivenParts(system)
+        self._parts = parts
+        self.has_constant_subspaces = not given_joints(system).any()
         self._is_factorized = False
         self._given: Given = NOTHING
         self._shift = np.zeros(0)
         self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
-
-    @property
-    def has_constant_subspaces(self) -> bool:
-        """Whether no joint's T varies in S coordinates."""
-        return self._parts.system.n_joints == 0
 
     def _arguments(
         self, state: State, body_force: FloatArray | None, shift: FloatArray

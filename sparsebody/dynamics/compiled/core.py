@@ -11,6 +11,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
 from sparsebody.dynamics.compiled.base import CoreBase, checked
+from sparsebody.dynamics.compiled.given import GivenParts
 from sparsebody.dynamics.compiled.left_out import violation
 from sparsebody.dynamics.compiled.qr_solution import QR, factorize_by_qr, qr_arrays, solve_by_qr
 from sparsebody.dynamics.compiled.solution import (
@@ -77,7 +78,7 @@ class Core(CoreBase):
         bodies, duals = np.argsort(place[:n]), np.argsort(place[n:])
         pattern, own_order = _renumbered(structure.pattern, order, bodies, duals)
         rank = np.repeat(positions(duals), structure.pattern.block_sizes[n:])
-        super().__init__(system, bodies, structure.joints[duals])
+        super().__init__(system, GivenParts(system), bodies, structure.joints[duals])
         rows = structure.rows[np.argsort(rank, kind="stable")]
         left_out = structure.left_out
         unit = units(system, bodies)

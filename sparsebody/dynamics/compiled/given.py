@@ -38,12 +38,15 @@ NOTHING = Given(NO_ROWS, NO_VALUES, NO_LOADS)
 class GivenParts:
     """The joints whose rows vary on both bodies, or that have coordinates in use; all loads.
 
-    As long as there are no coordinates and no loads, their rows are filled by compiled code.
+    As long as there are no coordinates and no loads, their rows are filled by compiled code. Other
+    code may take care of some joints without coordinates, (n_joints,).
     """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, but: BoolArray | None = None) -> None:
         self._whole = system
         self.is_given = given_joints(system)
+        if but is not None:
+            self.is_given &= ~but
         self.system = with_joints(system, np.flatnonzero(self.is_given))
         self.has_loads = any(
             (

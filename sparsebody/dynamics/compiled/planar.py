@@ -17,7 +17,7 @@ from numba.experimental import structref
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import KERNEL, UNIT
 from sparsebody.dynamics.compiled.qr_solution import QR
-from sparsebody.dynamics.compiled.workspace import Index, RowTable, Struct
+from sparsebody.dynamics.compiled.workspace import Index, Struct
 from sparsebody.spatial.tuples import (
     dot,
     load9,
@@ -37,6 +37,30 @@ X, Y, COSINE, SINE, TURN, U_X, U_Y = range(7)
 TURN_ROOT, MASS_ROOT, TURN_INVERSE, MASS_INVERSE = range(4)
 
 
+# Kinds of joints: rows that are constant on the successor; given; a point of the successor on a
+# line of the predecessor.
+CARRIED, GIVEN, LINE = 0, 1, 2
+
+
+@structref.register
+class _PlanarRowsType(types.StructRef):
+    """The type of PlanarRows in compiled code."""
+
+
+class PlanarRows(Struct):
+    """Some rows of A, those of a joint in one piece: m joints, k rows."""
+
+    predecessor: Index  # (m,) body, n for the world
+    successor: Index  # (m,)
+    kind: Index  # (m,)
+    constant: FloatArray  # (m, 4) normal of the line on the predecessor, point on the successor;
+    # or where the world is the successor the reference point of rows [m]
+    first_row: Index  # (m + 1,)
+    row: Index  # (k,) the user's number of each row
+    source: Index  # (k,) place of given rows among those that are given
+    rows: FloatArray  # (k, 2, 3) on predecessor and successor
+
+
 @structref.register
 class _PlanarWorkspaceType(types.StructRef):
     """The type of PlanarWorkspace in compiled code."""
@@ -45,7 +69,7 @@ class _PlanarWorkspaceType(types.StructRef):
 class PlanarWorkspace(Struct):
     """All that a planar evaluation needs: n bodies in a state, k kept rows."""
 
-    kept: RowTable  # rows (k, 2, 3)
+    kept: PlanarRows
     factor: QR
 
     body: Index  # (n,) the user's number of each body
@@ -54,11 +78,15 @@ class PlanarWorkspace(Struct):
     basis: FloatArray  # (n, 9) the same axes of every body, in its own
     unit: FloatArray  # (n + 1, 4) see above; of the world 1
     motion: FloatArray  # (n + 1, 8) see above; body n is the world
+    no_rows: FloatArray  # (0, 2, 6), no_loads (0, 6), nothing (0,): where nothing is given
+    no_loads: FloatArray
+    nothing: FloatArray
     right: FloatArray  # (3 n + k,) forces, then the accelerations asked for
     x: FloatArray  # (3 n + k,) accelerations, then multipliers with opposite signs
 
 
-structref.define_proxy(PlanarWorkspace, _PlanarWorkspaceType, list(PlanarWorkspace.__annotations__))
+for _cls, _type in ((PlanarRows, _PlanarRowsType), (PlanarWorkspace, _PlanarWorkspaceType)):
+    structref.define_proxy(_cls, _type, list(_cls.__annotations__))
 
 
 @njit(**KERNEL)
@@ -104,8 +132,8 @@ def _bodies(body, axes, gravity, basis, unit, position, orientation, velocity, l
 def _joints(
     predecessor,
     successor,
-    anchor,
-    is_given,
+    kind,
+    constant,
     first_row,
     source,
     basis,
@@ -121,12 +149,15 @@ def _joints(
     for j in range(np.uintp(predecessor.size)):
         first, last = np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])
         p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
-        if is_given[j]:
+        if kind[j] == GIVEN:
             for k in range(first, last):
                 place = np.uintp(source[k])
                 asked[k] = given[place]
                 _project(given_rows[place, 0], basis, unit, p, rows[k, 0])
                 _project(given_rows[place, 1], basis, unit, s, rows[k, 1])
+            continue
+        if kind[j] == LINE:
+            asked[first] = _line(constant[j], motion[p], motion[s], unit[p], unit[s], rows[first])
             continue
         if p == world:
             for k in range(first, last):
@@ -138,7 +169,7 @@ def _joints(
         sine = c_p * on_s[SINE] - s_p * on_s[COSINE]
         between_x, between_y = on_s[X] - on_p[X], on_s[Y] - on_p[Y]
         if s == world:
-            between_x, between_y = anchor[j, 0] - on_p[X], anchor[j, 1] - on_p[Y]
+            between_x, between_y = constant[j, 0] - on_p[X], constant[j, 1] - on_p[Y]
         d_x, d_y = c_p * between_x + s_p * between_y, c_p * between_y - s_p * between_x
         w = on_p[TURN]
         at_x, at_y = on_p[U_X] - w * d_y, on_p[U_Y] + w * d_x
@@ -153,6 +184,34 @@ def _joints(
             rows[k, 0, 0] = -size_p[TURN_INVERSE] * (moment + d_x * g_y - d_y * g_x)
             rows[k, 0, 1] = -size_p[MASS_INVERSE] * g_x
             rows[k, 0, 2] = -size_p[MASS_INVERSE] * g_y
+
+
+@njit(**KERNEL)
+def _line(constant, on_p, on_s, size_p, size_s, row):
+    """Fill the row of a point on a line; return the acceleration that it asks for.
+
+    With n fixed in the predecessor, V the velocity of the point and v that of the place where it is
+    on the predecessor: n'(V - v) = 0, so that n' times the difference of accelerations is
+    -(w_p x n)'(V - v) - n'((w_s - w_p) x V). In the axes of the predecessor.
+    """
+    n_x, n_y, a_x, a_y = constant[0], constant[1], constant[2], constant[3]
+    c_p, s_p = on_p[COSINE], on_p[SINE]
+    cosine = c_p * on_s[COSINE] + s_p * on_s[SINE]
+    sine = c_p * on_s[SINE] - s_p * on_s[COSINE]
+    m_x, m_y = cosine * n_x + sine * n_y, cosine * n_y - sine * n_x
+    between_x, between_y = on_s[X] - on_p[X], on_s[Y] - on_p[Y]
+    r_x = c_p * between_x + s_p * between_y + cosine * a_x - sine * a_y
+    r_y = c_p * between_y - s_p * between_x + sine * a_x + cosine * a_y
+    row[0, 0] = -size_p[TURN_INVERSE] * (n_y * r_x - n_x * r_y)
+    row[0, 1], row[0, 2] = -size_p[MASS_INVERSE] * n_x, -size_p[MASS_INVERSE] * n_y
+    row[1, 0] = size_s[TURN_INVERSE] * (m_y * a_x - m_x * a_y)
+    row[1, 1], row[1, 2] = size_s[MASS_INVERSE] * m_x, size_s[MASS_INVERSE] * m_y
+    w_p, w_s = on_p[TURN], on_s[TURN]
+    at_x, at_y = on_s[U_X] - w_s * a_y, on_s[U_Y] + w_s * a_x
+    V_x, V_y = cosine * at_x - sine * at_y, sine * at_x + cosine * at_y
+    gone_x, gone_y = V_x - on_p[U_X] + w_p * r_y, V_y - on_p[U_Y] - w_p * r_x
+    turned_away = w_p * (n_x * gone_y - n_y * gone_x)
+    return -turned_away - (w_s - w_p) * (n_y * V_x - n_x * V_y)
 
 
 @njit(**KERNEL)
@@ -171,7 +230,7 @@ def _project(given, basis, unit, body, row):
 @njit(cache=True, error_model="numpy")
 def fill_planar_rows(
     w: PlanarWorkspace,
-    table: RowTable,
+    table: PlanarRows,
     given_rows: FloatArray,
     given: FloatArray,
     shift: FloatArray,
@@ -181,8 +240,8 @@ def fill_planar_rows(
     _joints(
         table.predecessor,
         table.successor,
-        table.anchor,
-        table.is_given,
+        table.kind,
+        table.constant,
         table.first_row,
         table.source,
         w.basis,

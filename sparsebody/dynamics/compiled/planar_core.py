@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.base import CoreBase, checked
+from sparsebody.dynamics.compiled.given import NOTHING, GivenParts
 from sparsebody.dynamics.compiled.outer import fill_outer_multipliers
 from sparsebody.dynamics.compiled.planar import (
     GOOD,
     OUT_OF_PLANE,
+    PlanarRows,
     PlanarWorkspace,
     assemble_planar,
     fill_planar_rows,
     unscramble_planar,
 )
-from sparsebody.dynamics.compiled.planar_solution import accelerate_planar
-from sparsebody.dynamics.compiled.planar_tables import planar_arrays, planar_row_arrays
+from sparsebody.dynamics.compiled.planar_solution import accelerate_alone, accelerate_planar
+from sparsebody.dynamics.compiled.planar_tables import (
+    planar_arrays,
+    planar_lines,
+    planar_row_arrays,
+)
 from sparsebody.dynamics.compiled.qr_solution import factorize_by_qr, qr_arrays, solve_by_qr
-from sparsebody.dynamics.compiled.workspace import RowTable
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
-from sparsebody.factorization.block_qr import BlockQRSymbolic
+from sparsebody.factorization.block_qr import REGULAR, BlockQRSymbolic
 from sparsebody.factorization.block_qr.layout import postordered_duals
 from sparsebody.model.planar import PlanarMotion
 from sparsebody.model.system import State, System
@@ -71,7 +77,9 @@ class PlanarCore(CoreBase):
         n = system.n_bodies
         duals = postordered_duals(structure.pattern, order)
         bodies = _as_met(structure.pattern.ends[duals], n)
-        super().__init__(system, bodies, structure.joints[duals])
+        is_line = planar_lines(system, motion)
+        parts = GivenParts(system, but=is_line)
+        super().__init__(system, parts, bodies, structure.joints[duals])
         self.motion = motion
         rank = np.repeat(positions(duals), structure.pattern.block_sizes[n:])
         rows = structure.rows[np.argsort(rank, kind="stable")]
@@ -83,7 +91,7 @@ class PlanarCore(CoreBase):
         )
         arrays = planar_arrays(system, motion, bodies, len(rows))
         kept, others = (
-            planar_row_arrays(system, motion, self._parts, bodies, arrays["unit"], some)
+            planar_row_arrays(system, motion, parts, is_line, bodies, arrays["unit"], some)
             for some in (rows, left_out)
         )
         own_order = np.arange(self._pattern.n_blocks, dtype=np.intp)
@@ -91,10 +99,10 @@ class PlanarCore(CoreBase):
         self._is_compiled = isinstance(self.symbolic, BlockQRSymbolic)
         self.right, self._x, self.rows = arrays["right"], arrays["x"], kept["row"]
         self._values, self._left_values = kept["rows"], others["rows"]
-        self._kept = RowTable(**kept)
+        self._kept = PlanarRows(**kept)
         self._qr = qr_arrays(self.symbolic if isinstance(self.symbolic, BlockQRSymbolic) else None)
         self._workspace = PlanarWorkspace(kept=self._kept, factor=self._qr, **arrays)
-        self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
+        self._left_out, self._left_asked = PlanarRows(**others), np.zeros(len(left_out))
         self._left_ends = others["predecessor"], others["successor"], others["first_row"]
         self._numeric: Numeric | None = None
 
@@ -111,13 +119,13 @@ class PlanarCore(CoreBase):
             If the state has left the plane.
         """
         found = assemble_planar(self._workspace, *self._arguments(state, body_force, shift))
-        self._check(found, state)
+        if found != GOOD:
+            self._refuse_or_leave(found, state)
 
-    def _check(self, found: int, state: State) -> None:
+    def _refuse_or_leave(self, found: int, state: State) -> NoReturn:
         if found == OUT_OF_PLANE:
             raise OutOfPlaneError
-        if found != GOOD:
-            self._refuse(state)
+        self._refuse(state)
 
     def accelerate(
         self,
@@ -133,11 +141,18 @@ class PlanarCore(CoreBase):
             left = self.solve(self.right, acceleration, multiplier, state.time)
         else:
             arguments = self._arguments(state, body_force, shift)
-            found, status, left = accelerate_planar(
-                self._workspace, *arguments, acceleration, multiplier
-            )
-            self._check(found, state)
-            self._check_rank(status, state.time)
+            if self._given is NOTHING and shift.size == multiplier.size == 0:
+                found, status, left = accelerate_alone(
+                    self._workspace, *arguments[:3], acceleration
+                )
+            else:
+                found, status, left = accelerate_planar(
+                    self._workspace, *arguments, acceleration, multiplier
+                )
+            if found != GOOD:
+                self._refuse_or_leave(found, state)
+            if status != REGULAR:
+                self._refuse_rank(status, state.time)
             self._is_factorized = True
             left = checked(left, state.time)
         if multiplier.size > 0:
@@ -205,7 +220,9 @@ class PlanarCore(CoreBase):
             If a pivot is lost; the message names the joint or the body.
         """
         if self._is_compiled:
-            self._check_rank(factorize_by_qr(self._qr, self._kept), time)
+            status = factorize_by_qr(self._qr, self._kept)
+            if status != REGULAR:
+                self._refuse_rank(status, time)
         else:
             try:
                 self._numeric = self.symbolic.factorize(self.matrix)
@@ -213,7 +230,7 @@ class PlanarCore(CoreBase):
                 raise self._singular(error, time) from error
         self._is_factorized = True
 
-    def _check_rank(self, status: int, time: float) -> None:
+    def _refuse_rank(self, status: int, time: float) -> None:
         assert isinstance(self.symbolic, BlockQRSymbolic)
         try:
             self.symbolic.check(status)

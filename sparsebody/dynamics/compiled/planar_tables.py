@@ -1,4 +1,4 @@
-"""From a planar System in the user's numbering to the arrays of PlanarWorkspace and RowTable."""
+"""From a planar System in the user's numbering to the arrays of PlanarWorkspace."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
-from sparsebody.dynamics.compiled.given import GivenParts
+from sparsebody.dynamics.compiled.given import NO_LOADS, NO_ROWS, NO_VALUES, GivenParts
 from sparsebody.dynamics.compiled.planar import (
+    CARRIED,
     COSINE,
+    GIVEN,
+    LINE,
     MASS_INVERSE,
     MASS_ROOT,
     TURN_INVERSE,
     TURN_ROOT,
 )
 from sparsebody.dynamics.compiled.workspace import Index
-from sparsebody.model.planar import PlanarMotion
+from sparsebody.model.planar import PARALLEL, PlanarMotion
 from sparsebody.model.system import System
 from sparsebody.sparse.etree import positions
 
@@ -36,6 +39,9 @@ def planar_arrays(system: System, motion: PlanarMotion, bodies: IntArray, k: int
         "basis": basis,
         "unit": _units(system, motion, bodies),
         "motion": state,
+        "no_rows": NO_ROWS,
+        "no_loads": NO_LOADS,
+        "nothing": NO_VALUES,
         "right": large_zeros(3 * n + k),
         "x": large_zeros(3 * n + k),
     }
@@ -61,11 +67,12 @@ def planar_row_arrays(
     system: System,
     motion: PlanarMotion,
     given: GivenParts,
+    is_line: BoolArray,
     bodies: IntArray,
     unit: FloatArray,
     rows: IntArray,
 ) -> dict[str, Any]:
-    """Return the fields of a RowTable for `rows`, the user's numbers, those of a joint together."""
+    """Return the fields of PlanarRows for `rows`, the user's numbers, those of a joint together."""
     n = len(bodies)
     of_row = system.row_joint[rows]
     starts = np.flatnonzero(np.diff(of_row, prepend=-1))
@@ -75,7 +82,7 @@ def planar_row_arrays(
     _fill_rows_on_successors(
         rows,
         of_row,
-        given.is_given,
+        given.is_given | is_line,
         system.successor,
         new,
         np.concatenate([motion.basis, motion.axes[None]]),
@@ -85,13 +92,17 @@ def planar_row_arrays(
         system.subspace,
         values,
     )
-    anchor = np.zeros((len(joints), 3))
-    anchor[:, :2] = system.successor_point[joints] @ motion.axes[1:].T
+    kind = np.where(is_line[joints], LINE, np.where(given.is_given[joints], GIVEN, CARRIED))
+    constant = np.zeros((len(joints), 4))
+    grounded = np.flatnonzero(system.successor[joints] < 0)
+    constant[grounded, :2] = system.successor_point[joints[grounded]] @ motion.axes[1:].T
+    lines = np.flatnonzero(is_line[joints])
+    constant[lines] = _line_constants(system, motion, joints[lines])
     return {
         "predecessor": new[system.predecessor[joints]],
         "successor": new[system.successor[joints]],
-        "anchor": anchor,
-        "is_given": given.is_given[joints],
+        "kind": kind.astype(np.uint32),
+        "constant": constant,
         "first_row": np.append(starts, len(rows)).astype(np.uint32),
         "row": rows.astype(np.uint32),
         "source": given.sources(rows).astype(np.uint32),
@@ -99,11 +110,42 @@ def planar_row_arrays(
     }
 
 
+def planar_lines(system: System, motion: PlanarMotion) -> BoolArray:
+    """Return (n_joints,) which joints hold a point on a line in the plane, and do nothing else."""
+    is_line = np.zeros(system.n_joints, dtype=bool)
+    for group in system.groups:
+        if group.name == "point-on-plane":
+            normal = _in_plane(
+                motion, system.predecessor[group.joints], _normals(system, group.joints)
+            )
+            is_line[group.joints] = np.abs(normal[:, 0]) <= PARALLEL
+    is_line[system.coordinates.joint] = False
+    return is_line
+
+
+def _normals(system: System, joints: IntArray) -> FloatArray:
+    """Return (m, 3) the z axes of predecessor frames in body coordinates."""
+    return np.asarray(system.predecessor_rotation[joints][:, :, 2])
+
+
+def _in_plane(motion: PlanarMotion, bodies: IntArray, vectors: FloatArray) -> FloatArray:
+    """Return (m, 3) components of vectors on bodies along the normal and in the plane."""
+    basis = np.where((bodies >= 0)[:, None, None], motion.basis[bodies], motion.axes)
+    return np.asarray(np.einsum("mij,mj->mi", basis, vectors))
+
+
+def _line_constants(system: System, motion: PlanarMotion, joints: IntArray) -> FloatArray:
+    """Return (m, 4): normal of the line on the predecessor, point on the successor."""
+    normal = _in_plane(motion, system.predecessor[joints], _normals(system, joints))
+    point = _in_plane(motion, system.successor[joints], system.successor_point[joints])
+    return np.concatenate([normal[:, 1:], point[:, 1:]], axis=1)
+
+
 @njit(cache=True)
 def _fill_rows_on_successors(
     rows: IntArray,
     joint: IntArray,
-    is_given: BoolArray,
+    is_varying: BoolArray,
     successor: IntArray,
     new: Index,
     basis: FloatArray,
@@ -120,7 +162,7 @@ def _fill_rows_on_successors(
     moment, force = np.empty(3), np.empty(3)
     for k in range(rows.size):
         j, t, row = joint[k], subspace[rows[k]], values[k, 1]
-        if is_given[j]:
+        if is_varying[j]:
             continue
         s = successor[j]
         for a in range(3):

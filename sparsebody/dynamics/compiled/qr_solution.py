@@ -12,11 +12,12 @@ from numba.experimental import structref
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import KERNEL
-from sparsebody.dynamics.compiled.workspace import RowTable, Struct
+from sparsebody.dynamics.compiled.workspace import Struct
 from sparsebody.factorization.block_qr import BlockQRSymbolic
 from sparsebody.factorization.block_qr.kernels import Storage, Tables, factorize, substitute
 from sparsebody.factorization.block_qr.layout import Table
 
+Rows = Any  # a table of rows (k, 2, width): RowTable or PlanarRows
 STEPS = 4  # corrections at most
 ROUNDING = 1e-14  # a relative residual that none makes smaller
 ROUGH = 1e-3  # one that more than one has to follow
@@ -38,7 +39,6 @@ class QR(Struct):
     values: FloatArray
     front: FloatArray
     stack: FloatArray
-    square: FloatArray
     gap: FloatArray  # (k,) scratch
 
 
@@ -50,7 +50,7 @@ def qr_arrays(symbolic: BlockQRSymbolic | None) -> QR:
     if symbolic is not None:
         storage = symbolic.storage
         arrays = symbolic.tables._asdict() | storage._asdict()
-        return QR(**arrays, gap=np.zeros(len(storage.square)))
+        return QR(**arrays, gap=np.zeros(symbolic.offsets[1][-1]))
     flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
     tables = Tables(fronts=table, columns=flat, places=flat, children=flat, parts=table)
     return QR(**tables._asdict(), **dict.fromkeys((*Storage._fields, "gap"), np.zeros(0)))
@@ -110,7 +110,7 @@ _forces_3, _forces_6 = map(_forces_kernel, (3, 6))
 
 @njit(cache=True)
 def _storage(f):
-    return Storage(f.values, f.front, f.stack, f.square)
+    return Storage(f.values, f.front, f.stack)
 
 
 @njit(cache=True)
@@ -119,14 +119,14 @@ def _tables(f):
 
 
 @njit(cache=True, error_model="numpy")
-def factorize_by_qr(f: QR, kept: RowTable) -> int:
+def factorize_by_qr(f: QR, kept: Rows) -> int:
     """Factorize what was assembled last; return what a factorization returns."""
     return factorize(_tables(f), kept.rows, _storage(f))
 
 
 @njit(cache=True, error_model="numpy")
 def solve_by_qr(
-    f: QR, kept: RowTable, n: int, right: FloatArray, is_exact: bool, x: FloatArray
+    f: QR, kept: Rows, n: int, right: FloatArray, is_exact: bool, x: FloatArray
 ) -> tuple[float, float]:
     """Fill x with the solution for a right-hand side and n bodies.
 

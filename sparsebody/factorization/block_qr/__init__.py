@@ -85,11 +85,11 @@ class BlockQRSymbolic:
 
     def __post_init__(self) -> None:
         pattern, layout = self.pattern, self.layout
-        n, n_duals = pattern.n_primal, pattern.n_rows - pattern.n_primal_rows
+        n = pattern.n_primal
         self.tables = Tables(
             layout.fronts, layout.columns, layout.places, layout.children, layout.parts
         )
-        sizes = layout.n_values, layout.largest_front, layout.n_stack, n_duals
+        sizes = layout.n_values, layout.largest_front, layout.n_stack
         self.storage = Storage(*map(large_zeros, sizes))
         self.offsets = pattern.offsets[: n + 1], pattern.offsets[n:] - pattern.n_primal_rows
 

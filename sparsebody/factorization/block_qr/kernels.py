@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from sparsebody.factorization.block_qr.layout import (
     FIRST_COLUMN,
     FIRST_PART,
     KEPT,
+    LANES,
     N_LEFT,
     N_ROWS,
     ROW,
@@ -31,14 +33,16 @@ from sparsebody.factorization.block_qr.layout import (
 )
 
 REGULAR = -1
+_0, _1, FOUR = np.uintp(0), np.uintp(1), np.uintp(LANES)
 NEGLIGIBLE = 1e-14  # of a column: what rounding leaves where nothing should be
 
 KERNEL: dict[str, Any] = {
     "cache": True,
     "error_model": "numpy",
     "fastmath": {"contract", "reassoc"},
-    "boundscheck": False,
+    "_nrt": False,  # views of arrays are not counted
 }
+STEP = KERNEL | {"forceinline": True}
 
 
 class Tables(NamedTuple):
@@ -57,42 +61,78 @@ class Storage(NamedTuple):
     values: FloatArray  # R, the inverse of its diagonal in place of that
     front: FloatArray  # scratch
     stack: FloatArray  # rows left over
-    square: FloatArray  # (n_dual_rows,) of each column's norm
 
 
-@njit(**KERNEL)
+@njit(**STEP)
 def _reflect(front, stride, n_rows, t):
     """Make column t zero below row t; return what is there."""
-    sigma, at = 0.0, t * stride + t
+    at, end = t * stride + t, n_rows * stride
+    square, place = 0.0, at
+    while place < end:
+        square += front[place] * front[place]
+        place += stride
+    if square == 0.0:
+        return 0.0
     top = front[at]
-    for r in range(t + 1, n_rows):
-        sigma += front[r * stride + t] ** 2
-    if sigma == 0.0:
-        return top
-    pivot = -np.copysign(np.sqrt(top * top + sigma), top)
+    pivot = -math.copysign(math.sqrt(square), top)
     front[at] = top - pivot
     share = -1.0 / (pivot * (top - pivot))
-    for first in range((t + 1) // 4 * 4, stride, 4):
+    first = (t + _1) // FOUR * FOUR
+    while first < stride:
         a = b = c = d = 0.0
-        for r in range(t, n_rows):
-            v, place = front[r * stride + t], r * stride + first
+        place, own = t * stride + first, at
+        while place < end:
+            v = front[own]
             a += v * front[place]
             b += v * front[place + 1]
             c += v * front[place + 2]
             d += v * front[place + 3]
-        if first <= t:  # columns that are done
-            a = 0.0
-            b = 0.0 if first + 1 <= t else b
-            c = 0.0 if first + 2 <= t else c
-        a, b, c, d = a * share, b * share, c * share, d * share
-        for r in range(t, n_rows):
-            v, place = front[r * stride + t], r * stride + first
+            place += stride
+            own += stride
+        a = 0.0 if first <= t else a * share  # columns that are done
+        b = 0.0 if first + 1 <= t else b * share
+        c = 0.0 if first + 2 <= t else c * share
+        d *= share
+        place, own = t * stride + first, at
+        while place < end:
+            v = front[own]
             front[place] -= v * a
             front[place + 1] -= v * b
             front[place + 2] -= v * c
             front[place + 3] -= v * d
+            place += stride
+            own += stride
+        first += FOUR
     front[at] = pivot
     return pivot
+
+
+@njit(**STEP)
+def _carry(child, following, places, stack, front, stride, top):
+    """Copy what a child has left over into the rows from `top` on; return the next row."""
+    at = np.uintp(child[KEPT])
+    first, end = np.uintp(child[FIRST_COLUMN] + child[SIZE]), np.uintp(following[FIRST_COLUMN])
+    for _ in range(np.uintp(child[N_LEFT])):
+        for c in range(first, end):
+            front[top * stride + np.uintp(places[c])] = stack[at]
+            at += _1
+        top += _1
+    return top
+
+
+@njit(**STEP)
+def _add_part(part, rows, front, stride):
+    """Add the transpose of a block of A."""
+    at = np.uintp(part[TOP]) * stride + np.uintp(part[COLUMN])
+    row, side = np.uintp(part[ROW]), np.uintp(part[SIDE])
+    if part[WIDTH] == 3:
+        for i in range(np.uintp(part[COUNT])):
+            for a in range(np.uintp(3)):
+                front[at + a * stride + i] += rows[row + i, side, a]
+    else:
+        for i in range(np.uintp(part[COUNT])):
+            for a in range(np.uintp(part[WIDTH])):
+                front[at + a * stride + i] += rows[row + i, side, a]
 
 
 @njit(**KERNEL)
@@ -101,59 +141,46 @@ def factorize(tables: Tables, rows: FloatArray, storage: Storage) -> int:
 
     Return REGULAR, or the first dual row that depends on others but for rounding.
     """
-    fronts, columns, places, parts = tables.fronts, tables.columns, tables.places, tables.parts
-    values, front, stack, square = storage.values, storage.front, storage.stack, storage.square
-    square[:] = 0.0
+    fronts, columns, values = tables.fronts, tables.columns, storage.values
+    front, stack = storage.front, storage.stack
     status = REGULAR
-    for j in range(len(fronts) - 1):
-        line, following = fronts[j], fronts[j + 1]
-        size, n_rows, stride = np.intp(line[SIZE]), np.intp(line[N_ROWS]), np.intp(line[STRIDE])
-        first_column = np.intp(line[FIRST_COLUMN])
-        n_columns = np.intp(following[FIRST_COLUMN]) - first_column
-        for a in range(n_rows * stride):
-            front[a] = 0.0
-        top = 0
-        for child in tables.children[np.intp(line[FIRST_CHILD]) : np.intp(following[FIRST_CHILD])]:
-            other = fronts[child]
-            first = np.intp(other[FIRST_COLUMN]) + np.intp(other[SIZE])
-            n_others = np.intp(fronts[child + 1, FIRST_COLUMN]) - first
-            at = np.intp(other[KEPT])
-            for _ in range(np.intp(other[N_LEFT])):
-                for c in range(n_others):
-                    front[top * stride + np.intp(places[first + c])] = stack[at + c]
-                at += n_others
-                top += 1
-        for q in range(np.intp(line[FIRST_PART]), np.intp(following[FIRST_PART])):
-            part = parts[q]
-            at = np.intp(part[TOP]) * stride + np.intp(part[COLUMN])
-            row, side = np.intp(part[ROW]), np.intp(part[SIDE])
-            for i in range(np.intp(part[COUNT])):
-                total = 0.0
-                for a in range(np.intp(part[WIDTH])):
-                    value = rows[row + i, side, a]
-                    front[at + a * stride + i] += value
-                    total += value * value
-                square[row + i] += total
+    for j in range(np.uintp(len(fronts) - 1)):
+        line, following = fronts[j], fronts[j + _1]
+        size, n_rows = np.uintp(line[SIZE]), np.uintp(line[N_ROWS])
+        stride, first = np.uintp(line[STRIDE]), np.uintp(line[FIRST_COLUMN])
+        for place in range(n_rows * stride):
+            front[place] = 0.0
+        top = _0
+        for q in range(np.uintp(line[FIRST_CHILD]), np.uintp(following[FIRST_CHILD])):
+            child = np.uintp(tables.children[q])
+            table = fronts[child], fronts[child + _1], tables.places
+            top = _carry(*table, stack, front, stride, top)
+        for q in range(np.uintp(line[FIRST_PART]), np.uintp(following[FIRST_PART])):
+            _add_part(tables.parts[q], rows, front, stride)
+        start = np.uintp(line[START])
         for t in range(size):
             pivot = _reflect(front, stride, n_rows, t) if t < n_rows else 0.0
-            k = np.intp(columns[first_column + t])
-            if not pivot * pivot > NEGLIGIBLE**2 * square[k] and status == REGULAR:
-                status = k
-            at = np.intp(line[START]) + t * stride
+            k = np.uintp(columns[first + t])
+            square = 0.0
+            for a in range(np.uintp(rows.shape[2])):
+                square += rows[k, 0, a] ** 2 + rows[k, 1, a] ** 2
+            if not pivot * pivot > NEGLIGIBLE**2 * square and status == REGULAR:
+                status = np.intp(k)
             for c in range(stride):
-                values[at + c] = front[t * stride + c]
-            values[at + t] = 1.0 / pivot
-        n_left = np.intp(line[N_LEFT])
-        if n_rows - size > n_left:
+                values[start + c] = front[t * stride + c]
+            values[start + t] = 1.0 / pivot
+            start += stride
+        n_left, at = np.uintp(line[N_LEFT]), np.uintp(line[KEPT])
+        n_columns = np.uintp(following[FIRST_COLUMN]) - first
+        if n_rows > size + n_left:
             for t in range(size, n_columns):
                 _reflect(front, stride, n_rows, t)
-                for r in range(t + 1, n_rows):
+                for r in range(t + _1, n_rows):
                     front[r * stride + t] = 0.0
-        at = np.intp(line[KEPT])
         for r in range(size, size + n_left):
             for c in range(size, n_columns):
                 stack[at] = front[r * stride + c]
-                at += 1
+                at += _1
     return status
 
 
@@ -161,28 +188,31 @@ def factorize(tables: Tables, rows: FloatArray, storage: Storage) -> int:
 def substitute(tables: Tables, storage: Storage, x: FloatArray) -> None:
     """Replace x (n_dual_rows,) by (R' R)^-1 x = (A A')^-1 x."""
     fronts, columns, values = tables.fronts, tables.columns, storage.values
-    n = len(fronts) - 1
+    n = np.uintp(len(fronts) - 1)
     for j in range(n):
         line = fronts[j]
-        size, stride = np.intp(line[SIZE]), np.intp(line[STRIDE])
-        first, at = np.intp(line[FIRST_COLUMN]), np.intp(line[START])
-        n_columns = np.intp(fronts[j + 1, FIRST_COLUMN]) - first
+        size, stride = np.uintp(line[SIZE]), np.uintp(line[STRIDE])
+        first, at = np.uintp(line[FIRST_COLUMN]), np.uintp(line[START])
+        end = np.uintp(fronts[j + _1, FIRST_COLUMN])
         for t in range(size):
-            y = x[columns[first + t]] * values[at + t]
-            x[columns[first + t]] = y
-            for c in range(t + 1, n_columns):
-                x[columns[first + c]] -= values[at + c] * y
+            k = np.uintp(columns[first + t])
+            y = x[k] * values[at + t]
+            x[k] = y
+            shift = at - first
+            for c in range(first + t + _1, end):
+                x[np.uintp(columns[c])] -= values[shift + c] * y
             at += stride
     for i in range(n):
-        j = n - 1 - i
+        j = n - _1 - i
         line = fronts[j]
-        size, stride = np.intp(line[SIZE]), np.intp(line[STRIDE])
-        first, at = np.intp(line[FIRST_COLUMN]), np.intp(line[START])
-        n_columns = np.intp(fronts[j + 1, FIRST_COLUMN]) - first
+        size, stride = np.uintp(line[SIZE]), np.uintp(line[STRIDE])
+        first, end = np.uintp(line[FIRST_COLUMN]), np.uintp(fronts[j + _1, FIRST_COLUMN])
+        at = np.uintp(line[START]) + size * stride
         for s in range(size):
-            t = size - 1 - s
-            place = at + t * stride
-            total = x[columns[first + t]]
-            for c in range(t + 1, n_columns):
-                total -= values[place + c] * x[columns[first + c]]
-            x[columns[first + t]] = total * values[place + t]
+            t = size - _1 - s
+            at -= stride
+            k, shift = np.uintp(columns[first + t]), at - first
+            total = x[k]
+            for c in range(first + t + _1, end):
+                total -= values[shift + c] * x[np.uintp(columns[c])]
+            x[k] = total * values[at + t]

@@ -22,6 +22,7 @@ from sparsebody.sparse.pattern import BlockPattern
 Table = NDArray[np.uint32]
 
 LANES = 4  # columns of storage come in fours
+MANY = 32  # blocks that are not sorted by insertion
 MOST_VALUES = 2**32 - 1  # that the tables can count
 
 # Columns of the table of fronts; each range ends where the next front's begins.
@@ -59,10 +60,11 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
         If R has too many values for the tables.
     """
     n = pattern.n_primal
-    duals = postordered_duals(pattern, order)
-    ends = np.ascontiguousarray(pattern.ends[duals], dtype=np.intp)
-    indptr, joints = _incidence(ends, n)
-    starts, below, parent = _structures(indptr, joints, ends)
+    given = order[order >= n] - n
+    duals, found = _analyzed(pattern, given)
+    if not np.array_equal(duals, given):
+        duals, found = _analyzed(pattern, duals)
+    ends, indptr, joints, starts, below, parent = found
     size = np.ascontiguousarray(pattern.block_sizes[n:][duals])
     width = np.ascontiguousarray(pattern.block_sizes[:n])
     first_row = (pattern.offsets[n:-1] - pattern.n_primal_rows)[duals]
@@ -88,10 +90,16 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
 
 def postordered_duals(pattern: BlockPattern, order: IntArray) -> IntArray:
     """Return the dual blocks (n_dual,) of an order, each subtree of the tree of fronts together."""
-    n = pattern.n_primal
-    duals = np.ascontiguousarray(order[order >= n] - n)
+    return _analyzed(pattern, order[order >= pattern.n_primal] - pattern.n_primal)[0]
+
+
+def _analyzed(pattern: BlockPattern, duals: IntArray) -> tuple[IntArray, tuple[IntArray, ...]]:
+    """Return dual blocks in a postorder of their tree; what makes the layout for those given."""
+    duals = np.ascontiguousarray(duals)
     ends = np.ascontiguousarray(pattern.ends[duals], dtype=np.intp)
-    return duals[postorder(_structures(*_incidence(ends, n), ends)[2])]
+    indptr, joints = _incidence(ends, pattern.n_primal)
+    starts, below, parent = _structures(indptr, joints, ends)
+    return duals[postorder(parent)], (ends, indptr, joints, starts, below, parent)
 
 
 def _check_size(fronts: IntArray, n_stack: int) -> None:
@@ -142,11 +150,25 @@ def _structures(
             used, below = _united(below[starts[child] : starts[child + 1]], j, mark, used, below)
             child = sibling[child]
         starts[j + 1] = used
-        below[starts[j] : used].sort()
+        _sort(below, starts[j], used)
         if used > starts[j]:
             parent[j] = below[starts[j]]
             sibling[j], newest[parent[j]] = newest[parent[j]], j
     return starts, below[: starts[m]].copy(), parent
+
+
+@njit(cache=True)
+def _sort(blocks: IntArray, first: int, end: int) -> None:
+    """Sort a few entries in place."""
+    if end - first > MANY:
+        blocks[first:end].sort()
+        return
+    for i in range(first + 1, end):
+        block, place = blocks[i], i
+        while place > first and blocks[place - 1] > block:
+            blocks[place] = blocks[place - 1]
+            place -= 1
+        blocks[place] = block
 
 
 @njit(cache=True)
