@@ -139,9 +139,10 @@ def joint_subspace(
     elif kind == PRISMATIC:
         S[0, 5] = 1.0
     elif kind == PLANAR:
+        angle = _turn(E)
+        S[0, 3], S[0, 4] = math.cos(angle), -math.sin(angle)
+        S[1, 3], S[1, 4] = math.sin(angle), math.cos(angle)
         S[2, 2] = 1.0
-        for a in range(3):
-            S[0, 3 + a], S[1, 3 + a] = E[a, 0], E[a, 1]
     elif kind == UNIVERSAL:
         S[1, 1] = 1.0
         for a in range(3):
@@ -166,16 +167,23 @@ def joint_subspace(
 def joint_drift(kind: int, E: FloatArray, r: FloatArray, v: FloatArray, c: FloatArray) -> None:
     """Fill c = (dS/dt) qd seen from S, for v_J = S qd. Featherstone (2008), sec. 3.5, c_J.
 
-    The basis across a rod is carried along without turning about it.
+    Where bodies have drifted off their joints, T' c = -(dT/dt)' v_J still. The basis across a rod
+    is carried along without turning about it.
     """
     for a in range(6):
         c[a] = 0.0
     if kind == UNIVERSAL:  # x_P turns with -w, seen from S
-        rate = (E[0, 0] * v[0] + E[2, 0] * v[2]) / (E[0, 0] * E[0, 0] + E[2, 0] * E[2, 0])
-        for a in range(3):
-            b, d = (a + 1) % 3, (a + 2) % 3
-            c[a] = -rate * (v[b] * E[d, 0] - v[d] * E[b, 0])
-    elif kind in (PLANAR, POINT_ON_LINE, POINT_ON_PLANE):  # so do the axes of all slides
+        x0, x2, square = E[0, 0], E[2, 0], E[0, 0] * E[0, 0] + E[2, 0] * E[2, 0]
+        rate = (x0 * v[0] + x2 * v[2]) / square
+        turn0, turn2 = v[2] * E[1, 0] - v[1] * x2, v[1] * x0 - v[0] * E[1, 0]
+        c[0], c[2] = rate * turn0, rate * turn2
+        c[1] = rate * (v[0] * x2 - v[2] * x0)
+        gap = (turn2 * v[0] - turn0 * v[2] + x2 * c[0] - x0 * c[2]) / square
+        c[0] -= gap * x2  # where v_J is not quite S qd
+        c[2] += gap * x0
+    elif kind == PLANAR:
+        c[3], c[4] = v[2] * v[4], -v[2] * v[3]
+    elif kind in (POINT_ON_LINE, POINT_ON_PLANE):  # so do the axes of slides
         for a in range(3):
             b, d = (a + 1) % 3, (a + 2) % 3
             c[3 + a] = -(v[b] * v[3 + d] - v[d] * v[3 + b])

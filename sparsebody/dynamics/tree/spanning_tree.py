@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.dynamics.tree.branch_sparsity import BranchPattern, branch_pattern
 from sparsebody.dynamics.tree.fewest_nonzeros import improve, inertia_nonzeros
 from sparsebody.dynamics.tree.growth import (
     BREADTH_FIRST,
@@ -28,6 +29,7 @@ from sparsebody.dynamics.tree.growth import (
     subtree_ends,
 )
 from sparsebody.dynamics.tree.joint_kinds import KINDS
+from sparsebody.dynamics.tree.links import Links, links_of
 from sparsebody.dynamics.tree.tables import TreeTables, tree_tables
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.system import System
@@ -106,6 +108,16 @@ class SpanningTree:
     def tables(self) -> TreeTables:
         """Joint frames, masses and topology for compiled code."""
         return tree_tables(self)
+
+    @cached_property
+    def links(self) -> Links:
+        """The same and inertias in the axes of the joint frames, for the kernels of dynamics."""
+        return links_of(self)
+
+    @cached_property
+    def pattern(self) -> BranchPattern:
+        """The branch-induced sparsity of H."""
+        return branch_pattern(self)
 
     @cached_property
     def freedoms(self) -> IntArray:

@@ -1,0 +1,383 @@
+"""Where the links are and how they move, in world axes about each link's own origin.
+
+World axes make every transform a shift between neighbouring origins, without rotations; no vector
+is taken about the world's origin, which would lose digits on long mechanisms.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.tree.joint_kinds import (
+    HELICAL,
+    PRISMATIC,
+    REVOLUTE,
+    joint_drift,
+    joint_pose,
+    joint_rate,
+    joint_subspace,
+)
+from sparsebody.dynamics.tree.links import (
+    BODY,
+    COM,
+    DIRECTION,
+    FIRST_POSITION,
+    FIRST_VELOCITY,
+    FRAME,
+    FRAME_POINT,
+    INERTIA,
+    KIND,
+    NEAR,
+    NEAR_POINT,
+    PARAMETER,
+    PARENT,
+    Links,
+)
+from sparsebody.dynamics.tree.registers import (
+    load3,
+    load_matrix,
+    moved,
+    plus_scaled,
+    product,
+    rotated,
+    store3,
+    store6,
+    store_matrix,
+    times,
+)
+from sparsebody.dynamics.tree.spanning_tree import SpanningTree
+from sparsebody.model.system import State
+from sparsebody.spatial.tuples import (
+    INLINE,
+    Rotation,
+    Vector,
+    add,
+    between,
+    cross,
+    difference,
+    load_triangle,
+    rotation_of,
+    scaled,
+    turned_back,
+)
+
+ROTATION, OFFSET = 0, 9  # columns of TreeMotion.place
+CENTER, TENSOR = 0, 3  # columns of TreeMotion.inertia
+
+
+class TreeMotion(NamedTuple):
+    """Poses, velocities and motion subspaces of the links of a tree, all in world axes.
+
+    Spatial vectors are about the origin of their link, which is that of its joint frame.
+    """
+
+    place: FloatArray  # (n, 12) rotation of the link's axes to the world's; d, from the parent's
+    #   origin to the link's (from the world's origin, if the world is the parent) [m]
+    subspace: FloatArray  # (n_velocities, 6) S', with the sign of the tree's direction
+    velocity: FloatArray  # (n, 6) v
+    drift: FloatArray  # (n, 6) v x v_J + (dS/dt) qd: a_i = a_parent + drift + S qdd
+    inertia: FloatArray  # (n, 9) com from the origin; inertia about it, lower triangle
+    rate: FloatArray  # (n_velocities,) qd
+
+
+def empty_motion(tree: SpanningTree) -> TreeMotion:
+    """Return arrays of the right shapes."""
+    n, n_v = tree.n_bodies, tree.n_velocities
+    return TreeMotion(
+        place=np.zeros((n, 12)),
+        subspace=np.zeros((n_v, 6)),
+        velocity=np.zeros((n, 6)),
+        drift=np.zeros((n, 6)),
+        inertia=np.zeros((n, 9)),
+        rate=np.zeros(n_v),
+    )
+
+
+def motion_at_state(tree: SpanningTree, state: State) -> TreeMotion:
+    """Return the motion of the links at a (consistent) state of the bodies."""
+    motion = empty_motion(tree)
+    fill_from_bodies(tree.links, state.position, state.orientation, state.velocity, motion)
+    return motion
+
+
+def motion_at_coordinates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> TreeMotion:
+    """Return the motion of the links at joint coordinates. Featherstone (2008), table 5.1."""
+    motion = empty_motion(tree)
+    fill_from_coordinates(tree.links, q, qd, motion)
+    return motion
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def fill_from_coordinates(links: Links, q: FloatArray, qd: FloatArray, motion: TreeMotion) -> None:
+    """Fill the motion from joint coordinates q and qd."""
+    table, constants = links.integers, links.constants
+    place, subspace, velocity, drift = (
+        motion.place,
+        motion.subspace,
+        motion.velocity,
+        motion.drift,
+    )
+    n = constants.shape[0]
+    E, r, c, v_J = np.empty((3, 3)), np.empty(3), np.empty(6), np.empty(6)
+    for i in range(n):
+        p, kind, first = table[i, PARENT], table[i, KIND], table[i, FIRST_VELOCITY]
+        near = load_matrix(constants, i, NEAR)
+        arm = load3(constants, i, NEAR_POINT)
+        w, u = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        if p >= 0:
+            R = load_matrix(place, p, ROTATION)
+            near, arm = product(R, near), times(R, arm)
+            w, u = load3(velocity, p, 0), load3(velocity, p, 3)
+        if kind <= HELICAL:
+            sign = float(table[i, DIRECTION])
+            z = near[2], near[5], near[8]
+            q_i, rate = q[table[i, FIRST_POSITION]], qd[first]
+            far = near if kind == PRISMATIC else turned_about_z(near, sign * q_i)
+            s_w, s_u = screw(kind, sign, constants[i, PARAMETER], z)
+            d = arm
+            if kind != REVOLUTE:
+                d = plus_scaled(arm, q_i, s_u)
+            w_J, u_J = scaled(rate, s_w), scaled(rate, s_u)
+            w, u = add(w, w_J), add(moved(w, u, d), u_J)
+            c_w, c_u = cross(w, w_J), add(cross(w, u_J), cross(u, w_J))
+            store3(subspace, first, 0, s_w)
+            store3(subspace, first, 3, s_u)
+        else:
+            joint_pose(kind, q[table[i, FIRST_POSITION] :], constants[i, PARAMETER], E, r)
+            forward = table[i, DIRECTION] > 0
+            far, d = _far_pose(near, arm, forward, E, r)
+            last = table[i + 1, FIRST_VELOCITY]
+            joint_subspace(kind, E, r, constants[i, PARAMETER], subspace[first:last])
+            to_world, shift = _of_successor(near, far, arm, d, forward)
+            w_J, u_J, c_w, c_u = _general_drift(
+                kind, E, r, qd, first, last, forward, to_world, shift, subspace, v_J, c
+            )
+            w, u = add(w, w_J), add(moved(w, u, d), u_J)
+            c_w = add(c_w, cross(w, w_J))
+            c_u = add(c_u, add(cross(w, u_J), cross(u, w_J)))
+        store_matrix(place, i, ROTATION, far)
+        store3(place, i, OFFSET, d)
+        store3(velocity, i, 0, w)
+        store3(velocity, i, 3, u)
+        store3(drift, i, 0, c_w)
+        store3(drift, i, 3, c_u)
+        _store_inertia(constants, i, far, motion.inertia)
+    motion.rate[:] = qd
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def fill_from_bodies(
+    links: Links,
+    position: FloatArray,
+    orientation: FloatArray,
+    body_velocity: FloatArray,
+    motion: TreeMotion,
+) -> None:
+    """Fill the motion from the poses and velocities of the bodies, as in a State."""
+    table, constants = links.integers, links.constants
+    place, subspace, velocity, drift = (
+        motion.place,
+        motion.subspace,
+        motion.velocity,
+        motion.drift,
+    )
+    n = constants.shape[0]
+    E, r, c, v_J = np.empty((3, 3)), np.empty(3), np.empty(6), np.empty(6)
+    for i in range(n):
+        p, b, kind = table[i, PARENT], table[i, BODY], table[i, KIND]
+        first, last = table[i, FIRST_VELOCITY], table[i + 1, FIRST_VELOCITY]
+        R = rotation_of(orientation[b, 0], orientation[b, 1], orientation[b, 2], orientation[b, 3])
+        far = product(R, load_matrix(constants, i, FRAME))
+        _store_inertia(constants, i, far, motion.inertia)
+        store_matrix(place, i, ROTATION, far)
+        d = difference(load3(position, b, 0), load3(motion.inertia, i, CENTER))
+        w_b, u_b = load3(body_velocity, b, 0), load3(body_velocity, b, 3)
+        w, u = times(R, w_b), times(R, moved(w_b, u_b, load3(constants, i, FRAME_POINT)))
+        w_J, u_J = w, u
+        near, arm = load_matrix(constants, i, NEAR), load3(constants, i, NEAR_POINT)
+        if p >= 0:
+            above = difference(load3(position, table[p, BODY], 0), load3(motion.inertia, p, CENTER))
+            d = difference(d, above)
+            w_p, u_p = load3(velocity, p, 0), load3(velocity, p, 3)
+            w_J, u_J = difference(w, w_p), difference(u, moved(w_p, u_p, d))
+            if kind > HELICAL:
+                R_p = load_matrix(place, p, ROTATION)
+                near, arm = product(R_p, near), times(R_p, arm)
+        store3(place, i, OFFSET, d)
+        c_w, c_u = cross(w, w_J), add(cross(w, u_J), cross(u, w_J))
+        if kind <= HELICAL:
+            sign, z, way = float(table[i, DIRECTION]), (far[2], far[5], far[8]), (0.0, 0.0, 0.0)
+            if sign < 0.0:  # S is on the parent
+                to_world, way = successor_frame(links, place, i)
+                z = to_world[2], to_world[5], to_world[8]
+            s_w, s_u = screw(kind, sign, constants[i, PARAMETER], z)
+            store3(subspace, first, 0, s_w)
+            store3(subspace, first, 3, moved(s_w, s_u, way))
+            along = w_J if kind != PRISMATIC else u_J
+            motion.rate[first] = sign * (z[0] * along[0] + z[1] * along[1] + z[2] * along[2])
+        else:
+            forward = table[i, DIRECTION] > 0
+            to_world, shift = _of_successor(near, far, arm, d, forward)
+            _relative_pose(near, far, arm, d, forward, E, r)
+            joint_subspace(kind, E, r, constants[i, PARAMETER], subspace[first:last])
+            sign = 1.0 if forward else -1.0  # v_J of the joint itself, at S in S axes
+            at_S = add(u_J, cross(shift, w_J))
+            _store_vector(v_J, scaled(sign, turned_back(to_world, w_J)), 0)
+            _store_vector(v_J, scaled(sign, turned_back(to_world, at_S)), 3)
+            joint_rate(kind, E, r, v_J, motion.rate[first:last])
+            joint_drift(kind, E, r, v_J, c)
+            _subspace_to_world(subspace, first, last, sign, to_world, shift)
+            own_w, own_u = vector_to_world(c, sign, to_world, shift)
+            c_w, c_u = add(c_w, own_w), add(c_u, own_u)
+        store3(velocity, i, 0, w)
+        store3(velocity, i, 3, u)
+        store3(drift, i, 0, c_w)
+        store3(drift, i, 3, c_u)
+
+
+@njit(**INLINE)
+def screw(kind: int, sign: float, pitch: float, z: Vector) -> tuple[Vector, Vector]:
+    """Return S of a revolute, prismatic or helical joint along z."""
+    along = sign if kind != PRISMATIC else 0.0
+    slide = sign if kind == PRISMATIC else (sign * pitch if kind == HELICAL else 0.0)
+    return scaled(along, z), scaled(slide, z)
+
+
+@njit(**INLINE)
+def turned_about_z(R: Rotation, angle: float) -> Rotation:
+    """Return R Rz(angle)."""
+    c, s = math.cos(angle), math.sin(angle)
+    return (
+        c * R[0] + s * R[1],
+        c * R[1] - s * R[0],
+        R[2],
+        c * R[3] + s * R[4],
+        c * R[4] - s * R[3],
+        R[5],
+        c * R[6] + s * R[7],
+        c * R[7] - s * R[6],
+        R[8],
+    )
+
+
+@njit(**INLINE)
+def _store_inertia(constants: FloatArray, i: int, R: Rotation, inertia: FloatArray) -> None:
+    store3(inertia, i, CENTER, times(R, load3(constants, i, COM)))
+    store6(inertia, i, TENSOR, rotated(R, load_triangle(constants, i, INERTIA)))
+
+
+@njit(cache=True)
+def _far_pose(
+    near: Rotation, arm: Vector, forward: bool, E: FloatArray, r: FloatArray
+) -> tuple[Rotation, Vector]:
+    """Return the link's axes and its origin from the parent's, of a joint at pose (E, r)."""
+    e = (E[0, 0], E[0, 1], E[0, 2], E[1, 0], E[1, 1], E[1, 2], E[2, 0], E[2, 1], E[2, 2])
+    offset = (r[0], r[1], r[2])
+    if forward:  # R_S = R_P E'
+        transposed = (e[0], e[3], e[6], e[1], e[4], e[7], e[2], e[5], e[8])
+        return product(near, transposed), add(arm, times(near, offset))
+    far = product(near, e)  # R_P = R_S E
+    return far, difference(arm, times(far, offset))
+
+
+@njit(cache=True)
+def _relative_pose(
+    near: Rotation,
+    far: Rotation,
+    arm: Vector,
+    d: Vector,
+    forward: bool,
+    E: FloatArray,
+    r: FloatArray,
+) -> None:
+    """Fill (E, r) of S seen from P."""
+    R_P, R_S = (near, far) if forward else (far, near)
+    e = between(R_S, R_P)
+    gap = difference(d, arm) if forward else difference(arm, d)
+    offset = turned_back(R_P, gap)
+    for a in range(3):
+        r[a] = offset[a]
+        for b in range(3):
+            E[a, b] = e[3 * a + b]
+
+
+@njit(cache=True)
+def _of_successor(
+    near: Rotation, far: Rotation, arm: Vector, d: Vector, forward: bool
+) -> tuple[Rotation, Vector]:
+    """Return the axes of S in the world, and the way from the origin of S to that of the link."""
+    if forward:
+        return far, (0.0, 0.0, 0.0)
+    return near, difference(d, arm)
+
+
+@njit(cache=True)
+def successor_frame(links: Links, place: FloatArray, i: int) -> tuple[Rotation, Vector]:
+    """Return the axes of S of tree joint i in the world, and the way from S to link i's origin."""
+    far, d = load_matrix(place, i, ROTATION), load3(place, i, OFFSET)
+    near, arm = load_matrix(links.constants, i, NEAR), load3(links.constants, i, NEAR_POINT)
+    p = links.integers[i, PARENT]
+    if p >= 0:
+        R = load_matrix(place, p, ROTATION)
+        near, arm = product(R, near), times(R, arm)
+    return _of_successor(near, far, arm, d, links.integers[i, DIRECTION] > 0)
+
+
+@njit(cache=True)
+def vector_to_world(
+    v: FloatArray, sign: float, to_world: Rotation, shift: Vector
+) -> tuple[Vector, Vector]:
+    """Return a motion vector, given in S coordinates at S, at the link's origin in world axes."""
+    w = scaled(sign, times(to_world, (v[0], v[1], v[2])))
+    u = scaled(sign, times(to_world, (v[3], v[4], v[5])))
+    return w, moved(w, u, shift)
+
+
+@njit(cache=True)
+def _subspace_to_world(
+    subspace: FloatArray, first: int, last: int, sign: float, to_world: Rotation, shift: Vector
+) -> None:
+    for k in range(first, last):
+        w, u = vector_to_world(subspace[k], sign, to_world, shift)
+        store3(subspace, k, 0, w)
+        store3(subspace, k, 3, u)
+
+
+@njit(cache=True)
+def _general_drift(
+    kind: int,
+    E: FloatArray,
+    r: FloatArray,
+    qd: FloatArray,
+    first: int,
+    last: int,
+    forward: bool,
+    to_world: Rotation,
+    shift: Vector,
+    subspace: FloatArray,
+    v_J: FloatArray,
+    c: FloatArray,
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """Return v_J and (dS/dt) qd in the tree's direction; bring S there too."""
+    sign = 1.0 if forward else -1.0
+    v_J[:] = 0.0
+    for k in range(first, last):
+        for a in range(6):
+            v_J[a] += subspace[k, a] * qd[k]
+    joint_drift(kind, E, r, v_J, c)
+    _subspace_to_world(subspace, first, last, sign, to_world, shift)
+    w_J, u_J = vector_to_world(v_J, sign, to_world, shift)
+    c_w, c_u = vector_to_world(c, sign, to_world, shift)
+    return w_J, u_J, c_w, c_u
+
+
+@njit(**INLINE)
+def _store_vector(array: FloatArray, a: Vector, first: int) -> None:
+    array[first] = a[0]
+    array[first + 1] = a[1]
+    array[first + 2] = a[2]

@@ -1,0 +1,122 @@
+"""From accelerations of the joint coordinates to what every method returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.body_forces import add_joint_wrenches
+from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.dynamics.accelerations import Accelerations
+from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
+from sparsebody.dynamics.tree.frames import body_accelerations, link_forces
+from sparsebody.dynamics.tree.links import DIRECTION, Links
+from sparsebody.dynamics.tree.motion import TreeMotion, successor_frame
+from sparsebody.dynamics.tree.problem import TreeProblem
+from sparsebody.dynamics.tree.recursive_newton_euler import recursion
+from sparsebody.dynamics.tree.registers import load3
+from sparsebody.dynamics.tree.small_solve import components
+from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.spatial.tuples import add, cross, scaled, turned_back
+
+
+@dataclass(frozen=True, eq=False)
+class TreeSolution:
+    """What a method finds."""
+
+    qdd: FloatArray  # (n_velocities,)
+    multiplier: FloatArray  # (n_rows,) of the rows of loop joints; others are not looked at
+    is_unique: bool = True  # whether the multipliers are
+    dropped_residual: float = 0.0  # of rows that the method left out
+
+
+def accelerations_of(
+    problem: TreeProblem, solution: TreeSolution, reactions: str = "minimum-norm"
+) -> Accelerations:
+    """Return the accelerations of the bodies and the constraint forces of all joints.
+
+    The forces of tree joints are what the recursive Newton-Euler algorithm leaves for them; the
+    residual is the largest violation of a loop row, or of a tree joint's tau = 0.
+    """
+    tree, system, motion = problem.tree, problem.system, problem.motion
+    multiplier = np.zeros(system.n_rows)
+    multiplier[problem.loop_rows] = solution.multiplier[problem.loop_rows]
+    force = problem.force
+    if tree.n_loops:
+        force = _with_loops(problem, multiplier)
+    tau, acceleration, transmitted = recursion(tree, motion, solution.qdd, force)
+    subspace = problem.constraint.subspace
+    tree_multipliers(
+        tree.links, motion, tree.joint, system.first_row, subspace, transmitted, multiplier
+    )
+    bodies = body_accelerations(tree, motion, acceleration)
+    residual = _residual(problem, bodies, tau, transmitted)
+    if not solution.is_unique and reactions == "minimum-norm":
+        matrix = kkt_structure(system).matrix(problem.constraint)
+        multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
+    return Accelerations(
+        bodies,
+        multiplier,
+        joint_wrenches(system, subspace, multiplier),
+        residual,
+        solution.dropped_residual,
+    )
+
+
+def _with_loops(problem: TreeProblem, multiplier: FloatArray) -> FloatArray:
+    """Return the forces on the links with those of the loop joints."""
+    system, loops = problem.system, problem.tree.loop_joint
+    wrench = joint_wrenches(system, problem.constraint.subspace, multiplier)
+    load = np.zeros((system.n_bodies, 6)) if problem.load is None else problem.load.copy()
+    add_joint_wrenches(system, problem.joints, loops, wrench[loops], load)
+    return link_forces(problem.tree, problem.motion, load)
+
+
+def _residual(
+    problem: TreeProblem, bodies: FloatArray, tau: FloatArray, transmitted: FloatArray
+) -> float:
+    """Return the largest relative violation of a loop row, or of S' f = 0 in a tree joint."""
+    free = tau if len(problem.is_driven) == 0 else tau[~problem.is_driven]
+    worst = np.abs(free).max(initial=0.0) / max(np.abs(transmitted).max(initial=0.0), 1e-300)
+    rows = problem.loop_rows
+    if len(rows):
+        system, joint = problem.system, problem.system.row_joint[rows]
+        padded = np.concatenate([bodies, np.zeros((1, 6))])  # the world is the last
+        both = padded[np.stack([system.predecessor[joint], system.successor[joint]], axis=1)]
+        A, asked = problem.constraint.rows[rows], problem.asked[rows]
+        terms = A * both
+        size = max(np.abs(terms).max(), np.abs(asked).max(), 1e-300)
+        worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - asked).max() / size)
+    return float(worst)
+
+
+@njit(cache=True)
+def tree_multipliers(
+    links: Links,
+    motion: TreeMotion,
+    joint: IntArray,
+    first_row: IntArray,
+    subspace: FloatArray,
+    transmitted: FloatArray,
+    multiplier: FloatArray,
+) -> None:
+    """Fill lambda of the rows of tree joints, T lambda being the wrench that each transmits."""
+    wrench = np.empty(6)
+    for i in range(joint.size):
+        j = joint[i]
+        if j < 0 or first_row[j] == first_row[j + 1]:
+            continue
+        to_world, way = successor_frame(links, motion.place, i)
+        sign = float(links.integers[i, DIRECTION])
+        push = load3(transmitted, i, 3)
+        moment = scaled(
+            sign, turned_back(to_world, add(load3(transmitted, i, 0), cross(way, push)))
+        )
+        push = scaled(sign, turned_back(to_world, push))
+        for a in range(3):
+            wrench[a], wrench[3 + a] = moment[a], push[a]
+        first, last = first_row[j], first_row[j + 1]
+        components(subspace[first:last], wrench, multiplier[first:last])
