@@ -24,7 +24,7 @@ from sparsebody.dynamics.tree.motion import (
 )
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import NO_FORCE
-from sparsebody.dynamics.tree.solution import TreeSolution
+from sparsebody.dynamics.tree.solution import TreeSolution, check_finite
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.model.system import State, System, check_state
 
@@ -73,6 +73,7 @@ class ArticulatedBody(TreeDynamics):
         result, qdd = np.empty((self.tree.n_bodies, 6)), np.empty(self.tree.n_velocities)
         bodies = state.position, state.orientation, state.velocity
         _at_bodies(self.tree.links, *bodies, self._passive, self._motion, self._work, qdd, result)
+        check_finite(result, state.time)
         return result
 
     def joint_acceleration(self, q: FloatArray, qd: FloatArray, tau: FloatArray) -> FloatArray:

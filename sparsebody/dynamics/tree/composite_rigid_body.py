@@ -19,6 +19,7 @@ from sparsebody.dynamics.tree.registers import (
     symmetric_times,
 )
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
+from sparsebody.errors import ModelError
 from sparsebody.spatial.tuples import (
     INLINE,
     Triangle,
@@ -30,12 +31,25 @@ from sparsebody.spatial.tuples import (
     scaled,
 )
 
+MOST_ENTRIES = 2**28  # of H: 2 GB
 SIZE = 10  # of a composite inertia: A (6), first moment h (3), mass
 
 
 def joint_space_inertia(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
-    """Return H, packed by rows as `tree.pattern` tells. Featherstone (2008), table 6.2."""
-    H = np.empty(int(tree.pattern.start[-1]))
+    """Return H, packed by rows as `tree.pattern` tells. Featherstone (2008), table 6.2.
+
+    Raises
+    ------
+    ModelError
+        If it has more than MOST_ENTRIES entries.
+    """
+    n_entries = tree.n_inertia_nonzeros
+    if n_entries > MOST_ENTRIES:
+        raise ModelError(
+            f"the joint-space inertia of {tree.system.name!r} has {n_entries:.2g} entries on a "
+            f"{tree.choice} tree of depth {tree.depth.max()}; use method 'sparse'"
+        )
+    H = np.empty(n_entries)
     composite_rigid_body(tree.links, motion, tree.pattern, np.empty((tree.n_bodies, SIZE)), H)
     return H
 

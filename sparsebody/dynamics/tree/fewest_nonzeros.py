@@ -60,7 +60,7 @@ def _count(
 ) -> int:
     body, parent = preorder(tree_joint, predecessor, successor)
     joint = tree_joint[body]
-    return inertia_nonzeros(parent, np.where(joint >= 0, freedoms[joint], 6))
+    return inertia_nonzeros(parent, np.append(freedoms, 6)[joint])  # -1 is a virtual free joint
 
 
 @njit(cache=True)

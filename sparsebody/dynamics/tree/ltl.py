@@ -39,7 +39,7 @@ def ltdl_factor(tree: SpanningTree, H: FloatArray) -> FloatArray:
 def ltl_solve(tree: SpanningTree, L: FloatArray, right: FloatArray) -> FloatArray:
     """Return H^-1 right for right (n,), or (m, n) with one right-hand side a row."""
     x = np.array(right, dtype=float, order="C")
-    rows = x.reshape(-1, tree.n_velocities)
+    rows = np.atleast_2d(x)
     solve_upper(tree.pattern, L, rows)
     solve_lower(tree.pattern, L, rows)
     return x
@@ -48,7 +48,7 @@ def ltl_solve(tree: SpanningTree, L: FloatArray, right: FloatArray) -> FloatArra
 def ltdl_solve(tree: SpanningTree, LD: FloatArray, right: FloatArray) -> FloatArray:
     """Return H^-1 right from the factors of ltdl_factor; shapes as in ltl_solve."""
     x = np.array(right, dtype=float, order="C")
-    substitute_ltdl(tree.pattern, LD, x.reshape(-1, tree.n_velocities))
+    substitute_ltdl(tree.pattern, LD, np.atleast_2d(x))
     return x
 
 

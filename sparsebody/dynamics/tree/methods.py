@@ -11,7 +11,7 @@ from sparsebody.dynamics.reactions import REACTIONS
 from sparsebody.dynamics.tree.frames import body_accelerations
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import recursion
-from sparsebody.dynamics.tree.solution import TreeSolution, accelerations_of
+from sparsebody.dynamics.tree.solution import TreeSolution, accelerations_of, check_finite
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree, spanning_tree
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.system import State, System
@@ -79,7 +79,9 @@ class TreeDynamics(ABC):
         """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
         problem = self.problem(state, body_force)
         found = recursion(self.tree, problem.motion, self.solve(problem).qdd)
-        return body_accelerations(self.tree, problem.motion, found[1])
+        bodies = body_accelerations(self.tree, problem.motion, found[1])
+        check_finite(bodies, state.time)
+        return bodies
 
     def explain(self) -> dict[str, object]:
         """Say which tree is used, and how large what it leads to is."""

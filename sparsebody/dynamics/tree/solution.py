@@ -19,8 +19,11 @@ from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import recursion
 from sparsebody.dynamics.tree.registers import load3
 from sparsebody.dynamics.tree.small_solve import components
+from sparsebody.errors import SingularSystemError
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.spatial.tuples import add, cross, scaled, turned_back
+
+TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,11 @@ def accelerations_of(
 
     The forces of tree joints are what the recursive Newton-Euler algorithm leaves for them; the
     residual is the largest violation of a loop row, or of a tree joint's tau = 0.
+
+    Raises
+    ------
+    SingularSystemError
+        If the accelerations are not finite.
     """
     tree, system, motion = problem.tree, problem.system, problem.motion
     multiplier = np.zeros(system.n_rows)
@@ -53,6 +61,7 @@ def accelerations_of(
         tree.links, motion, tree.joint, system.first_row, subspace, transmitted, multiplier
     )
     bodies = body_accelerations(tree, motion, acceleration)
+    check_finite(bodies, problem.state.time)
     residual = _residual(problem, bodies, tau, transmitted)
     if not solution.is_unique and reactions == "minimum-norm":
         matrix = kkt_structure(system).matrix(problem.constraint)
@@ -64,6 +73,15 @@ def accelerations_of(
         residual,
         solution.dropped_residual,
     )
+
+
+def check_finite(bodies: FloatArray, time: float) -> None:
+    """Raise SingularSystemError unless all accelerations are finite."""
+    if not np.isfinite(bodies).all():
+        raise SingularSystemError(
+            f"the accelerations at t = {time:.6g} s are not finite: velocities or forces are too "
+            "large to multiply, or a joint has lost its motion; look at the state"
+        )
 
 
 def _with_loops(problem: TreeProblem, multiplier: FloatArray) -> FloatArray:
@@ -80,7 +98,8 @@ def _residual(
 ) -> float:
     """Return the largest relative violation of a loop row, or of S' f = 0 in a tree joint."""
     free = tau if len(problem.is_driven) == 0 else tau[~problem.is_driven]
-    worst = np.abs(free).max(initial=0.0) / max(np.abs(transmitted).max(initial=0.0), 1e-300)
+    size = max(np.abs(transmitted).max(initial=0.0), _inertial_size(problem, bodies), TINY)
+    worst = np.abs(free).max(initial=0.0) / size
     rows = problem.loop_rows
     if len(rows):
         system, joint = problem.system, problem.system.row_joint[rows]
@@ -88,9 +107,20 @@ def _residual(
         both = padded[np.stack([system.predecessor[joint], system.successor[joint]], axis=1)]
         A, asked = problem.constraint.rows[rows], problem.asked[rows]
         terms = A * both
-        size = max(np.abs(terms).max(), np.abs(asked).max(), 1e-300)
+        size = max(np.abs(terms).max(), np.abs(asked).max(), TINY)
         worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - asked).max() / size)
     return float(worst)
+
+
+def _inertial_size(problem: TreeProblem, bodies: FloatArray) -> float:
+    """Return the size of the largest term of the bodies' equations of motion."""
+    system, v = problem.system, problem.state.velocity
+    spin, speed = np.abs(v[:, :3]).max(axis=1), np.abs(v[:, 3:]).max(axis=1)
+    angular = np.abs(bodies[:, :3]).max(axis=1) + spin**2
+    linear = np.abs(bodies[:, 3:]).max(axis=1) + spin * speed + np.abs(system.gravity).max()
+    moments = np.abs(system.inertia).max(axis=(1, 2))
+    load = 0.0 if problem.load is None else np.abs(problem.load).max()
+    return float(max((moments * angular).max(), (system.mass * linear).max(), load))
 
 
 @njit(cache=True)

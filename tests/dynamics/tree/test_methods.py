@@ -5,11 +5,11 @@ from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.dynamics.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
-from sparsebody.errors import ModelError, ShapeError, UnknownNameError
+from sparsebody.errors import ModelError, ShapeError, SingularSystemError, UnknownNameError
 from sparsebody.kinematics.loop_closure import prescribed_velocities
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.gallery import build
-from sparsebody.model.joints import JOINT_TYPES
+from sparsebody.model.joints import JOINT_TYPES, Fixed
 
 FIELDS = ("acceleration", "multiplier", "joint_wrench")
 
@@ -229,3 +229,35 @@ def test_no_joint_transmits_more_than_its_constraints():
         q = joint_type.coordinates(motion.rotation[j], motion.translation[j])
         power = joint_type.motion_subspace(q).T @ result.joint_wrench[j]
         np.testing.assert_allclose(power, 0.0, atol=1e-10 * np.abs(result.joint_wrench).max())
+
+
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_bodies_alone_and_bodies_fixed_are_mechanisms_too(method):
+    mechanism = sb.Mechanism("alone")
+    mechanism.add_body("a", mass=2.0, inertia=np.eye(3))
+    system = mechanism.compile()
+    falling = sb.forward_dynamics(system, system.initial_state, method=method)
+    np.testing.assert_allclose(falling.acceleration, [[0, 0, 0, 0, 0, -9.81]], atol=1e-14)
+    mechanism.add_joint("weld", Fixed(), "world", "a")
+    system = mechanism.compile()
+    held = sb.forward_dynamics(system, system.initial_state, method=method)
+    np.testing.assert_allclose(held.acceleration, 0.0, atol=1e-14)
+    np.testing.assert_allclose(held.joint_wrench, [[0, 0, 0, 0, 0, 19.62]], atol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_numbers_too_large_to_multiply_are_refused(method):
+    system = build("chain", bodies=3).compile()
+    dynamics = tree_dynamics(method, system)
+    state = system.initial_state
+    state = state.with_(velocity=np.full_like(state.velocity, 1e200))
+    for call in (dynamics, dynamics.acceleration):
+        with pytest.raises(SingularSystemError, match="not finite"):
+            call(state)
+
+
+def test_an_inertia_too_large_for_memory_is_refused_and_the_sparse_method_named():
+    system = build("chain", bodies=30000).compile()
+    with pytest.raises(ModelError, match="use method 'sparse'"):
+        sb.forward_dynamics(system, system.initial_state, method="crba")
