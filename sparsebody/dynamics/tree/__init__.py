@@ -4,15 +4,11 @@ A method is one file with a class derived from TreeDynamics, and one line in TRE
 """
 
 from sparsebody.dynamics.tree.aba import ArticulatedBody
+from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
 from sparsebody.dynamics.tree.coordinates import joint_coordinates, tree_state
 from sparsebody.dynamics.tree.crba import CompositeRigidBody
 from sparsebody.dynamics.tree.methods import TreeDynamics
-from sparsebody.dynamics.tree.spanning_tree import (
-    TREE_CHOICES,
-    SpanningTree,
-    loop_error,
-    spanning_tree,
-)
+from sparsebody.dynamics.tree.spanning_tree import SpanningTree, loop_error
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.system import System
 

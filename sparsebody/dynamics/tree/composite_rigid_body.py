@@ -43,15 +43,25 @@ def joint_space_inertia(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
     ModelError
         If it has more than MOST_ENTRIES entries.
     """
+    H = empty_inertia(tree)
+    composite_rigid_body(tree.links, motion, tree.pattern, empty_composite(tree), H)
+    return H
+
+
+def empty_composite(tree: SpanningTree) -> FloatArray:
+    """Return work space (n_bodies, SIZE) of composite_rigid_body."""
+    return np.empty((tree.n_bodies, SIZE))
+
+
+def empty_inertia(tree: SpanningTree) -> FloatArray:
+    """Return room for H; errors as in joint_space_inertia."""
     n_entries = tree.n_inertia_nonzeros
     if n_entries > MOST_ENTRIES:
         raise ModelError(
             f"the joint-space inertia of {tree.system.name!r} has {n_entries:.2g} entries on a "
             f"{tree.choice} tree of depth {tree.depth.max()}; use method 'sparse'"
         )
-    H = np.empty(n_entries)
-    composite_rigid_body(tree.links, motion, tree.pattern, np.empty((tree.n_bodies, SIZE)), H)
-    return H
+    return np.empty(n_entries)
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})

@@ -8,11 +8,12 @@ from typing import ClassVar
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.accelerations import Accelerations
 from sparsebody.dynamics.reactions import REACTIONS
+from sparsebody.dynamics.tree.choice import spanning_tree
 from sparsebody.dynamics.tree.frames import body_accelerations
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import recursion
 from sparsebody.dynamics.tree.solution import TreeSolution, accelerations_of, check_finite
-from sparsebody.dynamics.tree.spanning_tree import SpanningTree, spanning_tree
+from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.system import State, System
 

@@ -6,8 +6,9 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.dynamics.tree.joint_frames import vector_to_world
 from sparsebody.dynamics.tree.links import DIRECTION, Links
-from sparsebody.dynamics.tree.motion import TreeMotion, successor_frame, vector_to_world
+from sparsebody.dynamics.tree.motion import TreeMotion, successor_frame
 from sparsebody.dynamics.tree.registers import add3
 from sparsebody.dynamics.tree.small_solve import cholesky_solve, gram_factor
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree

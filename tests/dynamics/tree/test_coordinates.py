@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from random_mechanisms import random_loops, random_position, random_tree, random_type
 
+from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
 from sparsebody.dynamics.tree.coordinates import joint_coordinates, tree_state
 from sparsebody.dynamics.tree.joint_kinds import (
     KINDS,
@@ -11,7 +12,6 @@ from sparsebody.dynamics.tree.joint_kinds import (
     joint_rate,
     joint_subspace,
 )
-from sparsebody.dynamics.tree.spanning_tree import TREE_CHOICES, spanning_tree
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.joints import JOINT_TYPES

@@ -9,8 +9,10 @@ from random_mechanisms import random_tree
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.tree.articulated_body import forward_dynamics_tree
 from sparsebody.dynamics.tree.branch_sparsity import lower_triangle, multiply, symmetric
+from sparsebody.dynamics.tree.choice import spanning_tree
 from sparsebody.dynamics.tree.composite_rigid_body import joint_space_inertia
 from sparsebody.dynamics.tree.coordinates import joint_coordinates, tree_state
+from sparsebody.dynamics.tree.crba import CompositeRigidBody
 from sparsebody.dynamics.tree.frames import body_accelerations, link_forces
 from sparsebody.dynamics.tree.jacobians import body_jacobian, velocity_product_accelerations
 from sparsebody.dynamics.tree.ltl import ltdl_factor, ltdl_solve, ltl_factor, ltl_solve
@@ -20,7 +22,6 @@ from sparsebody.dynamics.tree.recursive_newton_euler import (
     joint_space_bias_force,
     recursion,
 )
-from sparsebody.dynamics.tree.spanning_tree import spanning_tree
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.gallery import build
@@ -124,6 +125,17 @@ def test_factors_give_the_inertia_back_and_solve_with_it(moving):
     ):
         np.testing.assert_allclose(x @ H, right, atol=1e-10)
     assert np.count_nonzero(np.tril(H)) <= tree.n_inertia_nonzeros == len(packed)
+
+
+def test_the_factor_at_coordinates_is_that_of_the_inertia():
+    system = random_tree(np.random.default_rng(8), 9).compile()
+    dynamics = CompositeRigidBody(system)
+    tree = dynamics.tree
+    q, _ = joint_coordinates(tree, system.initial_state)
+    motion = motion_at_state(tree, system.initial_state)
+    expected = ltl_factor(tree, joint_space_inertia(tree, motion))
+    for _ in range(2):
+        np.testing.assert_allclose(dynamics.inertia_factor(q), expected, rtol=1e-11, atol=1e-11)
 
 
 def test_an_inertia_that_is_not_positive_definite_is_refused_and_the_joint_named():

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from random_mechanisms import random_loops, random_tree
 
+from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
 from sparsebody.dynamics.tree.joint_kinds import KINDS
-from sparsebody.dynamics.tree.spanning_tree import TREE_CHOICES, spanning_tree
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES, Revolute, Spherical
