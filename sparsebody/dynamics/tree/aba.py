@@ -26,7 +26,7 @@ from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import NO_FORCE
 from sparsebody.dynamics.tree.solution import TreeSolution, check_finite
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
-from sparsebody.model.system import State, System, check_state
+from sparsebody.model.system import State, System
 
 
 class ArticulatedBody(TreeDynamics):
@@ -69,7 +69,7 @@ class ArticulatedBody(TreeDynamics):
         problem = self.problem(state, body_force)
         if self.baumgarte is not None or len(problem.drives.velocity) or problem.load is not None:
             return super().acceleration(state, body_force=body_force)
-        check_state(self.system, state)
+        state = problem.state
         result, qdd = np.empty((self.tree.n_bodies, 6)), np.empty(self.tree.n_velocities)
         bodies = state.position, state.orientation, state.velocity
         _at_bodies(self.tree.links, *bodies, self._passive, self._motion, self._work, qdd, result)

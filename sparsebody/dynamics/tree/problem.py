@@ -70,7 +70,7 @@ class TreeProblem:
         baumgarte: float | None = None,
     ) -> None:
         check_state(tree.system, state)
-        self.tree, self.state = tree, state
+        self.tree, self.state = tree, _contiguous(state)
         self.body_force = _checked_force(tree.system, body_force)
         self.baumgarte = baumgarte
 
@@ -89,7 +89,7 @@ class TreeProblem:
         """Of the links, in world axes; Baumgarte's terms of tree joints are part of the drift."""
         motion = motion_at_state(self.tree, self.state)
         if self.baumgarte is not None:
-            add_tree_shift(self.tree, motion, self.constraint.subspace, self.shift)
+            add_tree_shift(self.tree, motion, self.subspace, self.shift)
         return motion
 
     @cached_property
@@ -106,6 +106,15 @@ class TreeProblem:
     def constraint(self) -> ConstraintRows:
         """All constraint rows of the system, on the bodies."""
         return constraint_rows(self.system, self.state, self.joints, self.coordinates)
+
+    @property
+    def subspace(self) -> FloatArray:
+        """(n_rows, 6) T' in S coordinates, which few joint types let vary."""
+        system = self.system
+        varies = len(system.coordinates.prescribed) or any(
+            group.kernels.subspace is not None for group in system.groups
+        )
+        return self.constraint.subspace if varies else system.subspace
 
     @cached_property
     def shift(self) -> FloatArray:
@@ -166,6 +175,14 @@ class TreeProblem:
             asked = prescribed_motion(self.system, self.state.time)[drives.item, 2]
             qdd[drives.velocity] = asked + self.shift[drives.row]
         return qdd
+
+
+def _contiguous(state: State) -> State:
+    """Return the state with arrays as compiled code takes them; other kinds cost a compilation."""
+    fields = ("position", "orientation", "velocity", "coordinate")
+    if all(getattr(state, field).flags.carray for field in fields):
+        return state
+    return state.with_(**{field: np.array(getattr(state, field), order="C") for field in fields})
 
 
 def _checked_force(system: System, body_force: FloatArray | None) -> FloatArray | None:

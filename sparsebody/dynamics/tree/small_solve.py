@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
 
 
 @njit(cache=True)
-def gram_factor(rows: FloatArray) -> FloatArray:
-    """Return the Cholesky factor L (n, n) of T' T, for T' given by rows (n, 6)."""
-    n = rows.shape[0]
-    L = np.zeros((n, n))
-    for i in range(n):
+def factor_gram(rows: FloatArray, L: FloatArray) -> None:
+    """Fill the Cholesky factor, in the lower triangle of L (6, 6), of T' T; T' is rows (n, 6)."""
+    for i in range(rows.shape[0]):
         for j in range(i + 1):
             total = 0.0
             for a in range(6):
@@ -23,13 +20,11 @@ def gram_factor(rows: FloatArray) -> FloatArray:
             for k in range(j):
                 total -= L[i, k] * L[j, k]
             L[i, j] = math.sqrt(total) if i == j else total / L[j, j]
-    return L
 
 
 @njit(cache=True)
-def cholesky_solve(L: FloatArray, x: FloatArray) -> None:
-    """Replace x by (L L')^-1 x."""
-    n = x.size
+def cholesky_solve(L: FloatArray, n: int, x: FloatArray) -> None:
+    """Replace x[:n] by (L L')^-1 x[:n]."""
     for i in range(n):
         for k in range(i):
             x[i] -= L[i, k] * x[k]
@@ -41,18 +36,23 @@ def cholesky_solve(L: FloatArray, x: FloatArray) -> None:
 
 
 @njit(cache=True)
-def components(rows: FloatArray, wrench: FloatArray, multiplier: FloatArray) -> None:
-    """Fill lambda (n,) with T lambda = wrench, in the sense of least squares, refined once."""
-    L, n = gram_factor(rows), rows.shape[0]
-    rest, step = wrench.copy(), np.empty(n)
+def components(
+    rows: FloatArray, wrench: FloatArray, L: FloatArray, step: FloatArray, multiplier: FloatArray
+) -> None:
+    """Fill lambda (n,) with T lambda = wrench, in the sense of least squares, refined once.
+
+    What is left of `wrench` (6,) stays there; L (6, 6) and step (6,) are work space.
+    """
+    factor_gram(rows, L)
+    n = rows.shape[0]
     multiplier[:] = 0.0
     for _ in range(2):
         for i in range(n):
             step[i] = 0.0
             for a in range(6):
-                step[i] += rows[i, a] * rest[a]
-        cholesky_solve(L, step)
+                step[i] += rows[i, a] * wrench[a]
+        cholesky_solve(L, n, step)
         for i in range(n):
             multiplier[i] += step[i]
             for a in range(6):
-                rest[a] -= rows[i, a] * step[i]
+                wrench[a] -= rows[i, a] * step[i]

@@ -56,7 +56,7 @@ def accelerations_of(
     if tree.n_loops:
         force = _with_loops(problem, multiplier)
     tau, acceleration, transmitted = recursion(tree, motion, solution.qdd, force)
-    subspace = problem.constraint.subspace
+    subspace = problem.subspace
     tree_multipliers(
         tree.links, motion, tree.joint, system.first_row, subspace, transmitted, multiplier
     )
@@ -87,7 +87,7 @@ def check_finite(bodies: FloatArray, time: float) -> None:
 def _with_loops(problem: TreeProblem, multiplier: FloatArray) -> FloatArray:
     """Return the forces on the links with those of the loop joints."""
     system, loops = problem.system, problem.tree.loop_joint
-    wrench = joint_wrenches(system, problem.constraint.subspace, multiplier)
+    wrench = joint_wrenches(system, problem.subspace, multiplier)
     load = np.zeros((system.n_bodies, 6)) if problem.load is None else problem.load.copy()
     add_joint_wrenches(system, problem.joints, loops, wrench[loops], load)
     return link_forces(problem.tree, problem.motion, load)
@@ -114,13 +114,27 @@ def _residual(
 
 def _inertial_size(problem: TreeProblem, bodies: FloatArray) -> float:
     """Return the size of the largest term of the bodies' equations of motion."""
-    system, v = problem.system, problem.state.velocity
-    spin, speed = np.abs(v[:, :3]).max(axis=1), np.abs(v[:, 3:]).max(axis=1)
-    angular = np.abs(bodies[:, :3]).max(axis=1) + spin**2
-    linear = np.abs(bodies[:, 3:]).max(axis=1) + spin * speed + np.abs(system.gravity).max()
-    moments = np.abs(system.inertia).max(axis=(1, 2))
+    system = problem.system
     load = 0.0 if problem.load is None else np.abs(problem.load).max()
-    return float(max((moments * angular).max(), (system.mass * linear).max(), load))
+    weight = np.abs(system.gravity).max()
+    own = _largest_term(system.mass, system.inertia, problem.state.velocity, bodies, weight)
+    return max(float(load), float(own))
+
+
+@njit(cache=True)
+def _largest_term(
+    mass: FloatArray, inertia: FloatArray, velocity: FloatArray, a: FloatArray, weight: float
+) -> float:
+    largest = 0.0
+    for i in range(mass.size):
+        spin, speed, turn, push, moment = 0.0, 0.0, 0.0, 0.0, 0.0
+        for e in range(3):
+            spin, speed = max(spin, abs(velocity[i, e])), max(speed, abs(velocity[i, 3 + e]))
+            turn, push = max(turn, abs(a[i, e])), max(push, abs(a[i, 3 + e]))
+            moment = max(moment, inertia[i, e, e])
+        angular, linear = turn + spin * spin, push + spin * speed + weight
+        largest = max(largest, moment * angular, mass[i] * linear)
+    return largest
 
 
 @njit(cache=True)
@@ -134,7 +148,7 @@ def tree_multipliers(
     multiplier: FloatArray,
 ) -> None:
     """Fill lambda of the rows of tree joints, T lambda being the wrench that each transmits."""
-    wrench = np.empty(6)
+    wrench, L, step = np.empty(6), np.empty((6, 6)), np.empty(6)
     for i in range(joint.size):
         j = joint[i]
         if j < 0 or first_row[j] == first_row[j + 1]:
@@ -149,4 +163,4 @@ def tree_multipliers(
         for a in range(3):
             wrench[a], wrench[3 + a] = moment[a], push[a]
         first, last = first_row[j], first_row[j + 1]
-        components(subspace[first:last], wrench, multiplier[first:last])
+        components(subspace[first:last], wrench, L, step, multiplier[first:last])

@@ -10,7 +10,7 @@ from sparsebody.dynamics.tree.joint_frames import vector_to_world
 from sparsebody.dynamics.tree.links import DIRECTION, Links
 from sparsebody.dynamics.tree.motion import TreeMotion, successor_frame
 from sparsebody.dynamics.tree.registers import add3
-from sparsebody.dynamics.tree.small_solve import cholesky_solve, gram_factor
+from sparsebody.dynamics.tree.small_solve import cholesky_solve, factor_gram
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 
 
@@ -37,14 +37,15 @@ def _add_tree_shift(
     subspace: FloatArray,
     shift: FloatArray,
 ) -> None:
-    c = np.empty(6)
+    c, L = np.empty(6), np.empty((6, 6))
     for i in range(joint.size):
         j = joint[i]
         if j < 0 or first_row[j] == first_row[j + 1]:
             continue
         rows = subspace[first_row[j] : first_row[j + 1]]
         weight = shift[first_row[j] : first_row[j + 1]].copy()
-        cholesky_solve(gram_factor(rows), weight)
+        factor_gram(rows, L)
+        cholesky_solve(L, weight.size, weight)
         c[:] = 0.0
         for k in range(weight.size):
             c += rows[k] * weight[k]

@@ -261,3 +261,13 @@ def test_an_inertia_too_large_for_memory_is_refused_and_the_sparse_method_named(
     system = build("chain", bodies=30000).compile()
     with pytest.raises(ModelError, match="use method 'sparse'"):
         sb.forward_dynamics(system, system.initial_state, method="crba")
+
+
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_states_need_not_be_contiguous(method):
+    system, _ = loaded_tree(4)
+    state = system.initial_state
+    wide = np.concatenate([state.velocity, state.velocity], axis=1)
+    strided = state.with_(velocity=wide[:, :6], position=np.asfortranarray(state.position))
+    dynamics = tree_dynamics(method, system)
+    assert_same(dynamics(strided), dynamics(state))

@@ -172,3 +172,13 @@ def test_a_spanning_tree_that_cannot_be_is_refused():
 def test_every_joint_type_can_be_in_a_tree():
     assert set(KINDS) == set(JOINT_TYPES)
     assert WORLD not in build("four-bar").bodies
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_every_tree_of_a_ladder_leads_to_an_inertia_with_quadratically_many_nonzeros(choice):
+    count = [
+        spanning_tree(build("ladder", rungs=n).compile(), choice).n_inertia_nonzeros
+        for n in (16, 32, 64, 128)
+    ]
+    growth = np.log2(np.array(count[1:]) / count[:-1])
+    assert np.all(growth > 1.85)
