@@ -97,9 +97,9 @@ def _residual(
     problem: TreeProblem, bodies: FloatArray, tau: FloatArray, transmitted: FloatArray
 ) -> float:
     """Return the largest relative violation of a loop row, or of S' f = 0 in a tree joint."""
-    free = tau if len(problem.is_driven) == 0 else tau[~problem.is_driven]
+    passive = tau if len(problem.is_driven) == 0 else tau[~problem.is_driven]
     size = max(np.abs(transmitted).max(initial=0.0), _inertial_size(problem, bodies), TINY)
-    worst = np.abs(free).max(initial=0.0) / size
+    worst = np.abs(passive).max(initial=0.0) / size
     rows = problem.loop_rows
     if len(rows):
         system, joint = problem.system, problem.system.row_joint[rows]
@@ -107,7 +107,8 @@ def _residual(
         both = padded[np.stack([system.predecessor[joint], system.successor[joint]], axis=1)]
         A, asked = problem.constraint.rows[rows], problem.asked[rows]
         terms = A * both
-        size = max(np.abs(terms).max(), np.abs(asked).max(), TINY)
+        free = max(np.abs(bodies).max(), np.abs(system.gravity).max())  # a rigid loop rests
+        size = max(np.abs(terms).max(), np.abs(asked).max(), np.abs(A).max() * free, TINY)
         worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - asked).max() / size)
     return float(worst)
 
