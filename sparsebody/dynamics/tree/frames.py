@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.tree.joint_frames import transposed
 from sparsebody.dynamics.tree.links import BODY, FRAME, Links
 from sparsebody.dynamics.tree.motion import CENTER, ROTATION, TreeMotion
 from sparsebody.dynamics.tree.registers import load3, load_matrix, moved, product, store3
@@ -36,8 +37,7 @@ def body_accelerations(
 def body_rotation(links: Links, motion: TreeMotion, i: int) -> Rotation:
     """Return the rotation from the body axes of link i to the world's."""
     F = load_matrix(links.constants, i, FRAME)
-    transposed = (F[0], F[3], F[6], F[1], F[4], F[7], F[2], F[5], F[8])
-    return product(load_matrix(motion.place, i, ROTATION), transposed)
+    return product(load_matrix(motion.place, i, ROTATION), transposed(F))
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})

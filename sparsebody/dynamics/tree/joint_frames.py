@@ -19,7 +19,9 @@ from sparsebody.spatial.tuples import (
     Vector,
     add,
     between,
+    cross,
     difference,
+    rotation_of,
     scaled,
     turned_back,
 )
@@ -48,6 +50,29 @@ def turned_about_z(R: Rotation, angle: float) -> Rotation:
         c * R[7] - s * R[6],
         R[8],
     )
+
+
+@njit(**INLINE)
+def transposed(R: Rotation) -> Rotation:
+    """Return R'."""
+    return R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]
+
+
+@njit(**INLINE)
+def ball(q: FloatArray, first: int) -> Rotation:
+    """Return the rotation of a quaternion at q[first], which need not be of unit length."""
+    w, x, y, z = q[first], q[first + 1], q[first + 2], q[first + 3]
+    scale = 1.0 / math.sqrt(w * w + x * x + y * y + z * z)
+    return rotation_of(scale * w, scale * x, scale * y, scale * z)
+
+
+@njit(**INLINE)
+def store_ball(subspace: FloatArray, first: int, sign: float, axes: Rotation, way: Vector) -> None:
+    """Fill S' of a ball with these axes of S, `way` from the origin of S to the link's."""
+    for k in range(3):
+        w = (sign * axes[k], sign * axes[3 + k], sign * axes[6 + k])
+        store3(subspace, first + k, 0, w)
+        store3(subspace, first + k, 3, cross(w, way))
 
 
 @njit(cache=True)

@@ -13,12 +13,15 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.tree.joint_frames import (
+    ball,
     far_pose,
     fill_relative_pose,
     frame_of_successor,
     general_motion,
     screw,
+    store_ball,
     subspace_to_world,
+    transposed,
     turned_about_z,
     vector_to_world,
 )
@@ -26,6 +29,7 @@ from sparsebody.dynamics.tree.joint_kinds import (
     HELICAL,
     PRISMATIC,
     REVOLUTE,
+    SPHERICAL,
     joint_drift,
     joint_pose,
     joint_rate,
@@ -66,6 +70,7 @@ from sparsebody.spatial.tuples import (
     Rotation,
     Vector,
     add,
+    between,
     cross,
     difference,
     load_triangle,
@@ -155,6 +160,15 @@ def fill_from_coordinates(links: Links, q: FloatArray, qd: FloatArray, motion: T
             c_w, c_u = cross(w, w_J), add(cross(w, u_J), cross(u, w_J))
             store3(subspace, first, 0, s_w)
             store3(subspace, first, 3, s_u)
+        elif kind == SPHERICAL:
+            sign, d, turn = float(table[i, DIRECTION]), arm, ball(q, table[i, FIRST_POSITION])
+            far = product(near, turn) if sign > 0.0 else between(transposed(near), transposed(turn))
+            axes = far if sign > 0.0 else near
+            w_J = scaled(sign, times(axes, (qd[first], qd[first + 1], qd[first + 2])))
+            u = moved(w, u, d)
+            w = add(w, w_J)
+            c_w, c_u = cross(w, w_J), cross(u, w_J)
+            store_ball(subspace, first, sign, axes, (0.0, 0.0, 0.0))
         else:
             joint_pose(kind, q[table[i, FIRST_POSITION] :], constants[i, PARAMETER], E, r)
             forward = table[i, DIRECTION] > 0
@@ -213,7 +227,7 @@ def fill_from_bodies(
             d = difference(d, above)
             w_p, u_p = load3(velocity, p, 0), load3(velocity, p, 3)
             w_J, u_J = difference(w, w_p), difference(u, moved(w_p, u_p, d))
-            if kind > HELICAL:
+            if kind > HELICAL and kind != SPHERICAL:
                 R_p = load_matrix(place, p, ROTATION)
                 near, arm = product(R_p, near), times(R_p, arm)
         store3(place, i, OFFSET, d)
@@ -228,6 +242,13 @@ def fill_from_bodies(
             store3(subspace, first, 3, moved(s_w, s_u, way))
             along = w_J if kind != PRISMATIC else u_J
             motion.rate[first] = sign * (z[0] * along[0] + z[1] * along[1] + z[2] * along[2])
+        elif kind == SPHERICAL:
+            sign, axes, way = float(table[i, DIRECTION]), far, (0.0, 0.0, 0.0)
+            if sign < 0.0:
+                axes, way = successor_frame(links, place, i)
+            store_ball(subspace, first, sign, axes, way)
+            rate = scaled(sign, turned_back(axes, w_J))
+            motion.rate[first], motion.rate[first + 1], motion.rate[first + 2] = rate
         else:
             forward = table[i, DIRECTION] > 0
             to_world, shift = frame_of_successor(near, far, arm, d, forward)
