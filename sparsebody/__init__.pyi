@@ -1,6 +1,7 @@
 """The public names; the modules they stand in are loaded at first use."""
 
-from .dynamics.forward import Accelerations, ForwardDynamics, forward_dynamics
+from .dynamics.accelerations import Accelerations
+from .dynamics.forward import ForwardDynamics, forward_dynamics
 from .dynamics.initial import consistent_state
 from .dynamics.mobility import Mobility, count_mobility
 from .errors import SparsebodyError

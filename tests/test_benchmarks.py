@@ -25,6 +25,7 @@ from benchmarks.oracle import equations, reference, relative_violation, saddle_m
 from benchmarks.peers import PEERS
 from benchmarks.peers.tree import UnsupportedError, spanning_tree
 from benchmarks.results import key_of, put_row, read_rows
+from benchmarks.spanning_tree import comparisons
 from benchmarks.worker import REFERENCE, guarded, run_case
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.kinematics.coordinates import coordinate_motion
@@ -374,3 +375,9 @@ def test_a_row_comes_back_from_its_process(tmp_path):
     row = run_case(Task("chain", 8, "abacus"), tmp_path, 120.0, 16.0)
     assert row.status == "failed"
     assert "no method 'abacus'" in row.message
+
+
+def test_algorithms_in_joint_coordinates_give_what_pinocchio_gives():
+    for row in comparisons(12, budget=1e-3):
+        assert row.error < 1e-10
+        assert row.ratio > 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.dynamics.accelerations import Accelerations
 from sparsebody.dynamics.choice import SolverChoice, choose_in_plane, choose_solver
 from sparsebody.dynamics.compiled import (
     WORST_RESIDUAL,
@@ -21,7 +21,7 @@ from sparsebody.dynamics.compiled import (
 )
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
-from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
+from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
 from sparsebody.errors import (
     ModelError,
     RankWarning,
@@ -37,21 +37,9 @@ from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 REDUNDANCY = ("remove", "keep")
 REDUCTION = ("auto", "none")
-REACTIONS = ("minimum-norm", "basic")
 IN_PLANE = ("auto", "block-qr")  # factorizations of planar mechanisms
 _UNWANTED = np.zeros(0)
 _ROUGHLY = 1e-9  # relative residual of corrections, which are repeated anyway
-
-
-@dataclass(frozen=True, eq=False)
-class Accelerations:
-    """The solution of (8.64)."""
-
-    acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
-    multiplier: FloatArray  # (n_rows,) lambda of every constraint row [N m, N]
-    joint_wrench: FloatArray  # (n_joints, 6) T lambda, on the successor, in S coordinates
-    residual: float  # relative residual of the kept rows and the bodies' equations
-    dropped_residual: float  # the left-out rows' largest violation, relative to free motion
 
 
 class ForwardDynamics:
@@ -419,16 +407,42 @@ def forward_dynamics(
     system: System,
     state: State | None = None,
     *,
+    method: str = "sparse",
     body_force: FloatArray | None = None,
     ordering: str = "auto",
     factorization: str = "auto",
     redundancy: str = "remove",
+    tree: str = "minimum-nonzeros",
     reactions: str = "minimum-norm",
     reduction: str = "auto",
     baumgarte: float | None = None,
 ) -> Accelerations:
-    """Return the accelerations and constraint forces at one state; see ForwardDynamics."""
+    """Return the accelerations and constraint forces at one state.
+
+    Parameters
+    ----------
+    system, state, body_force, reactions, baumgarte
+        As in ForwardDynamics, whatever the method.
+    method : str
+        "sparse" for ForwardDynamics, or a name from TREE_METHODS, in joint coordinates.
+    ordering, factorization, redundancy, reduction : str
+        Of the sparse method; see ForwardDynamics.
+    tree : str
+        Which spanning tree the other methods use; see spanning_tree.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such method or tree.
+    ModelError
+        If the method takes trees only, and the mechanism has loops.
+    """
     state = consistent_state(system) if state is None else state
+    if method != "sparse":
+        from sparsebody.dynamics.tree import tree_dynamics  # only those who ask load it
+
+        of_tree = tree_dynamics(method, system, tree, reactions=reactions, baumgarte=baumgarte)
+        return of_tree(state, body_force=body_force)
     dynamics = ForwardDynamics(
         system,
         state,

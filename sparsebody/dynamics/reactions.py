@@ -10,6 +10,7 @@ from scipy.sparse.linalg import splu
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.system import System
 
+REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique
 _PROXIMAL = 1e-11  # damping of A'A, the columns of A scaled to unit norm
 
 

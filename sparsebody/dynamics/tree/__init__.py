@@ -1,0 +1,58 @@
+"""The spanning-tree baseline: dynamics in joint coordinates. Featherstone (2008), chs. 4 to 8.
+
+A method is one file with a class derived from TreeDynamics, and one line in TREE_METHODS.
+"""
+
+from sparsebody.dynamics.tree.aba import ArticulatedBody
+from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
+from sparsebody.dynamics.tree.coordinates import joint_coordinates, tree_state
+from sparsebody.dynamics.tree.crba import CompositeRigidBody
+from sparsebody.dynamics.tree.methods import TreeDynamics
+from sparsebody.dynamics.tree.spanning_tree import SpanningTree, loop_error
+from sparsebody.errors import UnknownNameError
+from sparsebody.model.system import System
+
+TREE_METHODS: dict[str, type[TreeDynamics]] = {
+    "aba": ArticulatedBody,
+    "crba": CompositeRigidBody,
+}
+
+
+def tree_dynamics(
+    method: str,
+    system: System,
+    tree: SpanningTree | str = "minimum-nonzeros",
+    *,
+    reactions: str = "minimum-norm",
+    baumgarte: float | None = None,
+) -> TreeDynamics:
+    """Return the dynamics of a mechanism by a method of TREE_METHODS; see TreeDynamics.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such method.
+    ModelError
+        If the method takes trees only, and a joint closes a loop.
+    """
+    if method not in TREE_METHODS:
+        known = ", ".join(["sparse", *TREE_METHODS])
+        raise UnknownNameError(f"method is {method!r}; give one of {known}")
+    chosen = TREE_METHODS[method]
+    dynamics = chosen(system, tree, reactions=reactions, baumgarte=baumgarte)
+    if dynamics.tree.n_loops and not chosen.takes_loops:
+        others = [name for name, other in TREE_METHODS.items() if other.takes_loops]
+        raise loop_error(dynamics.tree, method, ["sparse", *others])
+    return dynamics
+
+
+__all__ = [
+    "TREE_CHOICES",
+    "TREE_METHODS",
+    "SpanningTree",
+    "TreeDynamics",
+    "joint_coordinates",
+    "spanning_tree",
+    "tree_dynamics",
+    "tree_state",
+]

@@ -1,0 +1,81 @@
+"""Branch-induced sparsity: H, and its factors, as rows that hold nothing but their support.
+
+Row k of the lower triangle has an entry for every velocity coordinate between the world and k, k
+itself being the last: the supports of two coordinates on one branch begin alike, so that rows are
+combined as they lie in memory. Featherstone (2008), secs. 6.4 and 6.5.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from sparsebody.dynamics.tree.spanning_tree import SpanningTree
+
+
+class BranchPattern(NamedTuple):
+    """Where the entries of a triangle with branch-induced sparsity are."""
+
+    parent: IntArray  # (n,) lambda(k), the expanded parent array
+    depth: IntArray  # (n,) number of coordinates before k on its support
+    start: IntArray  # (n + 1,) where each row begins in the values; entry (k, j) is at
+    #   start[k] + depth[j], for every j on the support of k
+
+
+def branch_pattern(tree: SpanningTree) -> BranchPattern:
+    """Return the pattern of H for a tree; SpanningTree.pattern keeps it."""
+    parent = tree.expanded_parent
+    depth = _depths(parent)
+    start = np.concatenate([[0], np.cumsum(depth + 1)]).astype(np.intp)
+    return BranchPattern(parent, depth, start)
+
+
+@njit(cache=True)
+def _depths(parent: IntArray) -> IntArray:
+    depth = np.zeros(parent.size, dtype=np.intp)
+    for k in range(parent.size):
+        if parent[k] >= 0:
+            depth[k] = depth[parent[k]] + 1
+    return depth
+
+
+def lower_triangle(pattern: BranchPattern, values: FloatArray) -> FloatArray:
+    """Return the dense lower triangle (n, n) of packed values."""
+    n = len(pattern.parent)
+    dense = np.zeros((n, n))
+    _unpack(pattern, values, dense)
+    return dense
+
+
+def symmetric(pattern: BranchPattern, values: FloatArray) -> FloatArray:
+    """Return the dense symmetric matrix (n, n) of a packed lower triangle, such as H."""
+    dense = lower_triangle(pattern, values)
+    return dense + np.tril(dense, -1).T
+
+
+@njit(cache=True)
+def _unpack(pattern: BranchPattern, values: FloatArray, dense: FloatArray) -> None:
+    for k in range(pattern.parent.size):
+        j = k
+        while j >= 0:
+            dense[k, j] = values[pattern.start[k] + pattern.depth[j]]
+            j = pattern.parent[j]
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def multiply(pattern: BranchPattern, H: FloatArray, x: FloatArray, y: FloatArray) -> None:
+    """Fill y = H x for the symmetric H with this lower triangle."""
+    y[:] = 0.0
+    for k in range(pattern.parent.size):
+        first, j = pattern.start[k], pattern.parent[k]
+        y[k] += H[first + pattern.depth[k]] * x[k]
+        while j >= 0:
+            value = H[first + pattern.depth[j]]
+            y[k] += value * x[j]
+            y[j] += value * x[k]
+            j = pattern.parent[j]

@@ -1,0 +1,186 @@
+"""Which joints are in the spanning tree, and how its bodies are numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.dynamics.tree.fewest_nonzeros import improve
+from sparsebody.dynamics.tree.growth import (
+    BREADTH_FIRST,
+    DEPTH_FIRST,
+    LEAST_DEPTH,
+    VIRTUAL,
+    connected,
+    grow,
+    joined,
+    median,
+    middle,
+    neighbours,
+    preorder,
+    subtree_ends,
+)
+from sparsebody.dynamics.tree.joint_kinds import KINDS
+from sparsebody.dynamics.tree.spanning_tree import SpanningTree
+from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.model.system import System
+
+TREE_CHOICES = {
+    "breadth-first": BREADTH_FIRST,
+    "depth-first": DEPTH_FIRST,
+    "minimum-depth": LEAST_DEPTH,
+    "minimum-nonzeros": LEAST_DEPTH,  # and improved from there
+}
+MEDIAN_SIZE = 2000  # bodies among which the best root is looked for by trying all
+
+
+def spanning_tree(
+    system: System,
+    choice: str = "minimum-nonzeros",
+    *,
+    root: str | None = None,
+    joints: Iterable[str] = (),
+) -> SpanningTree:
+    """Return a spanning tree of a mechanism.
+
+    Joints with springs, dampers, efforts or drives go into the tree as far as they can, so that
+    loop joints are passive; free joints serve only where no other joint leads to a body.
+    Featherstone (2008), sec. 8.6.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    choice : {"breadth-first", "depth-first", "minimum-depth", "minimum-nonzeros"}
+        Joints in the order of declaration, breadth or depth first; least number of velocity
+        coordinates between the world and each body; from there downhill to fewer nonzeros in the
+        joint-space inertia, a heuristic. The latter two look for a central root in parts that are
+        not joined to the world; the former take the body declared first.
+    root : str, optional
+        A body that gets a virtual free joint; what joins its part of the mechanism to the world
+        closes loops then.
+    joints : iterable of str, optional
+        Names of joints that must be in the tree.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such choice.
+    ModelError
+        If there is no such body or joint, or the given joints close a loop.
+    """
+    if choice not in TREE_CHOICES:
+        raise UnknownNameError(f"tree is {choice!r}; give one of {', '.join(TREE_CHOICES)}")
+    tree_joint = _tree_joints(system, choice, root, [system.joint(name) for name in joints])
+    body, parent = preorder(tree_joint, system.predecessor, system.successor)
+    return _numbered(system, choice, tree_joint, body, parent)
+
+
+def _tree_joints(system: System, choice: str, root: str | None, given: list[int]) -> IntArray:
+    """Return the tree joint (n_bodies,) of every body of the system."""
+    n, ends = system.n_bodies, (system.predecessor, system.successor)
+    graph = neighbours(*ends, n)
+    freedoms, is_free = _freedoms(system)
+    group, usable = np.arange(n + 1), np.ones(system.n_joints, dtype=bool)
+    first = -1
+    if root is not None:
+        first = system.body(root)
+        group[first] = n
+        part = connected(first, *ends, *graph)
+        touches_world = (ends[0] < 0) | (ends[1] < 0)
+        usable = ~(touches_world & np.isin(np.maximum(*ends), part))
+    is_wanted = np.zeros(system.n_joints, dtype=bool)
+    chosen = np.array(given, dtype=np.intp)
+    _check_given(system, chosen, joined(chosen, *ends, group), usable)
+    active = np.setdiff1d(system.coordinates.joint, chosen)
+    active = active[usable[active] & ~is_free[active]]
+    is_wanted[chosen] = True
+    is_wanted[active[joined(active, *ends, group)]] = True
+
+    tree_joint, depth = np.full(n, -2), np.zeros(n + 1, dtype=np.intp)
+    rules: tuple[Any, ...] = freedoms, is_free, is_wanted, group, usable, tree_joint, depth
+    roots = [n] if first < 0 else [n, first]
+    while True:
+        grow(np.array(roots), TREE_CHOICES[choice], *ends, *graph, *rules)
+        left = np.flatnonzero(tree_joint == -2)
+        if len(left) == 0:
+            break
+        part = connected(int(left[0]), *ends, *graph)
+        center = median if len(part) <= MEDIAN_SIZE else middle
+        roots = [int(left[0]) if choice.endswith("-first") else center(part, *ends, *graph)]
+    if choice == "minimum-nonzeros":
+        improve(tree_joint, *ends, *graph, freedoms, usable & ~is_wanted & ~is_free)
+    return tree_joint
+
+
+def _check_given(system: System, given: IntArray, united: BoolArray, usable: BoolArray) -> None:
+    """Refuse given joints that cannot all be in a tree."""
+    for k, j in enumerate(given):
+        if not (united[k] and usable[j]):
+            raise ModelError(
+                f"joint {system.joint_names[int(j)]!r} closes a loop with the other joints given "
+                "for the tree, or with its root; leave it out"
+            )
+
+
+def _freedoms(system: System) -> tuple[IntArray, BoolArray]:
+    """Return the number of velocity coordinates of every joint, and whether it is a free one."""
+    freedoms = np.zeros(system.n_joints, dtype=np.intp)
+    is_free = np.zeros(system.n_joints, dtype=bool)
+    for group in system.groups:
+        if len(group.joints):
+            freedoms[group.joints] = system.joint_types[int(group.joints[0])].n_velocities
+            is_free[group.joints] = group.name == "free"
+    return freedoms, is_free
+
+
+def _numbered(
+    system: System, choice: str, tree_joint: IntArray, body: IntArray, parent: IntArray
+) -> SpanningTree:
+    """Return the tree with everything in its own numbering."""
+    joint = tree_joint[body]
+    kind, n_positions, n_velocities = _joint_sizes(system)
+    is_loop = np.ones(system.n_joints + 1, dtype=bool)
+    is_loop[joint] = False  # the last one is that of virtual joints
+    loop_joint = np.flatnonzero(is_loop[:-1])
+    index = np.full(system.n_bodies + 1, -1, dtype=np.intp)
+    index[body] = np.arange(len(body))
+    is_reversed = (joint != VIRTUAL) & (np.append(system.successor, -2)[joint] != body)
+    return SpanningTree(
+        system=system,
+        choice=choice,
+        body=body,
+        joint=joint,
+        parent=parent,
+        direction=np.where(is_reversed, -1, 1),
+        kind=kind[joint],
+        first_velocity=_offsets(n_velocities[joint]),
+        first_position=_offsets(n_positions[joint]),
+        subtree_end=subtree_ends(parent),
+        loop_joint=loop_joint,
+        loop_predecessor=index[system.predecessor[loop_joint]],
+        loop_successor=index[system.successor[loop_joint]],
+    )
+
+
+def _joint_sizes(system: System) -> tuple[IntArray, IntArray, IntArray]:
+    """Return kind, positions and velocities of every joint, and last of a virtual free joint."""
+    sizes = np.empty((3, system.n_joints + 1), dtype=np.intp)
+    sizes[:, -1] = KINDS["free"], 7, 6
+    for group in system.groups:
+        if len(group.joints) == 0:
+            continue
+        if group.name not in KINDS:
+            raise ModelError(f"joints of type {group.name!r} are in no spanning tree yet")
+        some = system.joint_types[int(group.joints[0])]
+        sizes[:, group.joints] = np.array(
+            [[KINDS[group.name]], [some.n_positions], [some.n_velocities]]
+        )
+    return sizes[0], sizes[1], sizes[2]
+
+
+def _offsets(sizes: IntArray) -> IntArray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)

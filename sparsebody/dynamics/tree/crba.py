@@ -1,0 +1,125 @@
+"""Method "crba": trees by the joint-space inertia and its L' L factorization."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import BoolArray, FloatArray
+from sparsebody.dynamics.tree.branch_sparsity import BranchPattern
+from sparsebody.dynamics.tree.composite_rigid_body import (
+    composite_rigid_body,
+    empty_composite,
+    empty_inertia,
+    joint_space_inertia,
+)
+from sparsebody.dynamics.tree.coordinates import checked_coordinates
+from sparsebody.dynamics.tree.links import Links
+from sparsebody.dynamics.tree.ltl import check_pivots, factorize_ltl, ltl_factor, ltl_solve
+from sparsebody.dynamics.tree.methods import TreeDynamics
+from sparsebody.dynamics.tree.motion import TreeMotion, empty_motion, fill_from_coordinates
+from sparsebody.dynamics.tree.problem import TreeProblem
+from sparsebody.dynamics.tree.recursive_newton_euler import inverse_dynamics
+from sparsebody.dynamics.tree.solution import TreeSolution
+from sparsebody.dynamics.tree.spanning_tree import SpanningTree
+from sparsebody.model.system import System
+
+
+class CompositeRigidBody(TreeDynamics):
+    """O(sum of squared depths) on trees. Featherstone (2008), secs. 6.2 and 6.5.
+
+    Parameters as in TreeDynamics.
+    """
+
+    name = "crba"
+    takes_loops = False
+
+    def __init__(
+        self,
+        system: System,
+        tree: SpanningTree | str = "minimum-nonzeros",
+        *,
+        reactions: str = "minimum-norm",
+        baumgarte: float | None = None,
+    ) -> None:
+        super().__init__(system, tree, reactions=reactions, baumgarte=baumgarte)
+        self._motion, self._composite = empty_motion(self.tree), empty_composite(self.tree)
+        self._at_rest = np.zeros(self.tree.n_velocities)
+        self._values = np.zeros(0)
+
+    def solve(self, problem: TreeProblem) -> TreeSolution:
+        """Return qdd = H^-1 (tau - C)."""
+        tree = self.tree
+        H, right = free_equations(problem)
+        qdd = problem.driven_qdd + ltl_solve(tree, ltl_factor(tree, H), right)
+        return TreeSolution(qdd, np.zeros(problem.system.n_rows))
+
+    def inertia_factor(self, q: FloatArray) -> FloatArray:
+        """Return L of H = L' L at joint positions q (n_positions,), packed as tree.pattern tells.
+
+        The array is filled anew by the next call.
+
+        Raises
+        ------
+        SingularSystemError
+            If H is not positive definite.
+        """
+        tree = self.tree
+        q = checked_coordinates(tree, q, "q", tree.n_positions)
+        if len(self._values) == 0:
+            self._values = empty_inertia(tree)
+        check_pivots(
+            tree,
+            _factor_at(
+                tree.links,
+                q,
+                self._at_rest,
+                tree.pattern,
+                self._motion,
+                self._composite,
+                self._values,
+            ),
+        )
+        return self._values
+
+
+@njit(cache=True)
+def _factor_at(
+    links: Links,
+    q: FloatArray,
+    qd: FloatArray,
+    pattern: BranchPattern,
+    motion: TreeMotion,
+    composite: FloatArray,
+    H: FloatArray,
+) -> int:
+    """Fill H with L, from joint coordinates; return what factorize_ltl does."""
+    fill_from_coordinates(links, q, qd, motion)
+    composite_rigid_body(links, motion, pattern, composite, H)
+    return int(factorize_ltl(pattern, H))
+
+
+def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
+    """Return H (packed) and tau - C of the tree, with qdd measured from problem.driven_qdd.
+
+    Rows and columns of driven coordinates are those of the identity and their right-hand sides
+    are zero, so that solutions of H x = right add nothing to what is prescribed.
+    """
+    tree = problem.tree
+    H = joint_space_inertia(tree, problem.motion)
+    right = -inverse_dynamics(tree, problem.motion, problem.driven_qdd, problem.force)
+    if len(problem.is_driven):
+        decouple(tree.pattern, problem.is_driven, H)
+        right[problem.is_driven] = 0.0
+    return H, right
+
+
+@njit(cache=True)
+def decouple(pattern: BranchPattern, is_driven: BoolArray, H: FloatArray) -> None:
+    """Replace the rows and columns of driven coordinates in the packed H by the identity's."""
+    for k in range(is_driven.size):
+        j = k
+        while j >= 0:
+            if is_driven[k] or is_driven[j]:
+                H[pattern.start[k] + pattern.depth[j]] = 1.0 if j == k else 0.0
+            j = pattern.parent[j]
