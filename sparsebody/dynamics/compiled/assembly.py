@@ -46,6 +46,11 @@ KERNEL: dict[str, Any] = {
     "fastmath": {"contract"},
     "_nrt": False,
 }
+PHASE: dict[str, Any] = {
+    "cache": True,
+    "error_model": "numpy",
+    "_nrt": False,
+}  # counts no references
 UNIT = 2.00001e-6  # what the square of a unit quaternion's length may be off
 
 

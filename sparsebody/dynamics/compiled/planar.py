@@ -15,9 +15,10 @@ from numba import njit, types
 from numba.experimental import structref
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled.assembly import KERNEL, UNIT
+from sparsebody.dynamics.compiled.assembly import KERNEL, PHASE, UNIT
 from sparsebody.dynamics.compiled.qr_solution import QR
-from sparsebody.dynamics.compiled.workspace import Index, Struct
+from sparsebody.dynamics.compiled.struct import Struct, register
+from sparsebody.dynamics.compiled.workspace import Index
 from sparsebody.spatial.tuples import (
     dot,
     load9,
@@ -42,7 +43,7 @@ TURN_ROOT, MASS_ROOT, TURN_INVERSE, MASS_INVERSE = range(4)
 CARRIED, GIVEN, LINE = 0, 1, 2
 
 
-@structref.register
+@register
 class _PlanarRowsType(types.StructRef):
     """The type of PlanarRows in compiled code."""
 
@@ -61,7 +62,7 @@ class PlanarRows(Struct):
     rows: FloatArray  # (k, 2, 3) on predecessor and successor
 
 
-@structref.register
+@register
 class _PlanarWorkspaceType(types.StructRef):
     """The type of PlanarWorkspace in compiled code."""
 
@@ -227,7 +228,7 @@ def _project(given, basis, unit, body, row):
     row[2] = unit[body, MASS_INVERSE] * force[2]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def fill_planar_rows(
     w: PlanarWorkspace,
     table: PlanarRows,
@@ -257,7 +258,7 @@ def fill_planar_rows(
             asked[k] += shift[table.row[k]]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def assemble_planar(
     w: PlanarWorkspace,
     position: FloatArray,
@@ -286,7 +287,7 @@ def assemble_planar(
     return found
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def unscramble_planar(w: PlanarWorkspace, acceleration: FloatArray, multiplier: FloatArray) -> None:
     """Give bodies and rows the user's numbers; multipliers get the sign of forces on successors."""
     for i in range(np.uintp(w.body.size)):

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.compiled.assembly import PHASE
 from sparsebody.dynamics.compiled.planar import (
     GOOD,
     PlanarWorkspace,
@@ -18,7 +19,7 @@ from sparsebody.dynamics.compiled.qr_solution import factorize_by_qr, solve_by_q
 from sparsebody.factorization.block_qr import REGULAR
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def accelerate_planar(
     w: PlanarWorkspace,
     position: FloatArray,
@@ -44,7 +45,7 @@ def accelerate_planar(
     return found, status, left
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def accelerate_alone(
     w: PlanarWorkspace,
     position: FloatArray,

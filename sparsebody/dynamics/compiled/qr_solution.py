@@ -11,8 +11,8 @@ from numba import njit, types
 from numba.experimental import structref
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled.assembly import KERNEL
-from sparsebody.dynamics.compiled.workspace import Struct
+from sparsebody.dynamics.compiled.assembly import KERNEL, PHASE
+from sparsebody.dynamics.compiled.struct import Struct, register
 from sparsebody.factorization.block_qr import BlockQRSymbolic
 from sparsebody.factorization.block_qr.kernels import Storage, Tables, factorize, substitute
 from sparsebody.factorization.block_qr.layout import Table
@@ -23,7 +23,7 @@ ROUNDING = 1e-14  # a relative residual that none makes smaller
 ROUGH = 1e-3  # one that more than one has to follow
 
 
-@structref.register
+@register
 class _QRType(types.StructRef):
     """The type of QR in compiled code."""
 
@@ -108,23 +108,23 @@ _gaps_3, _gaps_6 = map(_gaps_kernel, (3, 6))
 _forces_3, _forces_6 = map(_forces_kernel, (3, 6))
 
 
-@njit(cache=True)
+@njit(**PHASE)
 def _storage(f):
     return Storage(f.values, f.front, f.stack)
 
 
-@njit(cache=True)
+@njit(**PHASE)
 def _tables(f):
     return Tables(f.fronts, f.columns, f.places, f.children, f.parts)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def factorize_by_qr(f: QR, kept: Rows) -> int:
     """Factorize what was assembled last; return what a factorization returns."""
     return factorize(_tables(f), kept.rows, _storage(f))
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def solve_by_qr(
     f: QR, kept: Rows, n: int, right: FloatArray, is_exact: bool, x: FloatArray
 ) -> tuple[float, float]:

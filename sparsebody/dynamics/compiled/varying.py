@@ -14,7 +14,7 @@ from numba.experimental import structref
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import fill_constraint_rows
-from sparsebody.dynamics.compiled.workspace import Struct
+from sparsebody.dynamics.compiled.struct import Struct, register
 from sparsebody.kinematics.motion import fill_joint_motion, rotation_matrix
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.system import System
@@ -24,7 +24,7 @@ KERNELS = [
 ]
 
 
-@structref.register
+@register
 class _VaryingRowsType(types.StructRef):
     """The type of VaryingRows in compiled code."""
 

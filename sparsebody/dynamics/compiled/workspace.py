@@ -12,36 +12,20 @@ walks through memory from one end to the other, however the user has numbered th
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
-from numba import config, types
+from numba import types
 from numba.experimental import structref
 from numpy.typing import NDArray
 
 from sparsebody.arrays import BoolArray, FloatArray
+from sparsebody.dynamics.compiled.struct import Struct, register
 
 ROOT, INVERSE, MASS_ROOT, MASS_INVERSE = 0, 6, 12, 13  # C, C^-1, sqrt(m), its inverse in `unit`
 MARGIN, N_SIZES = 8, 48  # zeros before and after a solution; numbers that measure a residual
 Index = NDArray[np.uint32]  # unsigned: a signed index costs a test for negative ones at each access
 
 
-class Struct(structref.StructRefProxy):
-    """Arrays behind one pointer: one small argument of a compiled call, however many there are.
-
-    The annotated fields are attributes in compiled code only, or without a compiler in Python's.
-    """
-
-    def __new__(cls, **arrays: Any) -> Any:
-        """Make one of all its fields, by name."""
-        values = [arrays[name] for name in cls.__annotations__]
-        if config.DISABLE_JIT:
-            return SimpleNamespace(**dict(zip(cls.__annotations__, values, strict=True)))
-        return structref.StructRefProxy.__new__(cls, *values)
-
-
-@structref.register
+@register
 class _RowTableType(types.StructRef):
     """The type of RowTable in compiled code."""
 
@@ -59,7 +43,7 @@ class RowTable(Struct):
     rows: FloatArray  # (k, 2, 6) on predecessor and successor
 
 
-@structref.register
+@register
 class _FactorType(types.StructRef):
     """The type of Factor in compiled code."""
 
@@ -80,7 +64,7 @@ class Factor(Struct):
     parts: FloatArray
 
 
-@structref.register
+@register
 class _WorkspaceType(types.StructRef):
     """The type of Workspace in compiled code."""
 
