@@ -1,0 +1,295 @@
+"""Three freedoms a body in the plane against six, on mechanisms that move parallel to a plane."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from random_mechanisms import random_inertia, random_position, random_rotation, random_type
+
+import sparsebody as sb
+from benchmarks import oracle
+from benchmarks.cases import problem
+from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
+from sparsebody.dynamics.mobility import count_mobility
+from sparsebody.kinematics.poses import displaced
+from sparsebody.model.frames import Frame
+from sparsebody.model.gallery import build
+from sparsebody.model.joints import Revolute
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.planar import planar_motion
+from sparsebody.model.system import State, System
+from sparsebody.model.time_functions import Sinusoid
+from sparsebody.spatial import plucker_parts, quaternion_from_rotation, rotation_about
+
+HOLDING = ("revolute", "prismatic", "fixed", "planar")
+CLOSING = (
+    "revolute",
+    "prismatic",
+    "spherical",
+    "point-on-plane",
+    "point-on-line",
+    "constant-distance",
+    "cylindrical",
+)
+
+
+def about(axis: str, angle: float) -> np.ndarray:
+    return rotation_about(np.eye(3)["xyz".index(axis)], angle)
+
+
+class Builder:
+    """A mechanism parallel to the xy plane of Q, bodies and joints oriented as it happens."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.Q = random_rotation(rng)
+        self.mechanism = Mechanism("planar", gravity=3.0 * rng.normal(size=3))
+        self.pose = {WORLD: (np.eye(3), np.zeros(3))}
+
+    def joint_axes(self, name: str) -> np.ndarray:
+        """Axes in the world of a joint frame that suits the plane."""
+        turn = about("z", self.rng.uniform(-3, 3))
+        if name == "prismatic":  # z across the normal, x or y along it
+            turn = turn @ about("y", np.pi / 2) @ about("z", float(self.rng.choice([0, np.pi / 2])))
+        elif self.rng.random() < 0.3:
+            turn = turn @ about("x", np.pi)
+        return self.Q @ turn
+
+    def body_axes(self) -> np.ndarray:
+        return self.Q @ about("z", self.rng.uniform(-3, 3)) @ random_rotation(self.rng)
+
+    def add_body(self, name: str, joint: str, prescribed: Sinusoid | None = None) -> None:
+        rng = self.rng
+        parent = str(rng.choice(list(self.pose)))
+        joint_type = random_type(rng, joint)
+        R_p, x_p = self.pose[parent]
+        near = Frame(rng.normal(size=3), quaternion_from_rotation(R_p.T @ self.joint_axes(joint)))
+        E, r = plucker_parts(joint_type.transform(random_position(rng, joint_type)))
+        R_P, x_P = R_p @ near.rotation, x_p + R_p @ near.origin
+        R_S, x_S, R = R_P @ E.T, x_P + R_P @ r, self.body_axes()
+        far = Frame(rng.normal(size=3), quaternion_from_rotation(R.T @ R_S))
+        self.place(name, R, x_S - R @ far.origin)
+        self.mechanism.add_joint(
+            f"to {name}",
+            joint_type,
+            parent,
+            name,
+            predecessor_frame=near,
+            successor_frame=far,
+            prescribed=prescribed,
+        )
+
+    def place(self, name: str, R: np.ndarray, x: np.ndarray) -> None:
+        rng, mass = self.rng, float(self.rng.uniform(0.5, 2.0))
+        self.mechanism.add_body(
+            name,
+            mass=mass,
+            inertia=random_inertia(rng, mass),
+            center_of_mass=0.2 * rng.normal(size=3),
+            position=x,
+            orientation=quaternion_from_rotation(R),
+            linear_velocity=self.Q @ [*rng.normal(size=2), 0.0],
+            angular_velocity=self.Q @ [0.0, 0.0, rng.normal()],
+        )
+        self.pose[name] = R, x
+
+    def close(self, name: str, joint: str) -> None:
+        rng = self.rng
+        joint_type = random_type(rng, joint)
+        first, second = rng.choice(list(self.pose), size=2, replace=False)
+        (R_p, x_p), (R_s, x_s) = self.pose[first], self.pose[second]
+        axes = self.joint_axes(joint) if joint in HOLDING else random_rotation(rng)
+        if joint == "point-on-plane" and rng.random() < 0.7:  # a line in the plane
+            axes = self.joint_axes("prismatic")
+        near = Frame(rng.normal(size=3), quaternion_from_rotation(R_p.T @ axes))
+        E, r = plucker_parts(joint_type.transform(random_position(rng, joint_type)))
+        R_P, x_P = R_p @ near.rotation, x_p + R_p @ near.origin
+        far = Frame(R_s.T @ (x_P + R_P @ r - x_s), quaternion_from_rotation(R_s.T @ R_P @ E.T))
+        self.mechanism.add_joint(
+            name, joint_type, str(first), str(second), predecessor_frame=near, successor_frame=far
+        )
+
+
+def random_planar(seed: int, closing: tuple[str, ...] = CLOSING) -> Mechanism:
+    rng = np.random.default_rng(seed)
+    builder = Builder(rng)
+    builder.add_body("b0", "revolute")  # which says which plane it is
+    builder.pose.pop(WORLD)  # so that not all bodies hang on the world
+    for i in range(1, int(rng.integers(3, 9))):
+        builder.add_body(f"b{i}", str(rng.choice(HOLDING, p=[0.7, 0.15, 0.05, 0.1])))
+    builder.pose[WORLD] = (np.eye(3), np.zeros(3))
+    for k in range(int(rng.integers(0, 3))):
+        builder.close(f"loop{k}", str(rng.choice(closing)))
+    return builder.mechanism
+
+
+def both(system: System, state: State, **options):
+    """Accelerations with three freedoms, and with six."""
+    reduced = ForwardDynamics(system, state, **options)
+    whole = ForwardDynamics(system, state, reduction="none", **options)
+    assert (reduced.is_planar, whole.is_planar) == (True, False)
+    return reduced, whole
+
+
+def assert_same(reduced: ForwardDynamics, whole: ForwardDynamics, state: State, **force) -> None:
+    found, expected = reduced(state, **force), whole(state, **force)
+    size = np.abs(expected.acceleration).max() + np.linalg.norm(reduced.system.gravity)
+    np.testing.assert_allclose(found.acceleration, expected.acceleration, atol=1e-9 * size)
+    scale = np.abs(expected.joint_wrench).max()
+    np.testing.assert_allclose(found.joint_wrench, expected.joint_wrench, atol=1e-7 * scale)
+    alone = reduced.acceleration(state, **force)
+    np.testing.assert_allclose(alone, expected.acceleration, atol=1e-9 * size)
+    assert found.residual < 1e-10
+    assert abs(found.dropped_residual - expected.dropped_residual) < 1e-8
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_planar_mechanisms_move_as_with_six_freedoms(seed: int) -> None:
+    system = random_planar(seed).compile()
+    state = sb.consistent_state(system)
+    reduced, whole = both(system, state)
+    assert reduced.rank == whole.rank
+    rng = np.random.default_rng(seed)
+    assert_same(reduced, whole, state)
+    assert_same(reduced, whole, state, body_force=rng.normal(size=(system.n_bodies, 6)))
+
+
+@pytest.mark.parametrize(
+    "name", ["scissor", "n-four-bar", "four-bar", "rotating-squares", "andrews", "pendulum"]
+)
+def test_planar_gallery_mechanisms_move_as_with_six_freedoms(name: str) -> None:
+    system = build(name).compile()
+    state = sb.consistent_state(system)
+    reduced, whole = both(system, state)
+    assert count_mobility(system, reduced) == count_mobility(system, whole)
+    assert_same(reduced, whole, state)
+
+
+def test_drives_springs_and_loads_act_in_the_plane() -> None:
+    system = build("scissor", pairs=4, drive=True).compile()
+    state = sb.consistent_state(system).with_(time=1.3)
+    assert_same(*both(system, state), state)
+    builder = Builder(np.random.default_rng(3))
+    builder.add_body("b0", "revolute")
+    builder.add_body("b1", "revolute")
+    builder.add_body("b2", "revolute", Sinusoid(0.3, 2.0, 0.4))
+    builder.mechanism.add_joint_force("spring", "to b1", stiffness=3.0, damping=0.4, effort=0.7)
+    builder.mechanism.add_point_force("rod", "b0", "b2", stiffness=2.0, rest_length=0.3)
+    builder.mechanism.add_external_force(
+        "push", "b1", force=(1.0, 2.0, 3.0), moment=(1.0, -1.0, 2.0)
+    )
+    system = builder.mechanism.compile()
+    state = sb.consistent_state(system)
+    assert_same(*both(system, state), state)
+
+
+@pytest.mark.parametrize("name", ["chain", "ladder", "lattice", "bricard", "governor", "stewart"])
+def test_mechanisms_in_space_keep_six_freedoms(name: str) -> None:
+    system = build(name).compile()
+    assert planar_motion(system) is None
+    assert not ForwardDynamics(system).is_planar
+
+
+@pytest.mark.parametrize("tilt", [1e-9, 1e-3])
+def test_one_hinge_out_of_parallel_is_enough_for_six_freedoms(tilt: float) -> None:
+    mechanism = Mechanism()
+    for i, axis in enumerate([(0.0, 0.0, 1.0), (np.sin(tilt), 0.0, np.cos(tilt))]):
+        mechanism.add_body(f"b{i}", mass=1.0, inertia=[1.0, 1.0, 1.0], position=[i + 0.5, 0, 0])
+        near = f"b{i - 1}" if i else WORLD
+        mechanism.add_joint(f"j{i}", Revolute(), near, f"b{i}", point=[i, 0, 0], axis=axis)
+    assert planar_motion(mechanism.compile()) is None
+
+
+def test_bodies_that_hang_on_nothing_but_a_ball_joint_keep_all_from_the_plane() -> None:
+    builder = Builder(np.random.default_rng(0))
+    builder.add_body("b0", "revolute")
+    builder.add_body("b1", "spherical")
+    assert planar_motion(builder.mechanism.compile()) is None
+
+
+@pytest.mark.parametrize("pose", [False, True])
+def test_states_out_of_the_plane_are_taken_with_six_freedoms(pose: bool) -> None:
+    system = build("four-bar", speed=3.0).compile()
+    state = sb.consistent_state(system)
+    twist = 1e-3 * np.random.default_rng(1).normal(size=state.velocity.shape)
+    away = displaced(state, twist) if pose else state.with_(velocity=state.velocity + twist)
+    dynamics = ForwardDynamics(system, state)
+    before = dynamics.evaluate(state)
+    expected = before.acceleration()
+    whole = ForwardDynamics(system, state, reduction="none")
+    assert dynamics.is_planar
+    np.testing.assert_allclose(dynamics.acceleration(away), whole.acceleration(away), atol=1e-11)
+    assert not dynamics.is_planar
+    np.testing.assert_array_equal(dynamics.redundant_rows, whole.redundant_rows)
+    np.testing.assert_allclose(before.acceleration(), expected, atol=1e-11)
+    assert ForwardDynamics(system, away).is_planar is False
+
+
+def test_corrections_close_joints_within_the_plane() -> None:
+    system = build("n-four-bar", loops=4).compile()
+    state = sb.consistent_state(system)
+    normal = planar_motion(system).basis[:, 0]
+    twist = np.zeros_like(state.velocity)
+    twist[:, :3] = 1e-4 * np.random.default_rng(2).normal(size=(system.n_bodies, 1)) * normal
+    moved = displaced(state, twist)
+    dynamics = ForwardDynamics(system, state)
+    evaluation = dynamics.evaluate(moved)
+    closed = displaced(moved, evaluation.position_correction())
+    error = dynamics.evaluate(closed).position_error
+    assert np.abs(error).max() < 1e-3 * np.abs(evaluation.position_error).max()
+    assert dynamics.is_planar
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_baumgarte_terms_are_the_same(seed: int) -> None:
+    system = random_planar(seed).compile()
+    state = sb.consistent_state(system)
+    plane = planar_motion(system)
+    twist = np.zeros_like(state.velocity)
+    twist[:, :3] = (
+        1e-5 * np.random.default_rng(seed).normal(size=(system.n_bodies, 1)) * plane.basis[:, 0]
+    )
+    assert_same(*both(system, state, baumgarte=0.3), displaced(state, twist))
+
+
+def test_orders_and_copies_do_not_matter() -> None:
+    system = random_planar(11, ("revolute",)).compile()
+    state = sb.consistent_state(system)
+    dynamics = ForwardDynamics(system, state)
+    expected = dynamics.acceleration(state)
+    for ordering in ("natural", "random", "level-sweep", "leaves-first"):
+        found = ForwardDynamics(system, state, ordering=ordering).acceleration(state)
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+    for other in (copy.deepcopy(dynamics), pickle.loads(pickle.dumps(dynamics))):
+        np.testing.assert_array_equal(other.acceleration(state), expected)
+
+
+@pytest.mark.parametrize("factorization", ["superlu", "dense", "block-ldl"])
+def test_other_factorizations_have_six_freedoms_and_agree(factorization: str) -> None:
+    system = build("scissor", pairs=6).compile()
+    state = sb.consistent_state(system)
+    found = forward_dynamics(system, state, factorization=factorization).acceleration
+    expected = forward_dynamics(system, state).acceleration
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [20, 2048, 24_000])
+def test_lifts_of_any_length_are_as_accurate_as_pivoting_makes_them(n: int) -> None:
+    """The bound follows the condition number, the square root of that of A A'."""
+    given = problem("scissor", n)
+    reference = oracle.reference(given)
+    dynamics = ForwardDynamics(given.system, given.state)
+    assert dynamics.is_planar
+    error = np.abs(dynamics.acceleration(given.state) - reference.acceleration).max()
+    bound = max(1e-10, 10 * np.sqrt(reference.kappa) * np.finfo(float).eps)
+    assert error < bound * np.abs(reference.acceleration).max()
+
+
+def test_shuffled_lifts_are_as_accurate() -> None:
+    given = problem("scissor", 200, seed=4, relabelled=True)
+    found = ForwardDynamics(given.system, given.state).acceleration(given.state)
+    expected = oracle.reference(given).acceleration
+    assert np.abs(found - expected).max() < 1e-10 * np.abs(expected).max()
