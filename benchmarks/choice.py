@@ -68,7 +68,7 @@ class Pair:
 def pairs(name: str, n_bodies: int) -> list[Pair]:
     """Return the pairs of a mechanism that are worth measuring, measured."""
     given = problem(name, n_bodies)
-    dynamics = ForwardDynamics(given.system, given.state, reactions="basic")
+    dynamics = ForwardDynamics(given.system, given.state, reactions="basic", reduction="none")
     pattern = dynamics.structure.pattern
     predicted = list(_predicted(name, given.system.n_bodies, pattern, dynamics.choice))
     found = worth_measuring(predicted)

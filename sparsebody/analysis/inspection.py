@@ -45,6 +45,7 @@ class Inspection:
     prescribed: int  # joint coordinates that are given functions of time
     loops: int  # independent cycles of the graph, the world being one node
     mobility: int
+    planar: bool  # all bodies move parallel to one plane, and have three freedoms there
     constraint_rows: int  # those of prescribed coordinates included
     rank: int
     redundant_rows: int
@@ -108,6 +109,7 @@ def inspect_mechanism(
         prescribed=len(system.coordinates.prescribed),
         loops=counts.loops,
         mobility=counts.mobility,
+        planar=dynamics.is_planar,
         constraint_rows=counts.constraint_rows,
         rank=dynamics.rank,
         redundant_rows=counts.redundant_rows,

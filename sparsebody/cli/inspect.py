@@ -47,6 +47,7 @@ def _print(found: Inspection) -> None:
             "joints": f"{found.joints}  ({types})" if types else "0",
             "loops": f"{found.loops}",
             "mobility": f"{found.mobility}{_driven(found)}",
+            "freedoms": "3 a body: all move parallel to a plane" if found.planar else "6 a body",
             "constraint rows": f"{found.constraint_rows}, of rank {found.rank}",
             "redundant rows": _redundancy(found),
             "error as given": f"{found.initial_error:.2g}{worst}",
