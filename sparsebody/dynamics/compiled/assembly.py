@@ -62,13 +62,15 @@ def bodies(
     rotation,
     velocity,
     right,
+    begin,
+    end,
 ):
-    """Gather a state; fill rotations and forces; tell whether the state is good."""
+    """Gather a state for the bodies in [begin, end); fill rotations and forces; tell whether the state is good."""
     g = (gravity[0], gravity[1], gravity[2])
     has_load = load.shape[0] > 0
     good = True
     total = 0.0
-    for i in range(np.uintp(body.size)):
+    for i in range(np.uintp(begin), np.uintp(end)):
         b = np.uintp(body[i])
         q = (
             state_orientation[b, 0],
@@ -113,13 +115,15 @@ def joints(
     given,
     rows,
     asked,
+    begin,
+    end,
 ):
-    """Fill the rows of A on the predecessors, and the accelerations that they ask for.
+    """Fill the rows of A of the joints in [begin, end) on the predecessors, and the accelerations that they ask for.
 
     Featherstone (2008), (8.10), (8.64): T'(a_s - a_p) = -T'(v_J x v_p).
     """
     world = np.uintp(position.shape[0] - 1)
-    for j in range(np.uintp(predecessor.size)):
+    for j in range(np.uintp(begin), np.uintp(end)):
         first, last = np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])
         p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
         if is_given[j]:
@@ -173,8 +177,10 @@ def fill_rows(
     given: FloatArray,
     shift: FloatArray,
     asked: FloatArray,
+    begin: int,
+    end: int,
 ) -> None:
-    """Fill the rows of a table and the accelerations that they ask for, at the gathered state."""
+    """Fill the rows of joints in [begin, end) and what they ask for, at the gathered state."""
     joints(
         table.predecessor,
         table.successor,
@@ -190,9 +196,11 @@ def fill_rows(
         given,
         table.rows,
         asked,
+        begin,
+        end,
     )
     if shift.size > 0:
-        for k in range(table.row.size):
+        for k in range(table.first_row[begin], table.first_row[end]):
             asked[k] += shift[table.row[k]]
 
 
@@ -208,6 +216,27 @@ def assemble(
     shift: FloatArray,
 ) -> bool:
     """Fill rows and right-hand side at a state; tell whether it is finite, its quaternions unit."""
+    state = position, orientation, velocity
+    ranges = 0, w.body.size, 0, w.kept.predecessor.size
+    return assemble_part(w, *state, load, given_rows, given, shift, *ranges)
+
+
+@njit(cache=True, error_model="numpy")
+def assemble_part(
+    w: Workspace,
+    position: FloatArray,
+    orientation: FloatArray,
+    velocity: FloatArray,
+    load: FloatArray,
+    given_rows: FloatArray,
+    given: FloatArray,
+    shift: FloatArray,
+    first_body: int,
+    end_body: int,
+    first_joint: int,
+    end_joint: int,
+) -> bool:
+    """Do the same for ranges of bodies and joints; the bodies of the joints come before."""
     good = bodies(
         w.body,
         w.gravity,
@@ -220,6 +249,9 @@ def assemble(
         w.rotation,
         w.velocity,
         w.right,
+        first_body,
+        end_body,
     )
-    fill_rows(w, w.kept, given_rows, given, shift, w.right[6 * w.body.size :])
+    asked = w.right[6 * w.body.size :]
+    fill_rows(w, w.kept, given_rows, given, shift, asked, first_joint, end_joint)
     return good

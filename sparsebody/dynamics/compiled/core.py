@@ -6,13 +6,14 @@ import math
 import re
 import warnings
 from functools import cached_property
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
+from sparsebody.dynamics.compiled.chunks import chunk_table
 from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts
 from sparsebody.dynamics.compiled.left_out import violation
 from sparsebody.dynamics.compiled.solution import (
@@ -23,7 +24,7 @@ from sparsebody.dynamics.compiled.solution import (
     unscramble,
 )
 from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
-from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Factor, RowTable, Workspace
+from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Factor, Index, RowTable, Workspace
 from sparsebody.errors import AccuracyWarning, ModelError, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
 from sparsebody.factorization.block_ldl import (
@@ -102,8 +103,10 @@ class Core:
         self._goal = SMOOTH if _is_even(unit[:n]) and _is_leaves_first(self.symbolic) else ROUNDING
         factor = _factor(self.symbolic)
         pattern.forget_adjacency()
-        self._workspace = Workspace(kept=RowTable(**kept), factor=factor, **arrays)
+        chunks = _chunks(self.symbolic, kept, n)
+        self._workspace = Workspace(kept=RowTable(**kept), factor=factor, chunks=chunks, **arrays)
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
+        self._n_left_out = len(others["predecessor"])  # joints
         self._numeric: Numeric | None = None
         self._is_factorized = self._is_shifted = self._has_warned = False
         self._given: Given = NOTHING
@@ -228,6 +231,8 @@ class Core:
             given.acceleration,
             self._shift,
             self._left_asked,
+            0,
+            self._n_left_out,
         )
         return float(violation(self._workspace, self._left_out, self._left_asked))
 
@@ -350,6 +355,14 @@ def _factor(symbolic: Symbolic) -> Factor:
         tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
         arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
     return Factor(padded=arrays.pop("x"), **arrays)
+
+
+def _chunks(symbolic: Symbolic, kept: dict[str, Any], n: int) -> Index:
+    """Return the chunks of an evaluation of n bodies; none for other factorizations."""
+    if not isinstance(symbolic, BlockLDLSymbolic):
+        return np.zeros((1, 5), dtype=np.uint32)
+    joints = kept["predecessor"], kept["successor"], kept["first_row"]
+    return chunk_table(symbolic.tables, *joints, n)
 
 
 def _is_leaves_first(symbolic: Symbolic) -> bool:

@@ -8,14 +8,26 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled.assembly import assemble
-from sparsebody.dynamics.compiled.residual import PRIMAL, largest, residual
+from sparsebody.dynamics.compiled.assembly import assemble_part
+from sparsebody.dynamics.compiled.chunks import BODY, JOINT, LEFT_BODY, LEFT_JOINT, PIVOT
+from sparsebody.dynamics.compiled.residual import (
+    PRIMAL,
+    WRENCH,
+    begin_residual,
+    end_residual,
+    fill_residual,
+    largest,
+    relative,
+    residual,
+)
 from sparsebody.dynamics.compiled.rough import improve_roughly
 from sparsebody.dynamics.compiled.workspace import INVERSE, MASS_INVERSE, Workspace
 from sparsebody.factorization.block_ldl.kernels import (
     REGULAR,
+    SHIFT,
     Storage,
     Tables,
+    eliminate,
     factorize,
 )
 from sparsebody.factorization.block_ldl.substitution import solve, substitute
@@ -27,7 +39,8 @@ from sparsebody.spatial.tuples import (
     upper_times,
 )
 
-SMALL = 1e-9  # one that needs no second look once it is corrected
+SMALL = 1e-9  # a relative residual that needs no second look once it is corrected
+NOISE = 8 * 2.0**-52  # relative to wrenches: what their rounding leaves, however often corrected
 ACCURATE = 1e-6  # relative size of a correction that no other has to follow
 ROUGH = 1e-3  # one that tells of factors too rough to correct with
 BAD_STATE = -(2**62)
@@ -51,8 +64,11 @@ def improve(
     goal: float,
     is_exact: bool,
     is_shifted: bool,
+    left: float,
 ) -> tuple[float, float]:
     """Refine w.x for a right-hand side; return its relative residual, and how far to trust it.
+
+    The residual is in w.rest, and `left` is its relative size.
 
     At most `steps` corrections are made, and only if more is left than the goal. The first one,
     relative to the solution, is about the error of the factors, and each one multiplies the error
@@ -69,7 +85,8 @@ def improve(
     """
     f = w.factor
     tables, storage, rows = _tables(f), _storage(f), w.kept.rows
-    left, change = residual(w, right), 0.0
+    change = 0.0
+    small = max(SMALL, NOISE * relative(largest(w.sizes, WRENCH), largest(w.sizes, PRIMAL)))
     for step in range(steps):
         if left <= goal:
             break
@@ -78,9 +95,9 @@ def improve(
         if change > ROUGH and not is_shifted:
             return improve_roughly(w, right, tables, storage, is_exact)
         is_last, before = step == steps - 1 or change < ACCURATE or is_shifted, left
-        if not is_last or is_exact or not left < SMALL:
+        if not is_last or is_exact or not left < small:
             left = residual(w, right)
-        if is_last and (left < SMALL or is_shifted or not left < before / 2):
+        if is_last and (left < small or is_shifted or not left < before / 2):
             break
     return left, change
 
@@ -92,7 +109,7 @@ def refine(
     """Fill w.x with the solution for a right-hand side; see `improve`."""
     f = w.factor
     solve(_tables(f), w.kept.rows, _storage(f), right, 1.0, 0.0, w.x)
-    return improve(w, right, steps, goal, True, is_shifted)
+    return improve(w, right, steps, goal, True, is_shifted, residual(w, right))
 
 
 @njit(cache=True, error_model="numpy")
@@ -117,6 +134,47 @@ def factorize_assembled(w: Workspace) -> int:
 
 
 @njit(cache=True, error_model="numpy")
+def _assemble_and_factorize(
+    w: Workspace,
+    position: FloatArray,
+    orientation: FloatArray,
+    velocity: FloatArray,
+    load: FloatArray,
+    given_rows: FloatArray,
+    given: FloatArray,
+    shift: FloatArray,
+) -> int:
+    """Eliminate chunk by chunk what is assembled; return BAD_STATE or what a factorization does."""
+    state, others = (position, orientation, velocity), (load, given_rows, given, shift)
+    chunks, tables, storage = w.chunks, _tables(w.factor), _storage(w.factor)
+    status = REGULAR
+    for c in range(len(chunks) - 1):
+        now, then = chunks[c], chunks[c + 1]
+        ranges = now[BODY], then[BODY], now[JOINT], then[JOINT]
+        if not assemble_part(w, *state, *others, *ranges):
+            return BAD_STATE
+        if status == REGULAR:
+            pivots = now[PIVOT], then[PIVOT]
+            status = eliminate(tables, w.kept.rows, w.right, 0.0, storage, *pivots)
+    if status != REGULAR:
+        eliminate(tables, w.kept.rows, w.right, SHIFT, storage, 0, chunks[-1, PIVOT])
+    return status
+
+
+@njit(cache=True, error_model="numpy")
+def _substitute_and_measure(w: Workspace) -> float:
+    """Fill w.x with the solution that the elimination leaves; return its relative residual."""
+    chunks, tables, storage = w.chunks, _tables(w.factor), _storage(w.factor)
+    begin_residual(w)
+    for c in range(len(chunks) - 2, -1, -1):
+        now, then = chunks[c], chunks[c + 1]
+        substitute(tables, w.kept.rows, storage, w.right, w.x, now[PIVOT], then[PIVOT])
+        ranges = now[LEFT_JOINT], then[LEFT_JOINT], now[LEFT_BODY], then[LEFT_BODY]
+        fill_residual(w, w.right, *ranges)
+    return end_residual(w, w.right)
+
+
+@njit(cache=True, error_model="numpy")
 def accelerate(
     w: Workspace,
     position: FloatArray,
@@ -136,12 +194,11 @@ def accelerate(
     Where no multipliers are asked for, the residual may be a bound.
     """
     state = position, orientation, velocity
-    if not assemble(w, *state, load, given_rows, given, shift):
+    status = _assemble_and_factorize(w, *state, load, given_rows, given, shift)
+    if status == BAD_STATE:
         return BAD_STATE, np.nan, np.nan
-    status = factorize_assembled(w)
-    f = w.factor
-    substitute(_tables(f), w.kept.rows, _storage(f), w.right, w.x)
     is_exact, is_shifted = multiplier.size > 0, status != REGULAR
-    left, change = improve(w, w.right, steps, goal, is_exact, is_shifted)
+    left = _substitute_and_measure(w)
+    left, change = improve(w, w.right, steps, goal, is_exact, is_shifted, left)
     unscramble(w, acceleration, multiplier)
     return status, left, change

@@ -99,7 +99,7 @@ class BlockLDLSymbolic:
         rhs = np.array(rhs, dtype=np.float64)
         numeric = self._factorize(matrix, rhs)
         x = np.empty(len(rhs))
-        substitute(self.tables, numeric.rows, self.storage, rhs, x)
+        substitute(self.tables, numeric.rows, self.storage, rhs, x, 0, len(self.tables.pivots) - 1)
         from_unit(self.pattern.offsets, numeric.inverse_root, x)
         return numeric, x
 

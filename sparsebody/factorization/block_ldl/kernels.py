@@ -121,16 +121,19 @@ _set_to_one = switch(steps.unit_step)
 def _open(pivot, following, fills, rows, rhs, values, reference):
     """Fill a panel with its part of the matrix."""
     start, size, own = np.uintp(pivot[START]), np.uintp(pivot[SIZE]), np.uintp(pivot[OWN])
+    lanes = block_lanes(size)
     width = np.uintp(rows.shape[2])
     is_primal = pivot[KIND] == PRIMAL
-    for row in range(np.uintp(pivot[PADDED]), pivot[PADDED] + own):
+    for row in range(np.uintp(pivot[PADDED]), pivot[PADDED] + lanes):
         reference[row] = 1.0 if is_primal else 0.0
+    for place in range(own, np.uintp(following[OWN])):
+        values[place] = 0.0
     for place in range(start, np.uintp(following[START])):
         values[place] = 0.0
     if is_primal:
-        _set_to_one(size, values, start)
+        _set_to_one(size, values, own)
     for k in range(size):
-        values[start + own * k + own - _1] = rhs[pivot[NATURAL] + k]
+        values[own + lanes * k + lanes - _1] = rhs[pivot[NATURAL] + k]
     for f in range(np.uintp(pivot[FIRST_FILL]), np.uintp(following[FIRST_FILL])):
         fill = fills[f]
         at, place = width * (_2 * fill[A_ROW] + fill[SIDE]), np.uintp(fill[PLACE])
@@ -208,22 +211,22 @@ def _kernel(size: int) -> Any:
     def eliminate(pivot, end, tables, shift, storage):
         values, left, right = storage.values, storage.left, storage.right
         reference, padded = storage.reference, np.uintp(pivot[PADDED])
-        start, first = np.uintp(pivot[START]), np.uintp(pivot[FIRST_BELOW])
+        own, first = np.uintp(pivot[OWN]), np.uintp(pivot[FIRST_BELOW])
         is_primal = pivot[KIND] == PRIMAL
         if is_primal:
-            is_safe = primal(values, start, reference, padded, shift)
+            is_safe = primal(values, own, reference, padded, shift)
         else:
-            is_safe = dual(values, start, reference, padded, shift)
-        scratch, place = _0, start + n * pivot[OWN]
+            is_safe = dual(values, own, reference, padded, shift)
+        scratch, place = _0, np.uintp(pivot[START])
         pair = np.uintp(pivot[FIRST_UPDATE])
         for t in range(first, end):
             lanes, row = block_lanes(tables.below[t, ROWS]), np.uintp(tables.below[t, ROW])
             if lanes == 4:
-                below_4(values, start, place, left, right, scratch)
+                below_4(values, own, place, left, right, scratch)
                 if is_primal:
                     count_4(reference, row, left, right, scratch)
             else:
-                below_8(values, start, place, left, right, scratch)
+                below_8(values, own, place, left, right, scratch)
                 if is_primal:
                     count_8(reference, row, left, right, scratch)
             pair = update(first, t, pair, scratch, tables, storage)
@@ -239,41 +242,49 @@ _step_1, _step_2, _step_3, _step_4, _step_5, _step_6 = map(_kernel, range(1, LAR
 
 
 @njit(**PHASE)
-def _eliminate(
-    tables: Tables, rows: FloatArray, rhs: FloatArray, shift: float, storage: Storage
+def eliminate(
+    tables: Tables,
+    rows: FloatArray,
+    rhs: FloatArray,
+    shift: float,
+    storage: Storage,
+    begin: int,
+    end: int,
 ) -> int:
     """Fill `values` with the factors, and with what the elimination makes of rhs.
+
+    The pivots in [begin, end) are eliminated, those before them have been.
 
     Dual pivots are moved away from zero by `shift` times what they were before other dual ones took
     from them. Return REGULAR or DOUBTFUL - position of the first pivot that may be nothing but
     rounding; without a shift the elimination ends there.
     """
     pivots, status = tables.pivots, REGULAR
-    for j in range(np.uintp(len(pivots) - 1)):
+    for j in range(np.uintp(begin), np.uintp(end)):
         pivot, following = pivots[j], pivots[j + _1]
         for i in range(np.uintp(pivot[FIRST_OPENED]), np.uintp(following[FIRST_OPENED])):
             p = np.uintp(tables.opened[i])
             if pivots[p, KIND] != CONSTANT:
                 opened, after = pivots[p], pivots[p + _1]
                 _open(opened, after, tables.fills, rows, rhs, storage.values, storage.reference)
-        end, size = np.uintp(following[FIRST_BELOW]), np.intp(pivot[SIZE])
+        last, size = np.uintp(following[FIRST_BELOW]), np.intp(pivot[SIZE])
         if pivot[KIND] == CONSTANT:
             if size == 6:
-                is_safe = _constant_6(pivot, end, tables, rows, rhs, storage)
+                is_safe = _constant_6(pivot, last, tables, rows, rhs, storage)
             else:
-                is_safe = _constant_3(pivot, end, tables, rows, rhs, storage)
+                is_safe = _constant_3(pivot, last, tables, rows, rhs, storage)
         elif size == 3:
-            is_safe = _step_3(pivot, end, tables, shift, storage)
+            is_safe = _step_3(pivot, last, tables, shift, storage)
         elif size == 5:
-            is_safe = _step_5(pivot, end, tables, shift, storage)
+            is_safe = _step_5(pivot, last, tables, shift, storage)
         elif size == 6:
-            is_safe = _step_6(pivot, end, tables, shift, storage)
+            is_safe = _step_6(pivot, last, tables, shift, storage)
         elif size == 2:
-            is_safe = _step_2(pivot, end, tables, shift, storage)
+            is_safe = _step_2(pivot, last, tables, shift, storage)
         elif size == 1:
-            is_safe = _step_1(pivot, end, tables, shift, storage)
+            is_safe = _step_1(pivot, last, tables, shift, storage)
         else:
-            is_safe = _step_4(pivot, end, tables, shift, storage)
+            is_safe = _step_4(pivot, last, tables, shift, storage)
         if not is_safe and status == REGULAR:
             status = DOUBTFUL - np.intp(j)
             if shift == 0.0:
@@ -299,7 +310,8 @@ def factorize(tables: Tables, rows: FloatArray, rhs: FloatArray, storage: Storag
     status : int
         REGULAR, or DOUBTFUL - position of the first pivot that may be nothing but rounding.
     """
-    status = _eliminate(tables, rows, rhs, 0.0, storage)
+    n = len(tables.pivots) - 1
+    status = eliminate(tables, rows, rhs, 0.0, storage, 0, n)
     if status != REGULAR:
-        _eliminate(tables, rows, rhs, SHIFT, storage)
+        eliminate(tables, rows, rhs, SHIFT, storage, 0, n)
     return status

@@ -236,6 +236,12 @@ def divide_step(size):
     return step
 
 
+@straight_line()
+def prefetch(memory, place):
+    """Ask for the line of memory at a place that will be needed soon."""
+    memory.prefetch(place)
+
+
 def begin_step(size):
     """Make the step that begins `parts` with `share` of the rows of a pivot."""
     lanes = lanes_of(size)

@@ -29,6 +29,7 @@ from sparsebody.factorization.block_ldl.layout import (
     CONSTANT_SIZES,
     FIRST_BELOW,
     FIRST_FILL,
+    FIRST_OPENED,
     KIND,
     NATURAL,
     OWN,
@@ -41,6 +42,8 @@ from sparsebody.factorization.block_ldl.layout import (
     START,
 )
 
+FAR = 512  # numbers, 4 kB: processors do not look that far ahead when they read backwards
+
 
 def _backward_kernel(size: int, carried: bool) -> Any:
     """Make the step x = P^-1 (y - V' x) of a pivot."""
@@ -51,7 +54,7 @@ def _backward_kernel(size: int, carried: bool) -> Any:
 
     @njit(**STEP)
     def backward(pivot, end, below, values, x, parts):
-        place, first = np.uintp(pivot[START]) + n * pivot[OWN], np.uintp(pivot[FIRST_BELOW])
+        place, first = np.uintp(pivot[START]), np.uintp(pivot[FIRST_BELOW])
         if below[first, ROWS] < 4:
             begin_4(values, place, x, np.uintp(below[first, ROW]), parts)
         else:
@@ -76,7 +79,7 @@ def _forward_kernel(size: int) -> Any:
 
     @njit(**STEP)
     def forward(pivot, end, below, values, x):
-        own, place = np.uintp(pivot[PADDED]), np.uintp(pivot[START]) + n * pivot[OWN]
+        own, place = np.uintp(pivot[PADDED]), np.uintp(pivot[START])
         for t in range(np.uintp(pivot[FIRST_BELOW]), end):
             row = np.uintp(below[t, ROW])
             if below[t, ROWS] < 4:
@@ -84,7 +87,7 @@ def _forward_kernel(size: int) -> Any:
             else:
                 spread_8(values, place, x, own, row)
             place += n * block_lanes(below[t, ROWS])
-        divide(values, np.uintp(pivot[START]), x, own)
+        divide(values, np.uintp(pivot[OWN]), x, own)
 
     return forward
 
@@ -147,6 +150,21 @@ def _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, weight, s
 
 
 @njit(**STEP)
+def _fetch(memory, begin, end):
+    """Ask for the part of an array as long as [begin, end) that comes FAR before it."""
+    for place in range(begin, end, np.uintp(8)):
+        steps.prefetch(memory, place - np.uintp(FAR))
+
+
+@njit(**STEP)
+def _load(pivot, rhs, x):
+    if pivot[KIND] != CONSTANT:
+        padded, natural = np.uintp(pivot[PADDED]), np.uintp(pivot[NATURAL])
+        for a in range(np.uintp(pivot[SIZE])):
+            x[padded + a] = rhs[natural + a]
+
+
+@njit(**STEP)
 def _copy(pivot, x, weight, solution, parts):
     padded, natural = pivot[PADDED], pivot[NATURAL]
     for a in range(np.uintp(pivot[SIZE])):
@@ -157,18 +175,27 @@ def _copy(pivot, x, weight, solution, parts):
 
 @njit(**PHASE)
 def substitute(
-    tables: Tables, rows: FloatArray, storage: Storage, rhs: FloatArray, solution: FloatArray
+    tables: Tables,
+    rows: FloatArray,
+    storage: Storage,
+    rhs: FloatArray,
+    solution: FloatArray,
+    begin: int,
+    end: int,
 ) -> None:
-    """Fill solution (n_rows,) for the right-hand side that came with the factorization."""
+    """Fill solution (n_rows,) for the right-hand side that came with the factorization.
+
+    In the rows of the pivots in [begin, end), those after them being filled.
+    """
     pivots, x, parts = tables.pivots, storage.x, storage.parts
-    n = np.uintp(len(pivots) - 1)
-    for i in range(n):
-        j = n - _1 - i
-        pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+    for i in range(np.uintp(end - begin)):
+        j = np.uintp(end) - _1 - i
+        pivot, last = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+        _fetch(storage.values, np.uintp(pivot[START]), np.uintp(pivots[j + _1, START]))
         if pivot[KIND] == CONSTANT:
-            _constant_backward(pivot, end, tables, rows, rhs, 1.0, x, parts, 0.0, solution)
+            _constant_backward(pivot, last, tables, rows, rhs, 1.0, x, parts, 0.0, solution)
         else:
-            _carried(pivot[SIZE], pivot, end, tables.below, storage.values, x, parts)
+            _carried(pivot[SIZE], pivot, last, tables.below, storage.values, x, parts)
             _copy(pivot, x, 0.0, solution, parts)
 
 
@@ -192,12 +219,9 @@ def solve(
     for place in range(LARGEST, LARGEST + 8):
         parts[place] = 0.0
     for j in range(n):
-        if pivots[j, KIND] != CONSTANT:
-            padded, natural = pivots[j, PADDED], pivots[j, NATURAL]
-            for a in range(np.uintp(pivots[j, SIZE])):
-                x[padded + a] = rhs[natural + a]
-    for j in range(n):
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+        for i in range(np.uintp(pivot[FIRST_OPENED]), np.uintp(pivots[j + _1, FIRST_OPENED])):
+            _load(pivots[np.uintp(tables.opened[i])], rhs, x)
         if pivot[KIND] != CONSTANT:
             _forward(pivot[SIZE], pivot, end, below, storage.values, x)
         elif share != 0.0:
@@ -210,6 +234,7 @@ def solve(
     for i in range(n):
         j = n - _1 - i
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+        _fetch(storage.values, np.uintp(pivot[START]), np.uintp(pivots[j + _1, START]))
         if pivot[KIND] == CONSTANT:
             _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, weight, solution)
         else:
