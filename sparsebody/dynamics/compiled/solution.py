@@ -53,7 +53,7 @@ def _tables(f):
 
 @njit(cache=True)
 def _storage(f):
-    return Storage(f.values, f.padded, f.reference, f.left, f.right, f.parts)
+    return Storage(f.values, f.padded, f.window, f.reference, f.left, f.right, f.parts)
 
 
 @njit(cache=True, error_model="numpy")

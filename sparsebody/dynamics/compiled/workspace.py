@@ -74,6 +74,7 @@ class Factor(Struct):
     opened: Index
     values: FloatArray
     padded: FloatArray
+    window: FloatArray
     reference: FloatArray
     left: FloatArray
     right: FloatArray

@@ -83,7 +83,8 @@ class BlockLDLSymbolic:
         self.tables = Tables(
             layout.pivots, layout.below, layout.updates, layout.fills, layout.opened
         )
-        sizes = (layout.n_values, layout.n_padded, layout.n_padded)
+        window = layout.window + 8
+        sizes = (layout.n_values, layout.n_padded, window, window)
         panel = layout.largest_panel
         self.storage = Storage(*(large_zeros(n) for n in (*sizes, panel, panel, N_PARTS)))
 

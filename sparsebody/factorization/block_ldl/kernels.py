@@ -74,7 +74,8 @@ class Storage(NamedTuple):
 
     values: FloatArray  # (n_values,) the factors
     x: FloatArray  # (n_padded,) a solution in padded order; zero in spare rows between calls
-    reference: FloatArray  # (n_padded,) what pivots were before dual ones took from them
+    window: FloatArray  # (window + 8,) a part of a solution, in padded order modulo window
+    reference: FloatArray  # (window + 8,) what pivots were before dual ones took from them
     left: FloatArray  # (largest_panel,) of the present panel
     right: FloatArray  # (largest_panel,)
     parts: FloatArray  # (N_PARTS,) of sums; from LARGEST on largest entries
@@ -110,6 +111,12 @@ def block_lanes(n_rows):
     return np.uintp(4) if n_rows < 4 else np.uintp(8)
 
 
+@njit(**STEP)
+def in_window(row, window):
+    """Return where a window keeps a padded row; blocks may stand out by 8."""
+    return np.uintp(row) & np.uintp(window.size - 9)
+
+
 # ---- what a panel starts as ------------------------------------------------------------------
 
 _add_as_columns = switch(steps.copy_step)
@@ -124,7 +131,8 @@ def _open(pivot, following, fills, rows, rhs, values, reference):
     lanes = block_lanes(size)
     width = np.uintp(rows.shape[2])
     is_primal = pivot[KIND] == PRIMAL
-    for row in range(np.uintp(pivot[PADDED]), pivot[PADDED] + lanes):
+    first = in_window(pivot[PADDED], reference)
+    for row in range(first, first + lanes):
         reference[row] = 1.0 if is_primal else 0.0
     for place in range(own, np.uintp(following[OWN])):
         values[place] = 0.0
@@ -184,7 +192,8 @@ def _constant_kernel(size: int) -> Any:
         scratch, first = _0, np.uintp(pivot[FIRST_BELOW])
         pair, fill = np.uintp(pivot[FIRST_UPDATE]), np.uintp(pivot[FIRST_FILL])
         for t in range(first, end):
-            lanes, row = block_lanes(tables.below[t, ROWS]), np.uintp(tables.below[t, ROW])
+            lanes = block_lanes(tables.below[t, ROWS])
+            row = in_window(tables.below[t, ROW], storage.reference)
             at = width * (_2 * tables.fills[fill, A_ROW] + tables.fills[fill, SIDE])
             below(tables.below[t, ROWS], rows, at, _2 * width, rhs, natural, left, right, scratch)
             if lanes == 4:
@@ -210,7 +219,7 @@ def _kernel(size: int) -> Any:
     @njit(**STEP)
     def eliminate(pivot, end, tables, shift, storage):
         values, left, right = storage.values, storage.left, storage.right
-        reference, padded = storage.reference, np.uintp(pivot[PADDED])
+        reference, padded = storage.reference, in_window(pivot[PADDED], storage.reference)
         own, first = np.uintp(pivot[OWN]), np.uintp(pivot[FIRST_BELOW])
         is_primal = pivot[KIND] == PRIMAL
         if is_primal:
@@ -220,7 +229,8 @@ def _kernel(size: int) -> Any:
         scratch, place = _0, np.uintp(pivot[START])
         pair = np.uintp(pivot[FIRST_UPDATE])
         for t in range(first, end):
-            lanes, row = block_lanes(tables.below[t, ROWS]), np.uintp(tables.below[t, ROW])
+            lanes = block_lanes(tables.below[t, ROWS])
+            row = in_window(tables.below[t, ROW], reference)
             if lanes == 4:
                 below_4(values, own, place, left, right, scratch)
                 if is_primal:

@@ -53,6 +53,7 @@ class Layout:
     n_values: int
     n_padded: int  # rows in padded order, and an empty block
     largest_panel: int
+    window: int  # a power of 2, from the rows of a pivot to the last ones open at a time
 
 
 def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
@@ -74,7 +75,8 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     opened = np.argsort(opener, kind="stable").astype(np.uint32)
     n_values, n_padded = pivots[-1, [START, PADDED]]
     largest = int(np.max(size * np.maximum(_sums(lanes[rows], indptr), 4), initial=0))
-    return Layout(pivots, below, updates, fills, opened, int(n_values), int(n_padded) + 4, largest)
+    sizes = int(n_values), int(n_padded) + 4, largest, _window(pivots, opened)
+    return Layout(pivots, below, updates, fills, opened, *sizes)
 
 
 def _check_sizes(size: IntArray, lanes: IntArray, indptr: IntArray, rows: IntArray) -> None:
@@ -121,6 +123,16 @@ def _pivot_table(
     pivots[:, PADDED] = _starts(lanes)
     pivots[:-1, KIND] = kind
     return pivots
+
+
+def _window(pivots: Table, opened: Table) -> int:
+    """Return a number of padded rows that holds those of all panels that are open at a time."""
+    padded = pivots[:, PADDED].astype(np.intp)
+    last = np.maximum.accumulate(padded[opened.astype(np.intp) + 1])
+    n_opened = pivots[1:, FIRST_OPENED].astype(np.intp)
+    is_used = n_opened > 0
+    held = np.max(last[n_opened[is_used] - 1] - padded[:-1][is_used], initial=8)
+    return 1 << int(held - 1).bit_length()
 
 
 def _doubled(pattern: BlockPattern) -> IntArray:

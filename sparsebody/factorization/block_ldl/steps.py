@@ -196,9 +196,9 @@ def finish_step(size, carried):
     lanes = lanes_of(size)
 
     @straight_line()
-    def step(x, row, parts):
+    def step(window, place, x, row, parts):
         total = sums(parts, [parts.load(4 * k, 4) for k in range(size)], lanes)
-        x.store(row, total if carried else total + x.load(row, lanes))
+        window.store(place, total if carried else total + x.load(row, lanes))
 
     return step
 

@@ -21,6 +21,7 @@ from sparsebody.factorization.block_ldl.kernels import (
     _1,
     _2,
     block_lanes,
+    in_window,
     switch,
 )
 from sparsebody.factorization.block_ldl.layout import (
@@ -53,20 +54,21 @@ def _backward_kernel(size: int, carried: bool) -> Any:
     finish = steps.finish_step(size, carried)
 
     @njit(**STEP)
-    def backward(pivot, end, below, values, x, parts):
+    def backward(pivot, end, below, values, x, window, parts):
         place, first = np.uintp(pivot[START]), np.uintp(pivot[FIRST_BELOW])
         if below[first, ROWS] < 4:
-            begin_4(values, place, x, np.uintp(below[first, ROW]), parts)
+            begin_4(values, place, window, in_window(below[first, ROW], window), parts)
         else:
-            begin_8(values, place, x, np.uintp(below[first, ROW]), parts)
+            begin_8(values, place, window, in_window(below[first, ROW], window), parts)
         place += n * block_lanes(below[first, ROWS])
         for t in range(first + _1, end):
             if below[t, ROWS] < 4:
-                add_4(values, place, x, np.uintp(below[t, ROW]), parts)
+                add_4(values, place, window, in_window(below[t, ROW], window), parts)
             else:
-                add_8(values, place, x, np.uintp(below[t, ROW]), parts)
+                add_8(values, place, window, in_window(below[t, ROW], window), parts)
             place += n * block_lanes(below[t, ROWS])
-        finish(x, np.uintp(pivot[PADDED]), parts)
+        row = np.uintp(pivot[PADDED])
+        finish(window, in_window(row, window), x, row, parts)
 
     return backward
 
@@ -117,14 +119,14 @@ def _constant_backward_kernel(size: int) -> Any:
     take = switch(lambda n_rows: steps.take_step(size, n_rows))
 
     @njit(**STEP)
-    def backward(pivot, end, tables, rows, rhs, share, x, parts, weight, solution):
+    def backward(pivot, end, tables, rows, rhs, share, window, parts, weight, solution):
         width, fill = np.uintp(rows.shape[2]), np.uintp(pivot[FIRST_FILL])
         natural = np.uintp(pivot[NATURAL])
         begin(rhs, natural, share, parts)
         for t in range(np.uintp(pivot[FIRST_BELOW]), end):
             at = width * (_2 * tables.fills[fill, A_ROW] + tables.fills[fill, SIDE])
-            row = np.uintp(tables.below[t, ROW])
-            take(tables.below[t, ROWS], rows, at, _2 * width, x, row, parts)
+            row = in_window(tables.below[t, ROW], window)
+            take(tables.below[t, ROWS], rows, at, _2 * width, window, row, parts)
             fill += _1
         if weight != 0.0:
             add(parts, solution, natural)
@@ -142,11 +144,11 @@ _backward_6, _backward_3 = (_constant_backward_kernel(size) for size in CONSTANT
 
 
 @njit(**STEP)
-def _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, weight, solution):
+def _constant_backward(pivot, end, tables, rows, rhs, share, window, parts, weight, solution):
     if pivot[SIZE] == 6:
-        _backward_6(pivot, end, tables, rows, rhs, share, x, parts, weight, solution)
+        _backward_6(pivot, end, tables, rows, rhs, share, window, parts, weight, solution)
     else:
-        _backward_3(pivot, end, tables, rows, rhs, share, x, parts, weight, solution)
+        _backward_3(pivot, end, tables, rows, rhs, share, window, parts, weight, solution)
 
 
 @njit(**STEP)
@@ -154,6 +156,14 @@ def _fetch(memory, begin, end):
     """Ask for the part of an array as long as [begin, end) that comes FAR before it."""
     for place in range(begin, end, np.uintp(8)):
         steps.prefetch(memory, place - np.uintp(FAR))
+
+
+@njit(**STEP)
+def _clear(after, window):
+    """Zero what a window holds of the empty block, where NaN would stay for good."""
+    first = in_window(after[PADDED], window)
+    for place in range(first, first + np.uintp(8)):
+        window[place] = 0.0
 
 
 @njit(**STEP)
@@ -166,7 +176,7 @@ def _load(pivot, rhs, x):
 
 @njit(**STEP)
 def _copy(pivot, x, weight, solution, parts):
-    padded, natural = pivot[PADDED], pivot[NATURAL]
+    padded, natural = in_window(pivot[PADDED], x), pivot[NATURAL]
     for a in range(np.uintp(pivot[SIZE])):
         if pivot[KIND] == PRIMAL:
             parts[LARGEST] = max(parts[LARGEST], abs(x[padded + a]))
@@ -187,16 +197,18 @@ def substitute(
 
     In the rows of the pivots in [begin, end), those after them being filled.
     """
-    pivots, x, parts = tables.pivots, storage.x, storage.parts
+    pivots, x, window, parts = tables.pivots, storage.x, storage.window, storage.parts
+    if end == len(pivots) - 1:
+        _clear(pivots[end], window)
     for i in range(np.uintp(end - begin)):
         j = np.uintp(end) - _1 - i
         pivot, last = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
         _fetch(storage.values, np.uintp(pivot[START]), np.uintp(pivots[j + _1, START]))
         if pivot[KIND] == CONSTANT:
-            _constant_backward(pivot, last, tables, rows, rhs, 1.0, x, parts, 0.0, solution)
+            _constant_backward(pivot, last, tables, rows, rhs, 1.0, window, parts, 0.0, solution)
         else:
-            _carried(pivot[SIZE], pivot, last, tables.below, storage.values, x, parts)
-            _copy(pivot, x, 0.0, solution, parts)
+            _carried(pivot[SIZE], pivot, last, tables.below, storage.values, x, window, parts)
+            _copy(pivot, window, 0.0, solution, parts)
 
 
 @njit(**PHASE)
@@ -214,7 +226,8 @@ def solve(
     Of the right-hand side of constant pivots only `share` is seen: 1.0, or 0.0 where it is zero.
     Return the largest entry of its primal part.
     """
-    pivots, below, x, parts = tables.pivots, tables.below, storage.x, storage.parts
+    pivots, below, parts = tables.pivots, tables.below, storage.parts
+    x, window = storage.x, storage.window
     n = np.uintp(len(pivots) - 1)
     for place in range(LARGEST, LARGEST + 8):
         parts[place] = 0.0
@@ -231,15 +244,18 @@ def solve(
                 _forward_3(pivot, end, tables, rows, rhs, x, parts)
     for place in range(np.uintp(pivots[n, PADDED]), np.uintp(x.size)):
         x[place] = 0.0  # of the empty block, where NaN would stay for good
+    _clear(pivots[n], window)
     for i in range(n):
         j = n - _1 - i
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
         _fetch(storage.values, np.uintp(pivot[START]), np.uintp(pivots[j + _1, START]))
         if pivot[KIND] == CONSTANT:
-            _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, weight, solution)
+            _constant_backward(
+                pivot, end, tables, rows, rhs, share, window, parts, weight, solution
+            )
         else:
-            _backward(pivot[SIZE], pivot, end, below, storage.values, x, parts)
-            _copy(pivot, x, weight, solution, parts)
+            _backward(pivot[SIZE], pivot, end, below, storage.values, x, window, parts)
+            _copy(pivot, window, weight, solution, parts)
     found = 0.0
     for place in range(LARGEST, LARGEST + 8):
         found = max(found, parts[place])
