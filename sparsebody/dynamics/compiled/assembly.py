@@ -22,6 +22,8 @@ from sparsebody.dynamics.compiled.workspace import (
     RowTable,
     Workspace,
 )
+from sparsebody.factorization.block_ldl.kernels import LINE
+from sparsebody.factorization.block_ldl.prefetch import LARGE, here, prefetch
 from sparsebody.spatial.tuples import (
     add,
     between,
@@ -46,7 +48,30 @@ KERNEL: dict[str, Any] = {
     "fastmath": {"contract"},
     "_nrt": False,
 }
+BODIES, JOINTS, ROWS = 16, 32, 50  # for which memory is asked ahead
+_fetch_row, _fetch_joint, _fetch_asked = prefetch(12 * ROWS), prefetch(JOINTS), prefetch(ROWS)
 UNIT = 2.00001e-6  # what the square of a unit quaternion's length may be off
+
+
+@njit(**KERNEL)
+def _fetch_state(body, position, orientation, velocity):
+    """Ask for the state of a body."""
+    here(position, np.uintp(3) * body)
+    here(orientation, np.uintp(4) * body)
+    here(velocity, np.uintp(6) * body)
+    here(velocity, np.uintp(6) * body + np.uintp(5))
+
+
+@njit(**KERNEL)
+def _fetch_body(i, unit, position, rotation, velocity, right):
+    """Ask for what is known and filled of a body."""
+    here(unit, np.uintp(14) * i)
+    here(unit, np.uintp(14) * i + np.uintp(LINE))
+    here(position, np.uintp(3) * i)
+    here(rotation, np.uintp(9) * i)
+    here(rotation, np.uintp(9) * i + np.uintp(LINE))
+    here(velocity, np.uintp(6) * i)
+    here(right, np.uintp(6) * i)
 
 
 @njit(**KERNEL)
@@ -65,13 +90,17 @@ def bodies(
     begin,
     end,
 ):
-    """Gather a state for the bodies in [begin, end); fill rotations and forces; tell whether the state is good."""
+    """Gather states of bodies in [begin, end); fill rotations and forces; tell if all are good."""
     g = (gravity[0], gravity[1], gravity[2])
     has_load = load.shape[0] > 0
-    good = True
+    good, is_large = True, body.size > LARGE
     total = 0.0
     for i in range(np.uintp(begin), np.uintp(end)):
         b = np.uintp(body[i])
+        if is_large:
+            soon = min(i + np.uintp(BODIES), np.uintp(body.size - 1))
+            _fetch_state(np.uintp(body[soon]), state_position, state_orientation, state_velocity)
+            _fetch_body(soon, unit, position, rotation, velocity, right)
         q = (
             state_orientation[b, 0],
             state_orientation[b, 1],
@@ -118,14 +147,21 @@ def joints(
     begin,
     end,
 ):
-    """Fill the rows of A of the joints in [begin, end) on the predecessors, and the accelerations that they ask for.
+    """Fill the rows of joints in [begin, end) on the predecessors, and what they ask for.
 
     Featherstone (2008), (8.10), (8.64): T'(a_s - a_p) = -T'(v_J x v_p).
     """
     world = np.uintp(position.shape[0] - 1)
+    is_large = predecessor.size > LARGE
     for j in range(np.uintp(begin), np.uintp(end)):
         first, last = np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])
         p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
+        if is_large:
+            for at in range(np.uintp(12) * first, np.uintp(12) * last, np.uintp(LINE)):
+                _fetch_row(rows, at)
+            for table in (predecessor, successor, first_row):
+                _fetch_joint(table, j)
+            _fetch_asked(asked, first)
         if is_given[j]:
             for k in range(first, last):
                 place = np.uintp(source[k])

@@ -24,7 +24,14 @@ from sparsebody.dynamics.compiled.solution import (
     unscramble,
 )
 from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
-from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Factor, Index, RowTable, Workspace
+from sparsebody.dynamics.compiled.workspace import (
+    MASS_ROOT,
+    ROOT,
+    Factor,
+    Index,
+    RowTable,
+    Workspace,
+)
 from sparsebody.errors import AccuracyWarning, ModelError, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
 from sparsebody.factorization.block_ldl import (

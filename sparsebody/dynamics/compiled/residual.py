@@ -8,9 +8,10 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled.assembly import KERNEL
+from sparsebody.dynamics.compiled.assembly import BODIES, JOINTS, KERNEL, ROWS
 from sparsebody.dynamics.compiled.workspace import MARGIN, N_SIZES, Workspace
-from sparsebody.factorization.block_ldl.kernels import switch
+from sparsebody.factorization.block_ldl.kernels import LINE, switch
+from sparsebody.factorization.block_ldl.prefetch import LARGE, prefetch
 from sparsebody.factorization.block_ldl.straight import (
     folded,
     larger,
@@ -77,6 +78,8 @@ def _body_step(x, at, wrench, place, right, first, rest, sizes):
 
 
 _rows = switch(_row_step)
+_fetch_row, _fetch_joint = prefetch(-12 * ROWS), prefetch(-JOINTS)  # residuals go backwards
+_fetch_number, _fetch_wrench = prefetch(-6 * BODIES), prefetch(-8 * BODIES)
 
 
 @njit(**KERNEL)
@@ -96,8 +99,17 @@ def _fill_rest_of_rows(
 ):
     """Fill rest = right - K x for the rows of joints; `wrench` of bodies gets their wrenches."""
     six, eight, margin = np.uintp(6), np.uintp(8), np.uintp(MARGIN)
-    for j in range(np.uintp(begin_joint), np.uintp(end_joint)):
+    is_large = n > np.uintp(LARGE)
+    for i in range(np.uintp(end_joint - begin_joint)):
+        j = np.uintp(end_joint) - np.uintp(1) - i
         begin, end = np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])
+        if is_large:
+            for place in range(np.uintp(12) * begin, np.uintp(12) * end, np.uintp(LINE)):
+                _fetch_row(rows, place)
+            for vector in (rest, right):
+                _fetch_number(vector, six * n + begin)
+            for table in (predecessor, successor, first_row):
+                _fetch_joint(table, j)
         p, s, row = np.uintp(predecessor[j]), np.uintp(successor[j]), six * n + begin
         on_p = margin + six * p if p < n else np.uintp(0)
         on_s = margin + six * s if s < n else np.uintp(0)
@@ -124,9 +136,14 @@ def _fill_rest_of_rows(
 @njit(**KERNEL)
 def _fill_rest_of_bodies(padded_x, right, wrench, rest, sizes, begin, end):
     """Fill rest = right - K x for bodies; their `wrench` is zero between calls."""
-    for i in range(np.uintp(begin), np.uintp(end)):
+    is_large = wrench.size > 8 * LARGE
+    for back in range(np.uintp(end - begin)):
+        i = np.uintp(end) - np.uintp(1) - back
         first = np.uintp(6) * i
         at = np.uintp(MARGIN) + first
+        if is_large:
+            _fetch_wrench(wrench, np.uintp(8) * i)
+            _fetch_number(rest, first)
         _body_step(padded_x, at, wrench, np.uintp(8) * i, right, first, rest, sizes)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled.assembly import assemble_part
+from sparsebody.dynamics.compiled.assembly import BODIES, assemble_part
 from sparsebody.dynamics.compiled.chunks import BODY, JOINT, LEFT_BODY, LEFT_JOINT, PIVOT
 from sparsebody.dynamics.compiled.residual import (
     PRIMAL,
@@ -23,6 +23,8 @@ from sparsebody.dynamics.compiled.residual import (
 from sparsebody.dynamics.compiled.rough import improve_roughly
 from sparsebody.dynamics.compiled.workspace import INVERSE, MASS_INVERSE, Workspace
 from sparsebody.factorization.block_ldl.kernels import (
+    LINE,
+    PHASE,
     REGULAR,
     SHIFT,
     Storage,
@@ -30,6 +32,7 @@ from sparsebody.factorization.block_ldl.kernels import (
     eliminate,
     factorize,
 )
+from sparsebody.factorization.block_ldl.prefetch import LARGE, here
 from sparsebody.factorization.block_ldl.substitution import solve, substitute
 from sparsebody.spatial.tuples import (
     load_triangle,
@@ -59,6 +62,8 @@ def _storage(f):
 @njit(cache=True, error_model="numpy")
 def improve(
     w: Workspace,
+    tables: Tables,
+    storage: Storage,
     right: FloatArray,
     steps: int,
     goal: float,
@@ -83,9 +88,7 @@ def improve(
     change : float
         Relative size of the last correction, or what it lets expect of the next one.
     """
-    f = w.factor
-    tables, storage, rows = _tables(f), _storage(f), w.kept.rows
-    change = 0.0
+    rows, change = w.kept.rows, 0.0
     small = max(SMALL, NOISE * relative(largest(w.sizes, WRENCH), largest(w.sizes, PRIMAL)))
     for step in range(steps):
         if left <= goal:
@@ -107,9 +110,19 @@ def refine(
     w: Workspace, right: FloatArray, steps: int, goal: float, is_shifted: bool
 ) -> tuple[float, float]:
     """Fill w.x with the solution for a right-hand side; see `improve`."""
-    f = w.factor
-    solve(_tables(f), w.kept.rows, _storage(f), right, 1.0, 0.0, w.x)
-    return improve(w, right, steps, goal, True, is_shifted, residual(w, right))
+    tables, storage = _tables(w.factor), _storage(w.factor)
+    solve(tables, w.kept.rows, storage, right, 1.0, 0.0, w.x)
+    return improve(w, tables, storage, right, steps, goal, True, is_shifted, residual(w, right))
+
+
+@njit(**PHASE)
+def _fetch_result(body, i, acceleration, x, unit):
+    """Ask for what is needed to give a body its user's number."""
+    here(acceleration, np.uintp(6) * body)
+    here(acceleration, np.uintp(6) * body + np.uintp(5))
+    here(x, np.uintp(6) * i)
+    here(unit, np.uintp(14) * i)
+    here(unit, np.uintp(14) * i + np.uintp(LINE))
 
 
 @njit(cache=True, error_model="numpy")
@@ -118,6 +131,9 @@ def unscramble(w: Workspace, acceleration: FloatArray, multiplier: FloatArray) -
     body, row, x, unit = w.body, w.kept.row, w.x, w.unit
     for i in range(np.uintp(body.size)):
         b, first = np.uintp(body[i]), np.uintp(6) * i
+        if body.size > LARGE:
+            soon = min(i + np.uintp(BODIES), np.uintp(body.size - 1))
+            _fetch_result(np.uintp(body[soon]), soon, acceleration, x, unit)
         angular = upper_times(load_triangle(unit, i, INVERSE), load_vector(x, first))
         store_vector(acceleration[b], 0, angular)
         linear = scaled(unit[i, MASS_INVERSE], load_vector(x, first + np.uintp(3)))
@@ -136,6 +152,8 @@ def factorize_assembled(w: Workspace) -> int:
 @njit(cache=True, error_model="numpy")
 def _assemble_and_factorize(
     w: Workspace,
+    tables: Tables,
+    storage: Storage,
     position: FloatArray,
     orientation: FloatArray,
     velocity: FloatArray,
@@ -146,15 +164,14 @@ def _assemble_and_factorize(
 ) -> int:
     """Eliminate chunk by chunk what is assembled; return BAD_STATE or what a factorization does."""
     state, others = (position, orientation, velocity), (load, given_rows, given, shift)
-    chunks, tables, storage = w.chunks, _tables(w.factor), _storage(w.factor)
-    status = REGULAR
+    chunks, status = w.chunks, REGULAR
     for c in range(len(chunks) - 1):
-        now, then = chunks[c], chunks[c + 1]
-        ranges = now[BODY], then[BODY], now[JOINT], then[JOINT]
+        joints = chunks[c, JOINT], chunks[c + 1, JOINT]
+        ranges = chunks[c, BODY], chunks[c + 1, BODY], *joints
         if not assemble_part(w, *state, *others, *ranges):
             return BAD_STATE
         if status == REGULAR:
-            pivots = now[PIVOT], then[PIVOT]
+            pivots = chunks[c, PIVOT], chunks[c + 1, PIVOT]
             status = eliminate(tables, w.kept.rows, w.right, 0.0, storage, *pivots)
     if status != REGULAR:
         eliminate(tables, w.kept.rows, w.right, SHIFT, storage, 0, chunks[-1, PIVOT])
@@ -162,16 +179,17 @@ def _assemble_and_factorize(
 
 
 @njit(cache=True, error_model="numpy")
-def _substitute_and_measure(w: Workspace) -> float:
+def _substitute_and_measure(w: Workspace, tables: Tables, storage: Storage) -> float:
     """Fill w.x with the solution that the elimination leaves; return its relative residual."""
-    chunks, tables, storage = w.chunks, _tables(w.factor), _storage(w.factor)
+    chunks, rows, right, x = w.chunks, w.kept.rows, w.right, w.x
     begin_residual(w)
     for c in range(len(chunks) - 2, -1, -1):
-        now, then = chunks[c], chunks[c + 1]
-        substitute(tables, w.kept.rows, storage, w.right, w.x, now[PIVOT], then[PIVOT])
-        ranges = now[LEFT_JOINT], then[LEFT_JOINT], now[LEFT_BODY], then[LEFT_BODY]
-        fill_residual(w, w.right, *ranges)
-    return end_residual(w, w.right)
+        pivots = chunks[c, PIVOT], chunks[c + 1, PIVOT]
+        substitute(tables, rows, storage, right, x, *pivots)
+        first_joint, end_joint = chunks[c, LEFT_JOINT], chunks[c + 1, LEFT_JOINT]
+        first_body, end_body = chunks[c, LEFT_BODY], chunks[c + 1, LEFT_BODY]
+        fill_residual(w, right, first_joint, end_joint, first_body, end_body)
+    return end_residual(w, right)
 
 
 @njit(cache=True, error_model="numpy")
@@ -193,12 +211,13 @@ def accelerate(
 
     Where no multipliers are asked for, the residual may be a bound.
     """
-    state = position, orientation, velocity
-    status = _assemble_and_factorize(w, *state, load, given_rows, given, shift)
+    tables, storage = _tables(w.factor), _storage(w.factor)
+    state, others = (position, orientation, velocity), (load, given_rows, given, shift)
+    status = _assemble_and_factorize(w, tables, storage, *state, *others)
     if status == BAD_STATE:
         return BAD_STATE, np.nan, np.nan
     is_exact, is_shifted = multiplier.size > 0, status != REGULAR
-    left = _substitute_and_measure(w)
-    left, change = improve(w, w.right, steps, goal, is_exact, is_shifted, left)
+    left = _substitute_and_measure(w, tables, storage)
+    left, change = improve(w, tables, storage, w.right, steps, goal, is_exact, is_shifted, left)
     unscramble(w, acceleration, multiplier)
     return status, left, change

@@ -42,6 +42,7 @@ from sparsebody.factorization.block_ldl.layout import (
     START,
     Table,
 )
+from sparsebody.factorization.block_ldl.prefetch import LARGE, prefetch
 
 # No kernel owns an array, so none counts references: that would take a third of the time.
 PHASE: dict[str, Any] = {
@@ -51,6 +52,7 @@ PHASE: dict[str, Any] = {
     "_nrt": False,
 }
 STEP = PHASE | {"forceinline": True}
+LINE = 8  # numbers that memory gives at a time
 _0, _1, _2 = (np.uintp(i) for i in range(3))
 
 LARGEST = steps.LARGEST
@@ -115,6 +117,31 @@ def block_lanes(n_rows):
 def in_window(row, window):
     """Return where a window keeps a padded row; blocks may stand out by 8."""
     return np.uintp(row) & np.uintp(window.size - 9)
+
+
+# ---- memory that is asked for early -------------------------------------------------------------
+
+PIVOTS, BELOW, FILLS, UPDATES, VALUES = 16, 48, 24, 256, 512  # lines, or entries, ahead
+_fetch_pivots, _fetch_below, _fetch_fills, _fetch_updates, _fetch_values = (
+    prefetch(distance) for distance in (10 * PIVOTS, 2 * BELOW, 6 * FILLS, UPDATES, VALUES)
+)
+
+
+@njit(**STEP)
+def fetch_tables(tables, j):
+    """Ask for what tables say of a pivot after the j-th."""
+    _fetch_pivots(tables.pivots, np.uintp(10) * j)
+    _fetch_below(tables.below, _2 * tables.pivots[j, FIRST_BELOW])
+    _fetch_fills(tables.fills, np.uintp(6) * tables.pivots[j, FIRST_FILL])
+
+
+@njit(**STEP)
+def fetch_panel(values, pivot, following):
+    """Ask for a panel after that of a pivot."""
+    for place in range(np.uintp(pivot[START]), np.uintp(following[START]), np.uintp(LINE)):
+        _fetch_values(values, place)
+    for place in range(np.uintp(pivot[OWN]), np.uintp(following[OWN]), np.uintp(LINE)):
+        _fetch_values(values, place)
 
 
 # ---- what a panel starts as ------------------------------------------------------------------
@@ -270,8 +297,13 @@ def eliminate(
     rounding; without a shift the elimination ends there.
     """
     pivots, status = tables.pivots, REGULAR
+    is_large = len(pivots) > LARGE
     for j in range(np.uintp(begin), np.uintp(end)):
         pivot, following = pivots[j], pivots[j + _1]
+        if is_large:
+            fetch_tables(tables, j)
+            _fetch_updates(tables.updates, np.uintp(pivot[FIRST_UPDATE]))
+            fetch_panel(storage.values, pivot, following)
         for i in range(np.uintp(pivot[FIRST_OPENED]), np.uintp(following[FIRST_OPENED])):
             p = np.uintp(tables.opened[i])
             if pivots[p, KIND] != CONSTANT:

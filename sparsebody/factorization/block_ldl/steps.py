@@ -182,8 +182,8 @@ def gather_step(size, lanes, is_first, carried=False):
     @straight_line()
     def step(values, place, x, row, parts):
         below = x.load(row, lanes)
-        if carried and is_first:
-            below = with_lane(below, lanes - 1, -1.0)
+        if is_first:  # where it is the empty block, a window holds others there
+            below = with_lane(below, lanes - 1, -1.0 if carried else 0.0)
         for k in range(size):
             part = folded(values.load(place + k * lanes, lanes) * below)
             parts.store(4 * k, part if is_first else part + parts.load(4 * k, 4))
@@ -234,12 +234,6 @@ def divide_step(size):
         x.store(row, gathered(x, y, lanes))
 
     return step
-
-
-@straight_line()
-def prefetch(memory, place):
-    """Ask for the line of memory at a place that will be needed soon."""
-    memory.prefetch(place)
 
 
 def begin_step(size):

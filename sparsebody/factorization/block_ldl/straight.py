@@ -148,15 +148,15 @@ class _Memory:
         masked = cgutils.get_or_insert_function(self.builder.module, function, name)
         return self.builder.call(masked, arguments)
 
-    def prefetch(self, place):
-        """Ask for the line of memory that holds data[place], which need not exist."""
+    def prefetch(self, place, distance):
+        """Ask for the line of memory with data[place + distance], which need not exist."""
         pointer = ir.IntType(8).as_pointer()
         function = ir.FunctionType(ir.VoidType(), [pointer, _INT, _INT, _INT])
         name = "llvm.prefetch.p0"
         prefetch = cgutils.get_or_insert_function(self.builder.module, function, name)
         to_read, keep, of_data = _INT(0), _INT(3), _INT(1)
-        place = self.builder.bitcast(self._pointer(place), pointer)
-        self.builder.call(prefetch, [place, to_read, keep, of_data])
+        line = self.builder.bitcast(self._pointer(place + distance), pointer)
+        self.builder.call(prefetch, [line, to_read, keep, of_data])
 
     def __getitem__(self, place):
         return _Number(self.builder, self.builder.load(self._pointer(place), align=8))
@@ -192,7 +192,7 @@ class _NumpyMemory:
         used = len(vector) if used is None else used
         self.data[int(place) : int(place) + used] = vector[:used]
 
-    def prefetch(self, place):
+    def prefetch(self, place, distance):
         """Do nothing."""
 
     def __getitem__(self, place):

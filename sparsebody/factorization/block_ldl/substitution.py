@@ -13,14 +13,21 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.block_ldl import steps
 from sparsebody.factorization.block_ldl.kernels import (
+    BELOW,
+    FILLS,
     LARGEST,
+    LINE,
     PHASE,
+    PIVOTS,
     STEP,
+    VALUES,
     Storage,
     Tables,
     _1,
     _2,
     block_lanes,
+    fetch_panel,
+    fetch_tables,
     in_window,
     switch,
 )
@@ -32,6 +39,7 @@ from sparsebody.factorization.block_ldl.layout import (
     FIRST_FILL,
     FIRST_OPENED,
     KIND,
+    N_ROWS,
     NATURAL,
     OWN,
     PADDED,
@@ -42,8 +50,39 @@ from sparsebody.factorization.block_ldl.layout import (
     SIZE,
     START,
 )
+from sparsebody.factorization.block_ldl.prefetch import LARGE, prefetch
 
-FAR = 512  # numbers, 4 kB: processors do not look that far ahead when they read backwards
+# ---- memory that is asked for early ------------------------------------------------------------
+
+NUMBERS, ROW_NUMBERS = 128, 1024  # of a vector and of rows of A, ahead
+_fetch_padded, _fetch_natural = prefetch(2 * NUMBERS), prefetch(NUMBERS)
+_fetch_natural_before, _fetch_rows_before = prefetch(-NUMBERS), prefetch(-ROW_NUMBERS)
+_fetch_pivots_before, _fetch_below_before = prefetch(-10 * PIVOTS), prefetch(-2 * BELOW)
+_fetch_fills_before, _fetch_values_before = prefetch(-6 * FILLS), prefetch(-VALUES)
+
+
+@njit(**STEP)
+def _fetch_before(j, tables, rows, values, rhs, solution):
+    """Ask for what a pivot before the j-th needs in a backward substitution."""
+    pivot, pivots = tables.pivots[j], tables.pivots
+    _fetch_pivots_before(pivots, np.uintp(10) * j)
+    _fetch_below_before(tables.below, _2 * pivot[FIRST_BELOW])
+    _fetch_fills_before(tables.fills, np.uintp(6) * pivot[FIRST_FILL])
+    for place in range(np.uintp(pivot[START]), np.uintp(pivots[j + _1, START]), np.uintp(LINE)):
+        _fetch_values_before(values, place)
+    if pivot[KIND] == CONSTANT:
+        width, following = np.uintp(rows.shape[2]), pivots[j + _1]
+        for f in range(np.uintp(pivot[FIRST_FILL]), np.uintp(following[FIRST_FILL])):
+            begin = width * _2 * tables.fills[f, A_ROW]
+            end = begin + width * _2 * tables.fills[f, N_ROWS]
+            for place in range(begin, end, np.uintp(LINE)):
+                _fetch_rows_before(rows, place)
+    natural = np.uintp(pivot[NATURAL])
+    _fetch_natural_before(rhs, natural)
+    _fetch_natural_before(solution, natural)
+
+
+# ---- steps -------------------------------------------------------------------------------------
 
 
 def _backward_kernel(size: int, carried: bool) -> Any:
@@ -152,13 +191,6 @@ def _constant_backward(pivot, end, tables, rows, rhs, share, window, parts, weig
 
 
 @njit(**STEP)
-def _fetch(memory, begin, end):
-    """Ask for the part of an array as long as [begin, end) that comes FAR before it."""
-    for place in range(begin, end, np.uintp(8)):
-        steps.prefetch(memory, place - np.uintp(FAR))
-
-
-@njit(**STEP)
 def _clear(after, window):
     """Zero what a window holds of the empty block, where NaN would stay for good."""
     first = in_window(after[PADDED], window)
@@ -198,12 +230,14 @@ def substitute(
     In the rows of the pivots in [begin, end), those after them being filled.
     """
     pivots, x, window, parts = tables.pivots, storage.x, storage.window, storage.parts
+    is_large = len(pivots) > LARGE
     if end == len(pivots) - 1:
         _clear(pivots[end], window)
     for i in range(np.uintp(end - begin)):
         j = np.uintp(end) - _1 - i
         pivot, last = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
-        _fetch(storage.values, np.uintp(pivot[START]), np.uintp(pivots[j + _1, START]))
+        if is_large:
+            _fetch_before(j, tables, rows, storage.values, rhs, solution)
         if pivot[KIND] == CONSTANT:
             _constant_backward(pivot, last, tables, rows, rhs, 1.0, window, parts, 0.0, solution)
         else:
@@ -227,12 +261,17 @@ def solve(
     Return the largest entry of its primal part.
     """
     pivots, below, parts = tables.pivots, tables.below, storage.parts
-    x, window = storage.x, storage.window
+    x, window, is_large = storage.x, storage.window, len(pivots) > LARGE
     n = np.uintp(len(pivots) - 1)
     for place in range(LARGEST, LARGEST + 8):
         parts[place] = 0.0
     for j in range(n):
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+        if is_large:
+            fetch_tables(tables, j)
+            fetch_panel(storage.values, pivot, pivots[j + _1])
+            _fetch_padded(x, np.uintp(pivot[PADDED]))
+            _fetch_natural(rhs, np.uintp(pivot[NATURAL]))
         for i in range(np.uintp(pivot[FIRST_OPENED]), np.uintp(pivots[j + _1, FIRST_OPENED])):
             _load(pivots[np.uintp(tables.opened[i])], rhs, x)
         if pivot[KIND] != CONSTANT:
@@ -248,7 +287,8 @@ def solve(
     for i in range(n):
         j = n - _1 - i
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
-        _fetch(storage.values, np.uintp(pivot[START]), np.uintp(pivots[j + _1, START]))
+        if is_large:
+            _fetch_before(j, tables, rows, storage.values, rhs, solution)
         if pivot[KIND] == CONSTANT:
             _constant_backward(
                 pivot, end, tables, rows, rhs, share, window, parts, weight, solution
