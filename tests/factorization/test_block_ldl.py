@@ -100,7 +100,8 @@ def test_positive_pivots_are_bodies_and_negative_ones_joints():
     for pivot in symbolic.layout.pivots[:-1].astype(int):
         if pivot[layout.KIND] == layout.CONSTANT:
             continue
-        start, size, lanes = pivot[[layout.START, layout.SIZE, layout.OWN]]
+        start, size = pivot[[layout.OWN, layout.SIZE]]
+        lanes = 4 if size < 4 else 8
         diagonal = symbolic.storage.values[start : start + lanes * size : lanes + 1][:size]
         sign = 1 if pivot[layout.KIND] == layout.PRIMAL else -1
         assert np.all(sign * diagonal > 0)
@@ -129,9 +130,10 @@ def panel_blocks(found, indptr, rows):
     owner = {}
     pivots = found.pivots.astype(int)
     for p, pivot in enumerate(pivots[:-1]):
-        blocks = [p] if pivot[layout.OWN] else []
+        if pivot[layout.KIND] != layout.CONSTANT:
+            owner[pivot[layout.OWN]] = (pivot[layout.PADDED], pivot[layout.PADDED])
         place = pivot[layout.START]
-        for block in blocks + list(rows[indptr[p] : indptr[p + 1]]):
+        for block in rows[indptr[p] : indptr[p + 1]]:
             owner[place] = (pivots[block, layout.PADDED], pivot[layout.PADDED])
             place += pivot[layout.SIZE] * (4 if pivots[block, layout.SIZE] < 4 else 8)
     return owner

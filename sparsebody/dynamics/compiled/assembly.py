@@ -22,6 +22,8 @@ from sparsebody.dynamics.compiled.workspace import (
     RowTable,
     Workspace,
 )
+from sparsebody.factorization.block_ldl.kernels import LINE
+from sparsebody.factorization.block_ldl.prefetch import LARGE, here, prefetch
 from sparsebody.spatial.tuples import (
     add,
     between,
@@ -51,7 +53,30 @@ PHASE: dict[str, Any] = {
     "error_model": "numpy",
     "_nrt": False,
 }  # counts no references
+BODIES, JOINTS, ROWS = 16, 32, 50  # for which memory is asked ahead
+_fetch_row, _fetch_joint, _fetch_asked = prefetch(12 * ROWS), prefetch(JOINTS), prefetch(ROWS)
 UNIT = 2.00001e-6  # what the square of a unit quaternion's length may be off
+
+
+@njit(**KERNEL)
+def _fetch_state(body, position, orientation, velocity):
+    """Ask for the state of a body."""
+    here(position, np.uintp(3) * body)
+    here(orientation, np.uintp(4) * body)
+    here(velocity, np.uintp(6) * body)
+    here(velocity, np.uintp(6) * body + np.uintp(5))
+
+
+@njit(**KERNEL)
+def _fetch_body(i, unit, position, rotation, velocity, right):
+    """Ask for what is known and filled of a body."""
+    here(unit, np.uintp(14) * i)
+    here(unit, np.uintp(14) * i + np.uintp(LINE))
+    here(position, np.uintp(3) * i)
+    here(rotation, np.uintp(9) * i)
+    here(rotation, np.uintp(9) * i + np.uintp(LINE))
+    here(velocity, np.uintp(6) * i)
+    here(right, np.uintp(6) * i)
 
 
 @njit(**KERNEL)
@@ -67,14 +92,20 @@ def bodies(
     rotation,
     velocity,
     right,
+    begin,
+    end,
 ):
-    """Gather a state; fill rotations and forces; tell whether the state is good."""
+    """Gather states of bodies in [begin, end); fill rotations and forces; tell if all are good."""
     g = (gravity[0], gravity[1], gravity[2])
     has_load = load.shape[0] > 0
-    good = True
+    good, is_large = True, body.size > LARGE
     total = 0.0
-    for i in range(np.uintp(body.size)):
+    for i in range(np.uintp(begin), np.uintp(end)):
         b = np.uintp(body[i])
+        if is_large:
+            soon = min(i + np.uintp(BODIES), np.uintp(body.size - 1))
+            _fetch_state(np.uintp(body[soon]), state_position, state_orientation, state_velocity)
+            _fetch_body(soon, unit, position, rotation, velocity, right)
         q = (
             state_orientation[b, 0],
             state_orientation[b, 1],
@@ -118,15 +149,24 @@ def joints(
     given,
     rows,
     asked,
+    begin,
+    end,
 ):
-    """Fill the rows of A on the predecessors, and the accelerations that they ask for.
+    """Fill the rows of joints in [begin, end) on the predecessors, and what they ask for.
 
     Featherstone (2008), (8.10), (8.64): T'(a_s - a_p) = -T'(v_J x v_p).
     """
     world = np.uintp(position.shape[0] - 1)
-    for j in range(np.uintp(predecessor.size)):
+    is_large = predecessor.size > LARGE
+    for j in range(np.uintp(begin), np.uintp(end)):
         first, last = np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])
         p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
+        if is_large:
+            for at in range(np.uintp(12) * first, np.uintp(12) * last, np.uintp(LINE)):
+                _fetch_row(rows, at)
+            for table in (predecessor, successor, first_row):
+                _fetch_joint(table, j)
+            _fetch_asked(asked, first)
         if is_given[j]:
             for k in range(first, last):
                 place = np.uintp(source[k])
@@ -170,7 +210,7 @@ def _copy_row(given, unit, body, row):
     store_vector(row, 3, scaled(unit[body, MASS_INVERSE], load_vector(given, 3)))
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def fill_rows(
     w: Workspace,
     table: RowTable,
@@ -178,8 +218,10 @@ def fill_rows(
     given: FloatArray,
     shift: FloatArray,
     asked: FloatArray,
+    begin: int,
+    end: int,
 ) -> None:
-    """Fill the rows of a table and the accelerations that they ask for, at the gathered state."""
+    """Fill the rows of joints in [begin, end) and what they ask for, at the gathered state."""
     joints(
         table.predecessor,
         table.successor,
@@ -195,13 +237,15 @@ def fill_rows(
         given,
         table.rows,
         asked,
+        begin,
+        end,
     )
     if shift.size > 0:
-        for k in range(table.row.size):
+        for k in range(table.first_row[begin], table.first_row[end]):
             asked[k] += shift[table.row[k]]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def assemble(
     w: Workspace,
     position: FloatArray,
@@ -213,6 +257,27 @@ def assemble(
     shift: FloatArray,
 ) -> bool:
     """Fill rows and right-hand side at a state; tell whether it is finite, its quaternions unit."""
+    state = position, orientation, velocity
+    ranges = 0, w.body.size, 0, w.kept.predecessor.size
+    return assemble_part(w, *state, load, given_rows, given, shift, *ranges)
+
+
+@njit(**PHASE)
+def assemble_part(
+    w: Workspace,
+    position: FloatArray,
+    orientation: FloatArray,
+    velocity: FloatArray,
+    load: FloatArray,
+    given_rows: FloatArray,
+    given: FloatArray,
+    shift: FloatArray,
+    first_body: int,
+    end_body: int,
+    first_joint: int,
+    end_joint: int,
+) -> bool:
+    """Do the same for ranges of bodies and joints; the bodies of the joints come before."""
     good = bodies(
         w.body,
         w.gravity,
@@ -225,6 +290,9 @@ def assemble(
         w.rotation,
         w.velocity,
         w.right,
+        first_body,
+        end_body,
     )
-    fill_rows(w, w.kept, given_rows, given, shift, w.right[6 * w.body.size :])
+    asked = w.right[6 * w.body.size :]
+    fill_rows(w, w.kept, given_rows, given, shift, asked, first_joint, end_joint)
     return good

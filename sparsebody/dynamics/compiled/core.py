@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,18 +12,27 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
 from sparsebody.dynamics.compiled.base import CoreBase, checked
+from sparsebody.dynamics.compiled.chunks import chunk_table
 from sparsebody.dynamics.compiled.given import GivenParts
 from sparsebody.dynamics.compiled.left_out import violation
 from sparsebody.dynamics.compiled.qr_solution import QR, factorize_by_qr, qr_arrays, solve_by_qr
 from sparsebody.dynamics.compiled.solution import (
     BAD_STATE,
+    ROUGH,
     accelerate,
     factorize_assembled,
     refine,
     unscramble,
 )
 from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
-from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Factor, RowTable, Workspace
+from sparsebody.dynamics.compiled.workspace import (
+    MASS_ROOT,
+    ROOT,
+    Factor,
+    Index,
+    RowTable,
+    Workspace,
+)
 from sparsebody.errors import AccuracyWarning, SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, block_qr, refined_solve
 from sparsebody.factorization.block_ldl import (
@@ -42,7 +52,6 @@ ROUNDING = 1e-15  # a relative residual that no correction makes smaller
 SMOOTH = 1e-11  # one that needs none where inertias are added up from the leaves of trees on
 EVEN = 1e3  # the largest over the smallest root of an inertia with which that is so
 HOPELESS = 0.1  # relative residual before corrections that is worth a warning
-INACCURATE = 1e-3  # relative size of a last correction by factors that are too rough
 
 
 class Core(CoreBase):
@@ -96,10 +105,12 @@ class Core(CoreBase):
         factor = _factor(self.symbolic)
         pattern.forget_adjacency()
         self._kept = RowTable(**kept)
-        self._workspace = Workspace(kept=self._kept, factor=factor, **arrays)
+        chunks = _chunks(self.symbolic, kept, n)
+        self._workspace = Workspace(kept=self._kept, factor=factor, chunks=chunks, **arrays)
         self._by_qr: BlockQRSymbolic | None = None
         self._qr: QR | None = None  # where LDL' is not accurate enough
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
+        self._n_left_out = len(others["predecessor"])  # joints
         self._numeric: Numeric | None = None
         self._is_shifted = self._has_warned = False
 
@@ -153,7 +164,7 @@ class Core(CoreBase):
             self._refuse(state)
         if status != REGULAR:
             self._examine(status, state.time)
-        if status != REGULAR or change > INACCURATE:
+        if status != REGULAR or change > ROUGH:
             self._go_over_to_qr()
             return self.solve(self.right, acceleration, multiplier, state.time)
         self._is_factorized = True
@@ -200,7 +211,7 @@ class Core(CoreBase):
             residual, change = refine(
                 self._workspace, right, steps, max(goal, self._goal), self._is_shifted
             )
-            if change > INACCURATE or (self._is_shifted and goal == 0.0):
+            if change > ROUGH or (self._is_shifted and goal == 0.0):
                 self._go_over_to_qr()
                 return self.solve(right, acceleration, multiplier, time, goal)
         else:
@@ -224,6 +235,8 @@ class Core(CoreBase):
             given.acceleration,
             self._shift,
             self._left_asked,
+            0,
+            self._n_left_out,
         )
         return float(violation(self._workspace, self._left_out, self._left_asked))
 
@@ -316,6 +329,14 @@ def _factor(symbolic: Symbolic) -> Factor:
         tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
         arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
     return Factor(padded=arrays.pop("x"), **arrays)
+
+
+def _chunks(symbolic: Symbolic, kept: dict[str, Any], n: int) -> Index:
+    """Return the chunks of an evaluation of n bodies; none for other factorizations."""
+    if not isinstance(symbolic, BlockLDLSymbolic):
+        return np.zeros((1, 5), dtype=np.uint32)
+    joints = kept["predecessor"], kept["successor"], kept["first_row"]
+    return chunk_table(symbolic.tables, *joints, n)
 
 
 def _is_leaves_first(symbolic: Symbolic) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled.assembly import KERNEL
+from sparsebody.dynamics.compiled.assembly import KERNEL, PHASE
 from sparsebody.dynamics.compiled.residual import largest_term, relative
 from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
 
@@ -29,7 +29,7 @@ def largest_gap(predecessor, successor, first_row, rows, n, x, asked):
     return found
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def violation(w: Workspace, left_out: RowTable, asked: FloatArray) -> float:
     """Return how far the solution violates the rows left out, which ask for `asked`.
 

@@ -8,9 +8,10 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled.assembly import KERNEL
+from sparsebody.dynamics.compiled.assembly import BODIES, JOINTS, KERNEL, PHASE, ROWS
 from sparsebody.dynamics.compiled.workspace import MARGIN, N_SIZES, Workspace
-from sparsebody.factorization.block_ldl.kernels import switch
+from sparsebody.factorization.block_ldl.kernels import LINE, switch
+from sparsebody.factorization.block_ldl.prefetch import LARGE, prefetch
 from sparsebody.factorization.block_ldl.straight import (
     folded,
     larger,
@@ -24,6 +25,7 @@ FREE = 1e-7  # part of the largest term from which on the motion of the free bod
 # Places of vectors of 8 sizes: the largest terms, the largest residual, and the sum of residuals,
 # which is no number if one of them is none.
 PRIMAL, DUAL, LEFT, TOTAL = 0, 24, 8, 16
+WRENCH = 48  # place of the largest wrenches of joints, whose rounding bodies are left with
 
 
 def _row_step(n_rows):
@@ -51,11 +53,14 @@ def _row_step(n_rows):
         sizes.store(DUAL + LEFT, larger(worst, left))
         sizes.store(DUAL + TOTAL, total + left)
         y = [x[multipliers + k] for k in range(n_rows)]
+        wrenches = sizes.load(WRENCH, 8)
         for place, t in ((p, t_p), (s, t_s)):
             force = wrench.load(place, 8)
             for k in range(n_rows):
                 force = force + t[k] * y[k]
             wrench.store(place, force)
+            wrenches = larger(wrenches, force)
+        sizes.store(WRENCH, wrenches)
 
     return step
 
@@ -73,18 +78,38 @@ def _body_step(x, at, wrench, place, right, first, rest, sizes):
 
 
 _rows = switch(_row_step)
+_fetch_row, _fetch_joint = prefetch(-12 * ROWS), prefetch(-JOINTS)  # residuals go backwards
+_fetch_number, _fetch_wrench = prefetch(-6 * BODIES), prefetch(-8 * BODIES)
 
 
 @njit(**KERNEL)
-def _fill_residual(
-    n, predecessor, successor, first_row, rows, padded_x, right, wrench, rest, sizes
+def _fill_rest_of_rows(
+    n,
+    predecessor,
+    successor,
+    first_row,
+    rows,
+    padded_x,
+    right,
+    wrench,
+    rest,
+    sizes,
+    begin_joint,
+    end_joint,
 ):
-    """Fill rest = right - K x and the sizes; `wrench` is zero between calls."""
+    """Fill rest = right - K x for the rows of joints; `wrench` of bodies gets their wrenches."""
     six, eight, margin = np.uintp(6), np.uintp(8), np.uintp(MARGIN)
-    for place in range(np.uintp(N_SIZES)):
-        sizes[place] = 0.0
-    for j in range(np.uintp(predecessor.size)):
+    is_large = n > np.uintp(LARGE)
+    for i in range(np.uintp(end_joint - begin_joint)):
+        j = np.uintp(end_joint) - np.uintp(1) - i
         begin, end = np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])
+        if is_large:
+            for place in range(np.uintp(12) * begin, np.uintp(12) * end, np.uintp(LINE)):
+                _fetch_row(rows, place)
+            for vector in (rest, right):
+                _fetch_number(vector, six * n + begin)
+            for table in (predecessor, successor, first_row):
+                _fetch_joint(table, j)
         p, s, row = np.uintp(predecessor[j]), np.uintp(successor[j]), six * n + begin
         on_p = margin + six * p if p < n else np.uintp(0)
         on_s = margin + six * s if s < n else np.uintp(0)
@@ -106,9 +131,20 @@ def _fill_residual(
         )
     for a in range(eight):
         wrench[eight * n + a] = 0.0
-    for i in range(n):
-        first = six * i
-        _body_step(padded_x, margin + first, wrench, eight * i, right, first, rest, sizes)
+
+
+@njit(**KERNEL)
+def _fill_rest_of_bodies(padded_x, right, wrench, rest, sizes, begin, end):
+    """Fill rest = right - K x for bodies; their `wrench` is zero between calls."""
+    is_large = wrench.size > 8 * LARGE
+    for back in range(np.uintp(end - begin)):
+        i = np.uintp(end) - np.uintp(1) - back
+        first = np.uintp(6) * i
+        at = np.uintp(MARGIN) + first
+        if is_large:
+            _fetch_wrench(wrench, np.uintp(8) * i)
+            _fetch_number(rest, first)
+        _body_step(padded_x, at, wrench, np.uintp(8) * i, right, first, rest, sizes)
 
 
 @njit(**KERNEL)
@@ -152,7 +188,7 @@ def largest_term(predecessor, successor, first_row, rows, n, x, sizes):
     return largest(sizes, DUAL)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(**PHASE)
 def residual(w: Workspace, right: FloatArray) -> float:
     """Fill w.rest with the residual of w.x; return its relative size.
 
@@ -160,8 +196,30 @@ def residual(w: Workspace, right: FloatArray) -> float:
     force; the largest product of an entry of a row and one of the solution, or where these vanish,
     as in equilibrium, of the accelerations that the bodies would have without constraints.
     """
+    begin_residual(w)
+    fill_residual(w, right, 0, w.kept.predecessor.size, 0, w.body.size)
+    return end_residual(w, right)
+
+
+@njit(**PHASE)
+def begin_residual(w: Workspace) -> None:
+    """Forget what was measured."""
+    for place in range(N_SIZES):
+        w.sizes[place] = 0.0
+
+
+@njit(**PHASE)
+def fill_residual(
+    w: Workspace,
+    right: FloatArray,
+    first_joint: int,
+    end_joint: int,
+    first_body: int,
+    end_body: int,
+) -> None:
+    """Fill w.rest for ranges of joints and bodies; the joints of the bodies have come before."""
     kept = w.kept
-    _fill_residual(
+    _fill_rest_of_rows(
         np.uintp(w.body.size),
         kept.predecessor,
         kept.successor,
@@ -172,7 +230,16 @@ def residual(w: Workspace, right: FloatArray) -> float:
         w.wrench,
         w.rest,
         w.sizes,
+        first_joint,
+        end_joint,
     )
+    _fill_rest_of_bodies(w.padded_x, right, w.wrench, w.rest, w.sizes, first_body, end_body)
+
+
+@njit(**PHASE)
+def end_residual(w: Workspace, right: FloatArray) -> float:
+    """Return the relative size of a residual that is filled for all joints and bodies."""
+    kept = w.kept
     terms, left = largest(w.sizes, DUAL), _left(w.sizes, DUAL)
     if not left <= FREE * terms:
         table = kept.predecessor, kept.successor, kept.first_row, kept.rows, w.body.size

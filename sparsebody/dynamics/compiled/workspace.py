@@ -21,7 +21,7 @@ from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.dynamics.compiled.struct import Struct, register
 
 ROOT, INVERSE, MASS_ROOT, MASS_INVERSE = 0, 6, 12, 13  # C, C^-1, sqrt(m), its inverse in `unit`
-MARGIN, N_SIZES = 8, 48  # zeros before and after a solution; numbers that measure a residual
+MARGIN, N_SIZES = 8, 56  # zeros before and after a solution; numbers that measure a residual
 Index = NDArray[np.uint32]  # unsigned: a signed index costs a test for negative ones at each access
 
 
@@ -58,6 +58,7 @@ class Factor(Struct):
     opened: Index
     values: FloatArray
     padded: FloatArray
+    window: FloatArray
     reference: FloatArray
     left: FloatArray
     right: FloatArray
@@ -74,6 +75,7 @@ class Workspace(Struct):
 
     kept: RowTable
     factor: Factor
+    chunks: Index  # (n_chunks + 1, 5) see there
 
     body: Index  # (n,) the user's number of each body
     gravity: FloatArray  # (3,) [m/s^2]

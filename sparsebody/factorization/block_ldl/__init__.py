@@ -83,7 +83,8 @@ class BlockLDLSymbolic:
         self.tables = Tables(
             layout.pivots, layout.below, layout.updates, layout.fills, layout.opened
         )
-        sizes = (layout.n_values, layout.n_padded, layout.n_padded)
+        window = layout.window + 8
+        sizes = (layout.n_values, layout.n_padded, window, window)
         panel = layout.largest_panel
         self.storage = Storage(*(large_zeros(n) for n in (*sizes, panel, panel, N_PARTS)))
 
@@ -99,7 +100,7 @@ class BlockLDLSymbolic:
         rhs = np.array(rhs, dtype=np.float64)
         numeric = self._factorize(matrix, rhs)
         x = np.empty(len(rhs))
-        substitute(self.tables, numeric.rows, self.storage, rhs, x)
+        substitute(self.tables, numeric.rows, self.storage, rhs, x, 0, len(self.tables.pivots) - 1)
         from_unit(self.pattern.offsets, numeric.inverse_root, x)
         return numeric, x
 

@@ -42,6 +42,7 @@ from sparsebody.factorization.block_ldl.layout import (
     START,
     Table,
 )
+from sparsebody.factorization.block_ldl.prefetch import LARGE, prefetch
 
 # No kernel owns an array, so none counts references: that would take a third of the time.
 PHASE: dict[str, Any] = {
@@ -51,6 +52,7 @@ PHASE: dict[str, Any] = {
     "_nrt": False,
 }
 STEP = PHASE | {"forceinline": True}
+LINE = 8  # numbers that memory gives at a time
 _0, _1, _2 = (np.uintp(i) for i in range(3))
 
 LARGEST = steps.LARGEST
@@ -74,7 +76,8 @@ class Storage(NamedTuple):
 
     values: FloatArray  # (n_values,) the factors
     x: FloatArray  # (n_padded,) a solution in padded order; zero in spare rows between calls
-    reference: FloatArray  # (n_padded,) what pivots were before dual ones took from them
+    window: FloatArray  # (window + 8,) a part of a solution, in padded order modulo window
+    reference: FloatArray  # (window + 8,) what pivots were before dual ones took from them
     left: FloatArray  # (largest_panel,) of the present panel
     right: FloatArray  # (largest_panel,)
     parts: FloatArray  # (N_PARTS,) of sums; from LARGEST on largest entries
@@ -110,6 +113,37 @@ def block_lanes(n_rows):
     return np.uintp(4) if n_rows < 4 else np.uintp(8)
 
 
+@njit(**STEP)
+def in_window(row, window):
+    """Return where a window keeps a padded row; blocks may stand out by 8."""
+    return np.uintp(row) & np.uintp(window.size - 9)
+
+
+# ---- memory that is asked for early -------------------------------------------------------------
+
+PIVOTS, BELOW, FILLS, UPDATES, VALUES = 16, 48, 24, 256, 512  # lines, or entries, ahead
+_fetch_pivots, _fetch_below, _fetch_fills, _fetch_updates, _fetch_values = (
+    prefetch(distance) for distance in (10 * PIVOTS, 2 * BELOW, 6 * FILLS, UPDATES, VALUES)
+)
+
+
+@njit(**STEP)
+def fetch_tables(tables, j):
+    """Ask for what tables say of a pivot after the j-th."""
+    _fetch_pivots(tables.pivots, np.uintp(10) * j)
+    _fetch_below(tables.below, _2 * tables.pivots[j, FIRST_BELOW])
+    _fetch_fills(tables.fills, np.uintp(6) * tables.pivots[j, FIRST_FILL])
+
+
+@njit(**STEP)
+def fetch_panel(values, pivot, following):
+    """Ask for a panel after that of a pivot."""
+    for place in range(np.uintp(pivot[START]), np.uintp(following[START]), np.uintp(LINE)):
+        _fetch_values(values, place)
+    for place in range(np.uintp(pivot[OWN]), np.uintp(following[OWN]), np.uintp(LINE)):
+        _fetch_values(values, place)
+
+
 # ---- what a panel starts as ------------------------------------------------------------------
 
 _add_as_columns = switch(steps.copy_step)
@@ -121,16 +155,20 @@ _set_to_one = switch(steps.unit_step)
 def _open(pivot, following, fills, rows, rhs, values, reference):
     """Fill a panel with its part of the matrix."""
     start, size, own = np.uintp(pivot[START]), np.uintp(pivot[SIZE]), np.uintp(pivot[OWN])
+    lanes = block_lanes(size)
     width = np.uintp(rows.shape[2])
     is_primal = pivot[KIND] == PRIMAL
-    for row in range(np.uintp(pivot[PADDED]), pivot[PADDED] + own):
+    first = in_window(pivot[PADDED], reference)
+    for row in range(first, first + lanes):
         reference[row] = 1.0 if is_primal else 0.0
+    for place in range(own, np.uintp(following[OWN])):
+        values[place] = 0.0
     for place in range(start, np.uintp(following[START])):
         values[place] = 0.0
     if is_primal:
-        _set_to_one(size, values, start)
+        _set_to_one(size, values, own)
     for k in range(size):
-        values[start + own * k + own - _1] = rhs[pivot[NATURAL] + k]
+        values[own + lanes * k + lanes - _1] = rhs[pivot[NATURAL] + k]
     for f in range(np.uintp(pivot[FIRST_FILL]), np.uintp(following[FIRST_FILL])):
         fill = fills[f]
         at, place = width * (_2 * fill[A_ROW] + fill[SIDE]), np.uintp(fill[PLACE])
@@ -181,7 +219,8 @@ def _constant_kernel(size: int) -> Any:
         scratch, first = _0, np.uintp(pivot[FIRST_BELOW])
         pair, fill = np.uintp(pivot[FIRST_UPDATE]), np.uintp(pivot[FIRST_FILL])
         for t in range(first, end):
-            lanes, row = block_lanes(tables.below[t, ROWS]), np.uintp(tables.below[t, ROW])
+            lanes = block_lanes(tables.below[t, ROWS])
+            row = in_window(tables.below[t, ROW], storage.reference)
             at = width * (_2 * tables.fills[fill, A_ROW] + tables.fills[fill, SIDE])
             below(tables.below[t, ROWS], rows, at, _2 * width, rhs, natural, left, right, scratch)
             if lanes == 4:
@@ -207,23 +246,24 @@ def _kernel(size: int) -> Any:
     @njit(**STEP)
     def eliminate(pivot, end, tables, shift, storage):
         values, left, right = storage.values, storage.left, storage.right
-        reference, padded = storage.reference, np.uintp(pivot[PADDED])
-        start, first = np.uintp(pivot[START]), np.uintp(pivot[FIRST_BELOW])
+        reference, padded = storage.reference, in_window(pivot[PADDED], storage.reference)
+        own, first = np.uintp(pivot[OWN]), np.uintp(pivot[FIRST_BELOW])
         is_primal = pivot[KIND] == PRIMAL
         if is_primal:
-            is_safe = primal(values, start, reference, padded, shift)
+            is_safe = primal(values, own, reference, padded, shift)
         else:
-            is_safe = dual(values, start, reference, padded, shift)
-        scratch, place = _0, start + n * pivot[OWN]
+            is_safe = dual(values, own, reference, padded, shift)
+        scratch, place = _0, np.uintp(pivot[START])
         pair = np.uintp(pivot[FIRST_UPDATE])
         for t in range(first, end):
-            lanes, row = block_lanes(tables.below[t, ROWS]), np.uintp(tables.below[t, ROW])
+            lanes = block_lanes(tables.below[t, ROWS])
+            row = in_window(tables.below[t, ROW], reference)
             if lanes == 4:
-                below_4(values, start, place, left, right, scratch)
+                below_4(values, own, place, left, right, scratch)
                 if is_primal:
                     count_4(reference, row, left, right, scratch)
             else:
-                below_8(values, start, place, left, right, scratch)
+                below_8(values, own, place, left, right, scratch)
                 if is_primal:
                     count_8(reference, row, left, right, scratch)
             pair = update(first, t, pair, scratch, tables, storage)
@@ -239,41 +279,54 @@ _step_1, _step_2, _step_3, _step_4, _step_5, _step_6 = map(_kernel, range(1, LAR
 
 
 @njit(**PHASE)
-def _eliminate(
-    tables: Tables, rows: FloatArray, rhs: FloatArray, shift: float, storage: Storage
+def eliminate(
+    tables: Tables,
+    rows: FloatArray,
+    rhs: FloatArray,
+    shift: float,
+    storage: Storage,
+    begin: int,
+    end: int,
 ) -> int:
     """Fill `values` with the factors, and with what the elimination makes of rhs.
+
+    The pivots in [begin, end) are eliminated, those before them have been.
 
     Dual pivots are moved away from zero by `shift` times what they were before other dual ones took
     from them. Return REGULAR or DOUBTFUL - position of the first pivot that may be nothing but
     rounding; without a shift the elimination ends there.
     """
     pivots, status = tables.pivots, REGULAR
-    for j in range(np.uintp(len(pivots) - 1)):
+    is_large = len(pivots) > LARGE
+    for j in range(np.uintp(begin), np.uintp(end)):
         pivot, following = pivots[j], pivots[j + _1]
+        if is_large:
+            fetch_tables(tables, j)
+            _fetch_updates(tables.updates, np.uintp(pivot[FIRST_UPDATE]))
+            fetch_panel(storage.values, pivot, following)
         for i in range(np.uintp(pivot[FIRST_OPENED]), np.uintp(following[FIRST_OPENED])):
             p = np.uintp(tables.opened[i])
             if pivots[p, KIND] != CONSTANT:
                 opened, after = pivots[p], pivots[p + _1]
                 _open(opened, after, tables.fills, rows, rhs, storage.values, storage.reference)
-        end, size = np.uintp(following[FIRST_BELOW]), np.intp(pivot[SIZE])
+        last, size = np.uintp(following[FIRST_BELOW]), np.intp(pivot[SIZE])
         if pivot[KIND] == CONSTANT:
             if size == 6:
-                is_safe = _constant_6(pivot, end, tables, rows, rhs, storage)
+                is_safe = _constant_6(pivot, last, tables, rows, rhs, storage)
             else:
-                is_safe = _constant_3(pivot, end, tables, rows, rhs, storage)
+                is_safe = _constant_3(pivot, last, tables, rows, rhs, storage)
         elif size == 3:
-            is_safe = _step_3(pivot, end, tables, shift, storage)
+            is_safe = _step_3(pivot, last, tables, shift, storage)
         elif size == 5:
-            is_safe = _step_5(pivot, end, tables, shift, storage)
+            is_safe = _step_5(pivot, last, tables, shift, storage)
         elif size == 6:
-            is_safe = _step_6(pivot, end, tables, shift, storage)
+            is_safe = _step_6(pivot, last, tables, shift, storage)
         elif size == 2:
-            is_safe = _step_2(pivot, end, tables, shift, storage)
+            is_safe = _step_2(pivot, last, tables, shift, storage)
         elif size == 1:
-            is_safe = _step_1(pivot, end, tables, shift, storage)
+            is_safe = _step_1(pivot, last, tables, shift, storage)
         else:
-            is_safe = _step_4(pivot, end, tables, shift, storage)
+            is_safe = _step_4(pivot, last, tables, shift, storage)
         if not is_safe and status == REGULAR:
             status = DOUBTFUL - np.intp(j)
             if shift == 0.0:
@@ -299,7 +352,8 @@ def factorize(tables: Tables, rows: FloatArray, rhs: FloatArray, storage: Storag
     status : int
         REGULAR, or DOUBTFUL - position of the first pivot that may be nothing but rounding.
     """
-    status = _eliminate(tables, rows, rhs, 0.0, storage)
+    n = len(tables.pivots) - 1
+    status = eliminate(tables, rows, rhs, 0.0, storage, 0, n)
     if status != REGULAR:
-        _eliminate(tables, rows, rhs, SHIFT, storage)
+        eliminate(tables, rows, rhs, SHIFT, storage, 0, n)
     return status

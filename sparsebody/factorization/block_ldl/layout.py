@@ -31,7 +31,7 @@ MOST_UPDATES = 50_000_000  # pairs of blocks; 4 bytes each
 MOST_VALUES = 2**32 - 1  # that the tables can count
 
 # Columns of the table of pivots.
-SIZE, START, OWN = 0, 1, 2  # rows, place of the panel, rows of storage of its own block
+SIZE, START, OWN = 0, 1, 2  # rows, places of the blocks below and of its own block
 FIRST_BELOW, FIRST_UPDATE, FIRST_FILL, FIRST_OPENED = 3, 4, 5, 6  # up to those of the next pivot
 NATURAL, PADDED, KIND = 7, 8, 9  # its first row in natural and in padded order
 CONSTANT, PRIMAL, DUAL = 0, 1, 2  # kinds: a constant pivot is a block of D
@@ -53,6 +53,7 @@ class Layout:
     n_values: int
     n_padded: int  # rows in padded order, and an empty block
     largest_panel: int
+    window: int  # a power of 2, from the rows of a pivot to the last ones open at a time
 
 
 def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
@@ -74,7 +75,8 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     opened = np.argsort(opener, kind="stable").astype(np.uint32)
     n_values, n_padded = pivots[-1, [START, PADDED]]
     largest = int(np.max(size * np.maximum(_sums(lanes[rows], indptr), 4), initial=0))
-    return Layout(pivots, below, updates, fills, opened, int(n_values), int(n_padded) + 4, largest)
+    sizes = int(n_values), int(n_padded) + 4, largest, _window(pivots, opened)
+    return Layout(pivots, below, updates, fills, opened, *sizes)
 
 
 def _check_sizes(size: IntArray, lanes: IntArray, indptr: IntArray, rows: IntArray) -> None:
@@ -107,13 +109,13 @@ def _pivot_table(
     is_constant = (opener == np.arange(n)) & np.isin(size, CONSTANT_SIZES)
     is_constant &= np.bincount(_doubled(pattern), minlength=n)[order] == 0
     kind = np.where(order >= pattern.n_primal, DUAL, np.where(is_constant, CONSTANT, PRIMAL))
-    own = np.where(kind == CONSTANT, 0, lanes)
+    own = _starts(np.where(kind == CONSTANT, 0, lanes) * size)
     n_below = np.maximum(np.diff(indptr), 1)
-    height = np.where(kind == CONSTANT, 0, own + np.where(lanes_below > 0, lanes_below, 4))
+    height = np.where(kind == CONSTANT, 0, np.where(lanes_below > 0, lanes_below, 4))
     pivots = large_zeros((n + 1, 10), np.uint32)
     pivots[:-1, SIZE] = size
-    pivots[:, START] = _starts(height * size)
-    pivots[:-1, OWN] = own
+    pivots[:, START] = own[-1] + _starts(height * size)
+    pivots[:, OWN] = own
     pivots[:, FIRST_BELOW] = _starts(n_below)
     pivots[:, FIRST_UPDATE] = _starts(n_below * (n_below + 1) // 2)
     pivots[:, FIRST_OPENED] = _starts(np.bincount(opener, minlength=n))
@@ -121,6 +123,16 @@ def _pivot_table(
     pivots[:, PADDED] = _starts(lanes)
     pivots[:-1, KIND] = kind
     return pivots
+
+
+def _window(pivots: Table, opened: Table) -> int:
+    """Return a number of padded rows that holds those of all panels that are open at a time."""
+    padded = pivots[:, PADDED].astype(np.intp)
+    last = np.maximum.accumulate(padded[opened.astype(np.intp) + 1])
+    n_opened = pivots[1:, FIRST_OPENED].astype(np.intp)
+    is_used = n_opened > 0
+    held = np.max(last[n_opened[is_used] - 1] - padded[:-1][is_used], initial=8)
+    return 1 << int(held - 1).bit_length()
 
 
 def _doubled(pattern: BlockPattern) -> IntArray:
@@ -180,28 +192,27 @@ def _fill_below(
             p = rows[entry]
             below[first + entry - begin, ROW] = pivots[p, PADDED]
             below[first + entry - begin, ROWS] = pivots[p, SIZE]
-            _above_in_panel(indptr, rows, pivots, lanes, p, entry, indptr[j + 1], above)
+            _above_in_panel(indptr, rows, lanes, p, entry, indptr[j + 1], above)
             for other in range(entry, indptr[j + 1]):
                 row = other - begin
                 pair = np.intp(pivots[j, FIRST_UPDATE]) + row * (row + 1) // 2 + entry - begin
                 size = np.intp(pivots[p, SIZE])
-                updates[pair] = np.intp(pivots[p, START]) + size * above[other - entry]
+                below_p = np.intp(pivots[p, START]) + size * above[other - entry]
+                updates[pair] = np.intp(pivots[p, OWN]) if other == entry else below_p
 
 
 @njit(cache=True)
 def _above_in_panel(
     indptr: IntArray,
     rows: IntArray,
-    pivots: Table,
     lanes: IntArray,
     p: int,
     begin: int,
     end: int,
     above: IntArray,
 ) -> None:
-    """Fill `above` with the rows of storage in the panel of p before the blocks rows[begin:end]."""
-    above[0] = 0
-    row, entry = np.intp(pivots[p, OWN]), indptr[p]
+    """Fill `above` with the rows of storage below p before the blocks rows[begin + 1:end]."""
+    row, entry = 0, indptr[p]
     for wanted in range(begin + 1, end):
         while rows[entry] != rows[wanted]:
             row += lanes[rows[entry]]
@@ -259,7 +270,7 @@ def _fill_fills(
                 continue
             body = place[ends[dual, side]]
             holder, other = min(body, joint), max(body, joint)
-            above, entry = np.intp(pivots[holder, OWN]), indptr[holder]
+            above, entry = 0, indptr[holder]
             while rows[entry] != other:
                 above += lanes[rows[entry]]
                 entry += 1

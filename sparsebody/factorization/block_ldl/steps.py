@@ -182,8 +182,8 @@ def gather_step(size, lanes, is_first, carried=False):
     @straight_line()
     def step(values, place, x, row, parts):
         below = x.load(row, lanes)
-        if carried and is_first:
-            below = with_lane(below, lanes - 1, -1.0)
+        if is_first:  # where it is the empty block, a window holds others there
+            below = with_lane(below, lanes - 1, -1.0 if carried else 0.0)
         for k in range(size):
             part = folded(values.load(place + k * lanes, lanes) * below)
             parts.store(4 * k, part if is_first else part + parts.load(4 * k, 4))
@@ -196,9 +196,9 @@ def finish_step(size, carried):
     lanes = lanes_of(size)
 
     @straight_line()
-    def step(x, row, parts):
+    def step(window, place, x, row, parts):
         total = sums(parts, [parts.load(4 * k, 4) for k in range(size)], lanes)
-        x.store(row, total if carried else total + x.load(row, lanes))
+        window.store(place, total if carried else total + x.load(row, lanes))
 
     return step
 

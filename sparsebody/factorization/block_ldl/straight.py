@@ -148,6 +148,16 @@ class _Memory:
         masked = cgutils.get_or_insert_function(self.builder.module, function, name)
         return self.builder.call(masked, arguments)
 
+    def prefetch(self, place, distance):
+        """Ask for the line of memory with data[place + distance], which need not exist."""
+        pointer = ir.IntType(8).as_pointer()
+        function = ir.FunctionType(ir.VoidType(), [pointer, _INT, _INT, _INT])
+        name = "llvm.prefetch.p0"
+        prefetch = cgutils.get_or_insert_function(self.builder.module, function, name)
+        to_read, keep, of_data = _INT(0), _INT(3), _INT(1)
+        line = self.builder.bitcast(self._pointer(place + distance), pointer)
+        self.builder.call(prefetch, [line, to_read, keep, of_data])
+
     def __getitem__(self, place):
         return _Number(self.builder, self.builder.load(self._pointer(place), align=8))
 
@@ -181,6 +191,9 @@ class _NumpyMemory:
         """Set as many entries as the vector has, or only the first `used` of them."""
         used = len(vector) if used is None else used
         self.data[int(place) : int(place) + used] = vector[:used]
+
+    def prefetch(self, place, distance):
+        """Do nothing."""
 
     def __getitem__(self, place):
         return self.data[int(place)]

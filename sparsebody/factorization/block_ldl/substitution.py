@@ -13,14 +13,22 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.block_ldl import steps
 from sparsebody.factorization.block_ldl.kernels import (
+    BELOW,
+    FILLS,
     LARGEST,
+    LINE,
     PHASE,
+    PIVOTS,
     STEP,
+    VALUES,
     Storage,
     Tables,
     _1,
     _2,
     block_lanes,
+    fetch_panel,
+    fetch_tables,
+    in_window,
     switch,
 )
 from sparsebody.factorization.block_ldl.layout import (
@@ -29,7 +37,9 @@ from sparsebody.factorization.block_ldl.layout import (
     CONSTANT_SIZES,
     FIRST_BELOW,
     FIRST_FILL,
+    FIRST_OPENED,
     KIND,
+    N_ROWS,
     NATURAL,
     OWN,
     PADDED,
@@ -40,6 +50,39 @@ from sparsebody.factorization.block_ldl.layout import (
     SIZE,
     START,
 )
+from sparsebody.factorization.block_ldl.prefetch import LARGE, prefetch
+
+# ---- memory that is asked for early ------------------------------------------------------------
+
+NUMBERS, ROW_NUMBERS = 128, 1024  # of a vector and of rows of A, ahead
+_fetch_padded, _fetch_natural = prefetch(2 * NUMBERS), prefetch(NUMBERS)
+_fetch_natural_before, _fetch_rows_before = prefetch(-NUMBERS), prefetch(-ROW_NUMBERS)
+_fetch_pivots_before, _fetch_below_before = prefetch(-10 * PIVOTS), prefetch(-2 * BELOW)
+_fetch_fills_before, _fetch_values_before = prefetch(-6 * FILLS), prefetch(-VALUES)
+
+
+@njit(**STEP)
+def _fetch_before(j, tables, rows, values, rhs, solution):
+    """Ask for what a pivot before the j-th needs in a backward substitution."""
+    pivot, pivots = tables.pivots[j], tables.pivots
+    _fetch_pivots_before(pivots, np.uintp(10) * j)
+    _fetch_below_before(tables.below, _2 * pivot[FIRST_BELOW])
+    _fetch_fills_before(tables.fills, np.uintp(6) * pivot[FIRST_FILL])
+    for place in range(np.uintp(pivot[START]), np.uintp(pivots[j + _1, START]), np.uintp(LINE)):
+        _fetch_values_before(values, place)
+    if pivot[KIND] == CONSTANT:
+        width, following = np.uintp(rows.shape[2]), pivots[j + _1]
+        for f in range(np.uintp(pivot[FIRST_FILL]), np.uintp(following[FIRST_FILL])):
+            begin = width * _2 * tables.fills[f, A_ROW]
+            end = begin + width * _2 * tables.fills[f, N_ROWS]
+            for place in range(begin, end, np.uintp(LINE)):
+                _fetch_rows_before(rows, place)
+    natural = np.uintp(pivot[NATURAL])
+    _fetch_natural_before(rhs, natural)
+    _fetch_natural_before(solution, natural)
+
+
+# ---- steps -------------------------------------------------------------------------------------
 
 
 def _backward_kernel(size: int, carried: bool) -> Any:
@@ -50,20 +93,21 @@ def _backward_kernel(size: int, carried: bool) -> Any:
     finish = steps.finish_step(size, carried)
 
     @njit(**STEP)
-    def backward(pivot, end, below, values, x, parts):
-        place, first = np.uintp(pivot[START]) + n * pivot[OWN], np.uintp(pivot[FIRST_BELOW])
+    def backward(pivot, end, below, values, x, window, parts):
+        place, first = np.uintp(pivot[START]), np.uintp(pivot[FIRST_BELOW])
         if below[first, ROWS] < 4:
-            begin_4(values, place, x, np.uintp(below[first, ROW]), parts)
+            begin_4(values, place, window, in_window(below[first, ROW], window), parts)
         else:
-            begin_8(values, place, x, np.uintp(below[first, ROW]), parts)
+            begin_8(values, place, window, in_window(below[first, ROW], window), parts)
         place += n * block_lanes(below[first, ROWS])
         for t in range(first + _1, end):
             if below[t, ROWS] < 4:
-                add_4(values, place, x, np.uintp(below[t, ROW]), parts)
+                add_4(values, place, window, in_window(below[t, ROW], window), parts)
             else:
-                add_8(values, place, x, np.uintp(below[t, ROW]), parts)
+                add_8(values, place, window, in_window(below[t, ROW], window), parts)
             place += n * block_lanes(below[t, ROWS])
-        finish(x, np.uintp(pivot[PADDED]), parts)
+        row = np.uintp(pivot[PADDED])
+        finish(window, in_window(row, window), x, row, parts)
 
     return backward
 
@@ -76,7 +120,7 @@ def _forward_kernel(size: int) -> Any:
 
     @njit(**STEP)
     def forward(pivot, end, below, values, x):
-        own, place = np.uintp(pivot[PADDED]), np.uintp(pivot[START]) + n * pivot[OWN]
+        own, place = np.uintp(pivot[PADDED]), np.uintp(pivot[START])
         for t in range(np.uintp(pivot[FIRST_BELOW]), end):
             row = np.uintp(below[t, ROW])
             if below[t, ROWS] < 4:
@@ -84,7 +128,7 @@ def _forward_kernel(size: int) -> Any:
             else:
                 spread_8(values, place, x, own, row)
             place += n * block_lanes(below[t, ROWS])
-        divide(values, np.uintp(pivot[START]), x, own)
+        divide(values, np.uintp(pivot[OWN]), x, own)
 
     return forward
 
@@ -114,14 +158,14 @@ def _constant_backward_kernel(size: int) -> Any:
     take = switch(lambda n_rows: steps.take_step(size, n_rows))
 
     @njit(**STEP)
-    def backward(pivot, end, tables, rows, rhs, share, x, parts, weight, solution):
+    def backward(pivot, end, tables, rows, rhs, share, window, parts, weight, solution):
         width, fill = np.uintp(rows.shape[2]), np.uintp(pivot[FIRST_FILL])
         natural = np.uintp(pivot[NATURAL])
         begin(rhs, natural, share, parts)
         for t in range(np.uintp(pivot[FIRST_BELOW]), end):
             at = width * (_2 * tables.fills[fill, A_ROW] + tables.fills[fill, SIDE])
-            row = np.uintp(tables.below[t, ROW])
-            take(tables.below[t, ROWS], rows, at, _2 * width, x, row, parts)
+            row = in_window(tables.below[t, ROW], window)
+            take(tables.below[t, ROWS], rows, at, _2 * width, window, row, parts)
             fill += _1
         if weight != 0.0:
             add(parts, solution, natural)
@@ -139,16 +183,32 @@ _backward_6, _backward_3 = (_constant_backward_kernel(size) for size in CONSTANT
 
 
 @njit(**STEP)
-def _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, weight, solution):
+def _constant_backward(pivot, end, tables, rows, rhs, share, window, parts, weight, solution):
     if pivot[SIZE] == 6:
-        _backward_6(pivot, end, tables, rows, rhs, share, x, parts, weight, solution)
+        _backward_6(pivot, end, tables, rows, rhs, share, window, parts, weight, solution)
     else:
-        _backward_3(pivot, end, tables, rows, rhs, share, x, parts, weight, solution)
+        _backward_3(pivot, end, tables, rows, rhs, share, window, parts, weight, solution)
+
+
+@njit(**STEP)
+def _clear(after, window):
+    """Zero what a window holds of the empty block, where NaN would stay for good."""
+    first = in_window(after[PADDED], window)
+    for place in range(first, first + np.uintp(8)):
+        window[place] = 0.0
+
+
+@njit(**STEP)
+def _load(pivot, rhs, x):
+    if pivot[KIND] != CONSTANT:
+        padded, natural = np.uintp(pivot[PADDED]), np.uintp(pivot[NATURAL])
+        for a in range(np.uintp(pivot[SIZE])):
+            x[padded + a] = rhs[natural + a]
 
 
 @njit(**STEP)
 def _copy(pivot, x, weight, solution, parts):
-    padded, natural = pivot[PADDED], pivot[NATURAL]
+    padded, natural = in_window(pivot[PADDED], x), pivot[NATURAL]
     for a in range(np.uintp(pivot[SIZE])):
         if pivot[KIND] == PRIMAL:
             parts[LARGEST] = max(parts[LARGEST], abs(x[padded + a]))
@@ -157,19 +217,32 @@ def _copy(pivot, x, weight, solution, parts):
 
 @njit(**PHASE)
 def substitute(
-    tables: Tables, rows: FloatArray, storage: Storage, rhs: FloatArray, solution: FloatArray
+    tables: Tables,
+    rows: FloatArray,
+    storage: Storage,
+    rhs: FloatArray,
+    solution: FloatArray,
+    begin: int,
+    end: int,
 ) -> None:
-    """Fill solution (n_rows,) for the right-hand side that came with the factorization."""
-    pivots, x, parts = tables.pivots, storage.x, storage.parts
-    n = np.uintp(len(pivots) - 1)
-    for i in range(n):
-        j = n - _1 - i
-        pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+    """Fill solution (n_rows,) for the right-hand side that came with the factorization.
+
+    In the rows of the pivots in [begin, end), those after them being filled.
+    """
+    pivots, x, window, parts = tables.pivots, storage.x, storage.window, storage.parts
+    is_large = len(pivots) > LARGE
+    if end == len(pivots) - 1:
+        _clear(pivots[end], window)
+    for i in range(np.uintp(end - begin)):
+        j = np.uintp(end) - _1 - i
+        pivot, last = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+        if is_large:
+            _fetch_before(j, tables, rows, storage.values, rhs, solution)
         if pivot[KIND] == CONSTANT:
-            _constant_backward(pivot, end, tables, rows, rhs, 1.0, x, parts, 0.0, solution)
+            _constant_backward(pivot, last, tables, rows, rhs, 1.0, window, parts, 0.0, solution)
         else:
-            _carried(pivot[SIZE], pivot, end, tables.below, storage.values, x, parts)
-            _copy(pivot, x, 0.0, solution, parts)
+            _carried(pivot[SIZE], pivot, last, tables.below, storage.values, x, window, parts)
+            _copy(pivot, window, 0.0, solution, parts)
 
 
 @njit(**PHASE)
@@ -187,17 +260,20 @@ def solve(
     Of the right-hand side of constant pivots only `share` is seen: 1.0, or 0.0 where it is zero.
     Return the largest entry of its primal part.
     """
-    pivots, below, x, parts = tables.pivots, tables.below, storage.x, storage.parts
+    pivots, below, parts = tables.pivots, tables.below, storage.parts
+    x, window, is_large = storage.x, storage.window, len(pivots) > LARGE
     n = np.uintp(len(pivots) - 1)
     for place in range(LARGEST, LARGEST + 8):
         parts[place] = 0.0
     for j in range(n):
-        if pivots[j, KIND] != CONSTANT:
-            padded, natural = pivots[j, PADDED], pivots[j, NATURAL]
-            for a in range(np.uintp(pivots[j, SIZE])):
-                x[padded + a] = rhs[natural + a]
-    for j in range(n):
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+        if is_large:
+            fetch_tables(tables, j)
+            fetch_panel(storage.values, pivot, pivots[j + _1])
+            _fetch_padded(x, np.uintp(pivot[PADDED]))
+            _fetch_natural(rhs, np.uintp(pivot[NATURAL]))
+        for i in range(np.uintp(pivot[FIRST_OPENED]), np.uintp(pivots[j + _1, FIRST_OPENED])):
+            _load(pivots[np.uintp(tables.opened[i])], rhs, x)
         if pivot[KIND] != CONSTANT:
             _forward(pivot[SIZE], pivot, end, below, storage.values, x)
         elif share != 0.0:
@@ -207,14 +283,19 @@ def solve(
                 _forward_3(pivot, end, tables, rows, rhs, x, parts)
     for place in range(np.uintp(pivots[n, PADDED]), np.uintp(x.size)):
         x[place] = 0.0  # of the empty block, where NaN would stay for good
+    _clear(pivots[n], window)
     for i in range(n):
         j = n - _1 - i
         pivot, end = pivots[j], np.uintp(pivots[j + _1, FIRST_BELOW])
+        if is_large:
+            _fetch_before(j, tables, rows, storage.values, rhs, solution)
         if pivot[KIND] == CONSTANT:
-            _constant_backward(pivot, end, tables, rows, rhs, share, x, parts, weight, solution)
+            _constant_backward(
+                pivot, end, tables, rows, rhs, share, window, parts, weight, solution
+            )
         else:
-            _backward(pivot[SIZE], pivot, end, below, storage.values, x, parts)
-            _copy(pivot, x, weight, solution, parts)
+            _backward(pivot[SIZE], pivot, end, below, storage.values, x, window, parts)
+            _copy(pivot, window, weight, solution, parts)
     found = 0.0
     for place in range(LARGEST, LARGEST + 8):
         found = max(found, parts[place])
