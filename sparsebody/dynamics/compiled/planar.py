@@ -24,11 +24,13 @@ from sparsebody.spatial.tuples import (
     load9,
     load_vector,
     rotation_of,
+    store_vector,
     turned,
     turned_back,
 )
 
 OFF = 1e-9  # how far a state may leave the plane: angles, and parts of velocities
+NONE_WITHIN = 1e-9  # part of a row within the plane that is nothing but rounding
 STILL = 1e-12  # velocities that are none [rad/s, m/s]
 GOOD, NOT_FINITE, OUT_OF_PLANE = 0, 1, 2
 
@@ -221,11 +223,24 @@ def _project(given, basis, unit, body, row):
     if body == basis.shape[0]:
         row[0], row[1], row[2] = 0.0, 0.0, 0.0
         return
-    B = load9(basis, body)
-    moment, force = turned(B, load_vector(given, 0)), turned(B, load_vector(given, 3))
-    row[0] = unit[body, TURN_INVERSE] * moment[0]
-    row[1] = unit[body, MASS_INVERSE] * force[1]
-    row[2] = unit[body, MASS_INVERSE] * force[2]
+    moment, force = load_vector(given, 0), load_vector(given, 3)
+    of = unit[body]
+    part = part_in_plane(load9(basis, body), moment, force, of[TURN_INVERSE], of[MASS_INVERSE])
+    store_vector(row, 0, part)
+
+
+@njit(**KERNEL)
+def part_in_plane(B, moment, force, turning, moving):
+    """Return a wrench's part in the plane, in units of a body with axes B; zero if it is rounding.
+
+    All three are scaled with the roots of the body's inverse inertia.
+    """
+    m, f = turned(B, moment), turned(B, force)
+    part = turning * m[0], moving * f[1], moving * f[2]
+    rest = turning * turning * (m[1] * m[1] + m[2] * m[2]) + moving * moving * f[0] * f[0]
+    if dot(part, part) <= NONE_WITHIN * NONE_WITHIN * rest:
+        return 0.0, 0.0, 0.0
+    return part
 
 
 @njit(**PHASE)

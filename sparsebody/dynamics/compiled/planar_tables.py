@@ -13,16 +13,42 @@ from sparsebody.dynamics.compiled.planar import (
     CARRIED,
     COSINE,
     GIVEN,
+    GOOD,
     LINE,
     MASS_INVERSE,
     MASS_ROOT,
     TURN_INVERSE,
     TURN_ROOT,
+    PlanarRows,
+    PlanarWorkspace,
+    assemble_planar,
+    part_in_plane,
 )
+from sparsebody.dynamics.compiled.qr_solution import qr_arrays
 from sparsebody.dynamics.compiled.workspace import Index
 from sparsebody.model.planar import PARALLEL, PlanarMotion
-from sparsebody.model.system import System
+from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions
+from sparsebody.spatial.tuples import load_rotation, load_vector, store_vector
+
+
+def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatArray | None:
+    """Return all rows but those of `motion` (k, 2, 3) at a checked state, where inertias are one.
+
+    A row without any part in the plane is zero. None if the state is not in the plane.
+    """
+    bodies, rows = np.arange(system.n_bodies), np.flatnonzero(~motion.is_outer)
+    is_line = planar_lines(system, motion)
+    parts = GivenParts(system, but=is_line)
+    arrays = planar_arrays(system, motion, bodies, len(rows))
+    table = planar_row_arrays(system, motion, parts, is_line, bodies, arrays["unit"], rows)
+    workspace = PlanarWorkspace(kept=PlanarRows(**table), factor=qr_arrays(None), **arrays)
+    given = parts.at(state, None)
+    poses = (np.ascontiguousarray(a) for a in (state.position, state.orientation, state.velocity))
+    arguments = (*poses, given.load, given.rows, given.acceleration, arrays["nothing"])
+    if assemble_planar(workspace, *arguments) != GOOD:
+        return None
+    return np.asarray(table["rows"])
 
 
 def planar_arrays(system: System, motion: PlanarMotion, bodies: IntArray, k: int) -> dict[str, Any]:
@@ -47,16 +73,13 @@ def planar_arrays(system: System, motion: PlanarMotion, bodies: IntArray, k: int
     }
 
 
-def planar_inertia(system: System, motion: PlanarMotion) -> FloatArray:
-    """Return (n_bodies,) the rotational inertia about the normal [kg m^2]."""
-    normal = motion.basis[:, 0]
-    return np.asarray(np.einsum("na,nab,nb->n", normal, system.inertia, normal))
-
-
 def _units(system: System, motion: PlanarMotion, bodies: IntArray) -> FloatArray:
     unit = large_zeros((len(bodies) + 1, 4))
     unit[:] = 1.0
-    unit[:-1, TURN_ROOT] = np.sqrt(planar_inertia(system, motion))[bodies]
+    normal = motion.basis[:, 0]
+    unit[:-1, TURN_ROOT] = np.sqrt(np.einsum("na,nab,nb->n", normal, system.inertia, normal))[
+        bodies
+    ]
     unit[:-1, MASS_ROOT] = np.sqrt(system.mass)[bodies]
     unit[:-1, TURN_INVERSE] = 1.0 / unit[:-1, TURN_ROOT]
     unit[:-1, MASS_INVERSE] = 1.0 / unit[:-1, MASS_ROOT]
@@ -175,8 +198,6 @@ def _fill_rows_on_successors(
             moment[0] += x[1] * force[2] - x[2] * force[1]
             moment[1] += x[2] * force[0] - x[0] * force[2]
             moment[2] += x[0] * force[1] - x[1] * force[0]
-        axes, size = basis[s], unit[new[s]]  # of the world the last one, as -1 says
-        for a in range(3):
-            row[0] += size[TURN_INVERSE] * axes[0, a] * moment[a]
-            row[1] += size[MASS_INVERSE] * axes[1, a] * force[a]
-            row[2] += size[MASS_INVERSE] * axes[2, a] * force[a]
+        of = unit[new[s]]  # of the world the last one, as -1 says
+        B, m, f = load_rotation(basis[s]), load_vector(moment, 0), load_vector(force, 0)
+        store_vector(row, 0, part_in_plane(B, m, f, of[TURN_INVERSE], of[MASS_INVERSE]))
