@@ -201,14 +201,14 @@ def residual(w: Workspace, right: FloatArray) -> float:
     return end_residual(w, right)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def begin_residual(w: Workspace) -> None:
     """Forget what was measured."""
     for place in range(N_SIZES):
         w.sizes[place] = 0.0
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def fill_residual(
     w: Workspace,
     right: FloatArray,
@@ -236,7 +236,7 @@ def fill_residual(
     _fill_rest_of_bodies(w.padded_x, right, w.wrench, w.rest, w.sizes, first_body, end_body)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def end_residual(w: Workspace, right: FloatArray) -> float:
     """Return the relative size of a residual that is filled for all joints and bodies."""
     kept = w.kept

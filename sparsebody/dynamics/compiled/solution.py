@@ -149,7 +149,7 @@ def factorize_assembled(w: Workspace) -> int:
     return factorize(_tables(w.factor), w.kept.rows, w.right, _storage(w.factor))
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def _assemble_and_factorize(
     w: Workspace,
     tables: Tables,
@@ -178,7 +178,7 @@ def _assemble_and_factorize(
     return status
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", inline="always")
 def _substitute_and_measure(w: Workspace, tables: Tables, storage: Storage) -> float:
     """Fill w.x with the solution that the elimination leaves; return its relative residual."""
     chunks, rows, right, x = w.chunks, w.kept.rows, w.right, w.x
@@ -212,8 +212,9 @@ def accelerate(
     Where no multipliers are asked for, the residual may be a bound.
     """
     tables, storage = _tables(w.factor), _storage(w.factor)
-    state, others = (position, orientation, velocity), (load, given_rows, given, shift)
-    status = _assemble_and_factorize(w, tables, storage, *state, *others)
+    status = _assemble_and_factorize(
+        w, tables, storage, position, orientation, velocity, load, given_rows, given, shift
+    )
     if status == BAD_STATE:
         return BAD_STATE, np.nan, np.nan
     is_exact, is_shifted = multiplier.size > 0, status != REGULAR
