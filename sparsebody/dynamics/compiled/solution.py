@@ -211,8 +211,9 @@ def accelerate(
     Where no multipliers are asked for, the residual may be a bound.
     """
     tables, storage = _tables(w.factor), _storage(w.factor)
-    state, others = (position, orientation, velocity), (load, given_rows, given, shift)
-    status = _assemble_and_factorize(w, tables, storage, *state, *others)
+    status = _assemble_and_factorize(
+        w, tables, storage, position, orientation, velocity, load, given_rows, given, shift
+    )
     if status == BAD_STATE:
         return BAD_STATE, np.nan, np.nan
     is_exact, is_shifted = multiplier.size > 0, status != REGULAR
