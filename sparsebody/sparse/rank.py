@@ -149,7 +149,9 @@ def _decide_large(part: WhitenedRows, tolerance: float) -> RankDecision:
     rows = _as_matrix(part)
     choices += _frontal_choices(part, tolerance)
     if n > SPARSE_ROWS:
-        found = [c for c in [*choices, *swept_choices(rows)] if c.gap >= SECOND_GAP]
+        swept = [] if narrow else [_by_pivots(next(_both_ways(part)), part)]
+        swept += swept_choices(rows)
+        found = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
         clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
         if len({np.count_nonzero(choice.keep) for choice in clear}) == 1:
             methods = sorted({c.method for c in found if _agree(clear[0], c, SECOND_GAP)})

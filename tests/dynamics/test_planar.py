@@ -288,6 +288,18 @@ def test_lifts_of_any_length_are_as_accurate_as_pivoting_makes_them(n: int) -> N
     assert error < bound * np.abs(reference.acceleration).max()
 
 
+@pytest.mark.parametrize("k", [3, 12, 24, 32])
+def test_sheets_have_mobility_two_for_certain(k: int) -> None:
+    """Squares on hinges, one held by the world: (k - 2)^2 rows in the plane depend on others."""
+    system = build("rotating-squares", rows=k, columns=k).compile()
+    dynamics = ForwardDynamics(system, system.initial_state, reactions="basic")
+    assert dynamics.is_planar
+    assert 6 * system.n_bodies - dynamics.rank == 2
+    assert len(dynamics.core._left_asked) == (k - 2) ** 2
+    assert dynamics.explain()["redundancy_certain"]
+    assert dynamics(system.initial_state).dropped_residual < 1e-10
+
+
 def test_shuffled_lifts_are_as_accurate() -> None:
     given = problem("scissor", 200, seed=4, relabelled=True)
     found = ForwardDynamics(given.system, given.state).acceleration(given.state)
