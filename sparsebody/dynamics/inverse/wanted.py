@@ -96,8 +96,9 @@ class Wanted(Moving):
         raise MotionError(
             f"the wanted accelerations violate {'the drive of ' if is_drive else ''}joint "
             f"{system.joint_names[j]!r} (row {k - int(system.first_row[j])}) by "
-            f"{gap[k]:.4g} {unit}, {violation:.1e} of what is wanted where {tolerance:.1e} is allowed; ask for "
-            "accelerations that all joints allow, as driven_accelerations returns"
+            f"{gap[k]:.4g} {unit}, {violation:.1e} of what is wanted where "
+            f"{tolerance:.1e} is allowed; ask for accelerations that all joints allow, as "
+            "driven_accelerations returns"
         )
 
     def _turns(self, row: int) -> bool:
