@@ -1,8 +1,8 @@
 """An arm with a linear actuator: a loop closed by a function, and the forces that move it.
 
-Featherstone (2008), fig. 8.3 and example 8.2. The boom turns by y[0] about O; the cylinder hinges on
-the ground at P, l1 from O, and its piston on the boom at A, l2 from O; the forearm turns by y[1]
-about the tip of the boom. The triangle O P A gives the other joint positions.
+Featherstone (2008), fig. 8.3 and example 8.2. The boom turns by y[0] about O; the cylinder hinges
+on the ground at P, l1 from O, and its piston on the boom at A, l2 from O; the forearm turns by
+y[1] about the tip of the boom. The triangle O P A gives the other joint positions.
 """
 
 import numpy as np

@@ -9,7 +9,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.tree.loop_constraints import loop_matrix, loop_right_hand_side, loop_rows
 from sparsebody.dynamics.tree.problem import TreeProblem
 
-DEPENDENT = 1e-9  # singular values below this, relative, of K with rows of unit norm
+DEPENDENT = 1e-9  # singular values below this, relative, of K with rows made comparable
 
 
 def independent_velocities(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
@@ -24,8 +24,7 @@ def independent_velocities(problem: TreeProblem) -> tuple[FloatArray, FloatArray
     if len(problem.is_driven):
         is_free = ~problem.is_driven
     K = K[:, is_free]
-    norm = np.linalg.norm(K, axis=1)
-    scale = 1.0 / np.where(norm > 0.0, norm, 1.0)
+    scale = 1.0 / np.linalg.norm(rows.wrench, axis=(1, 2))  # K may have rows that are but rounding
     null = null_space(scale[:, None] * K)
     G, g = np.zeros((len(is_free), null.shape[1])), problem.driven_qdd.copy()
     G[is_free] = null

@@ -10,11 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+
+
+def _by_elements(operation: Callable[[Jet, Any], Any]) -> Callable[[Jet, Any], Any]:
+    """Leave arrays to NumPy, which comes back with their elements."""
+
+    @wraps(operation)
+    def operate(jet: Jet, other: Any) -> Any:
+        if isinstance(other, np.ndarray) and other.ndim:
+            return NotImplemented
+        return operation(jet, other)
+
+    return operate
 
 
 class Jet:
@@ -46,6 +59,7 @@ class Jet:
     def __repr__(self) -> str:
         return f"Jet({self.value!r}, {self.slope!r}, {self.curvature!r})"
 
+    @_by_elements
     def __add__(self, other: Any) -> Jet:
         b = self._like(other)
         return Jet(self.value + b.value, self.slope + b.slope, self.curvature + b.curvature)
@@ -64,6 +78,7 @@ class Jet:
     def __rsub__(self, other: Any) -> Jet:
         return -self + other
 
+    @_by_elements
     def __mul__(self, other: Any) -> Jet:
         b = self._like(other)
         slope = self.value * b.slope + b.value * self.slope
@@ -81,12 +96,15 @@ class Jet:
         x = 1.0 / self.value
         return self._through(x, -x * x, 2.0 * x**3)
 
+    @_by_elements
     def __truediv__(self, other: Any) -> Jet:
         return self * self._like(other).reciprocal()
 
+    @_by_elements
     def __rtruediv__(self, other: Any) -> Jet:
         return self.reciprocal() * other
 
+    @_by_elements
     def __pow__(self, other: Any) -> Jet:
         if isinstance(other, Jet):
             return (self.log() * other).exp()
