@@ -73,7 +73,12 @@ def inverse_dynamics(
         raise UnknownNameError(f"method is {method!r}; give one of {known}")
     own: dict[str, Any] = {"state": state} if method == "sparse" else {"tree": tree}
     dynamics = INVERSE_METHODS[method](
-        system, actuated, weights, reactions=reactions, tolerance=tolerance, **own
+        system,
+        actuated=actuated,
+        weights=weights,
+        reactions=reactions,
+        tolerance=tolerance,
+        **own,
     )
     acceleration = np.zeros((system.n_bodies, 6)) if acceleration is None else acceleration
     return dynamics(state, acceleration, body_force=body_force)

@@ -129,9 +129,9 @@ class InverseMethod(ABC):
     def __init__(
         self,
         system: System,
+        *,
         actuated: Iterable[Freedom] | None = None,
         weights: ArrayLike | None = None,
-        *,
         reactions: str = "minimum-norm",
         tolerance: float = TOLERANCE,
     ) -> None:
@@ -246,7 +246,7 @@ class InverseMethod(ABC):
         if not found.is_unique and self.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(wanted.constraint)
             multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
-        given, wrench = self.given_system, np.zeros((system.n_joints, 6))
+        given = self.given_system
         wrench = joint_wrenches(system, wanted.constraint.subspace, multiplier)
         if len(self._released):
             tracked, force = given.coordinates, found.force[self._replaced_by]

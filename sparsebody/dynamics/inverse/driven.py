@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.dynamics.choice import choose_solver
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.inverse.actuators import (
@@ -18,12 +18,12 @@ from sparsebody.dynamics.inverse.actuators import (
 )
 from sparsebody.dynamics.inverse.base import TOLERANCE
 from sparsebody.dynamics.inverse.sparse import decided, stacked_pattern
-from sparsebody.dynamics.inverse.wanted import Moving, checked_vectors
+from sparsebody.dynamics.inverse.wanted import Moving, checked_vectors, row_gaps
 from sparsebody.errors import ModelError, MotionError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.saddle import SaddleMatrix, saddle_residual
+from sparsebody.sparse.saddle import SaddleMatrix
 
 
 def driven_accelerations(
@@ -74,27 +74,23 @@ def driven_accelerations(
     rows = np.concatenate([constraint.rows, driven.rows])
     asked = np.concatenate([constraint.acceleration, qdd + driven.velocity_product])
     keep = decided(system, constraint.rows, actuators.joint, driven.rows).keep
-    whole = stacked_pattern(system, actuators.joint)
-    everything = _saddle(system, whole, rows)
-    kept = _saddle(system, _kept(whole, keep), rows[keep])
+    pattern = _kept(stacked_pattern(system, actuators.joint), keep)
+    kept = SaddleMatrix(pattern, system.spatial_inertia, system.inverse_inertia, rows[keep])
     force = (moving.applied - moving.bias).ravel()
-    choice = choose_solver(kept.pattern, "auto", "auto")
-    numeric = analyze(choice.factorization, kept.pattern, choice.order).factorize(kept)
+    choice = choose_solver(pattern, "auto", "auto")
+    numeric = analyze(choice.factorization, pattern, choice.order).factorize(kept)
     x, _ = refined_solve(numeric, kept, np.concatenate([force, asked[keep]]))
-    acceleration = x[: len(force)]
-    full = np.concatenate([acceleration, np.zeros(len(rows))])
-    gap = saddle_residual(everything, full, np.concatenate([np.zeros(len(force)), asked]))
-    size = max(np.abs(acceleration).max(initial=0.0), np.abs(asked).max(initial=0.0), 1e-300)
-    gap = np.abs(gap[len(force) :]) / (size * max(np.abs(rows).max(initial=0.0), 1.0))
-    if gap.max(initial=0.0) > TOLERANCE:
-        bad = int(np.argmax(gap))
-        joint = np.concatenate([system.row_joint, actuators.joint])[bad]
+    acceleration = x[: len(force)].reshape(-1, 6)
+    joint = np.concatenate([system.row_joint, actuators.joint])
+    gap, scale = row_gaps(moving, acceleration, joint, rows, asked)
+    if np.abs(gap).max(initial=0.0) > TOLERANCE * scale:
+        bad = int(np.argmax(np.abs(gap)))
         raise MotionError(
-            f"the wanted accelerations contradict each other at joint "
-            f"{system.joint_names[int(joint)]!r}, relatively by {gap[bad]:.1e}; give those of "
-            "independent coordinates only"
+            "the wanted accelerations contradict each other at joint "
+            f"{system.joint_names[int(joint[bad])]!r}, relatively by {abs(gap[bad]) / scale:.1e}; "
+            "give those of independent coordinates only"
         )
-    return acceleration.reshape(-1, 6)
+    return acceleration
 
 
 def _values(system: System, wanted: Mapping[Freedom, ArrayLike]) -> FloatArray:
@@ -113,11 +109,7 @@ def _values(system: System, wanted: Mapping[Freedom, ArrayLike]) -> FloatArray:
     return np.concatenate(parts)
 
 
-def _saddle(system: System, pattern: BlockPattern, rows: FloatArray) -> SaddleMatrix:
-    return SaddleMatrix(pattern, system.spatial_inertia, system.inverse_inertia, rows)
-
-
-def _kept(pattern: BlockPattern, keep: np.ndarray) -> BlockPattern:
+def _kept(pattern: BlockPattern, keep: BoolArray) -> BlockPattern:
     """Return the pattern with the kept rows only, blocks without any left out."""
     before = np.concatenate([[0], np.cumsum(keep)])
     sizes = np.diff(before[pattern.offsets[pattern.n_primal :] - pattern.n_primal_rows])

@@ -33,10 +33,12 @@ class InverseDynamics(InverseMethod):
 
     Parameters
     ----------
-    system, actuated, weights, reactions, tolerance
-        As in InverseMethod.
+    system : System
+        The mechanism.
     state : State, optional
         Where that is decided; default: the consistent initial state.
+    actuated, weights, reactions, tolerance
+        As in InverseMethod.
     """
 
     name = "sparse"
@@ -44,14 +46,16 @@ class InverseDynamics(InverseMethod):
     def __init__(
         self,
         system: System,
-        actuated: Iterable[Freedom] | None = None,
-        weights: ArrayLike | None = None,
         state: State | None = None,
         *,
+        actuated: Iterable[Freedom] | None = None,
+        weights: ArrayLike | None = None,
         reactions: str = "minimum-norm",
         tolerance: float = TOLERANCE,
     ) -> None:
-        super().__init__(system, actuated, weights, reactions=reactions, tolerance=tolerance)
+        super().__init__(
+            system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
+        )
         state = consistent_state(system) if state is None else state
         check_state(system, state)
         moving = Moving(self.system, state, None)

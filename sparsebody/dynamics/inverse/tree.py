@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lstsq, qr, solve_triangular, svd
 
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.dynamics.inverse.actuators import ActuatorRows, Freedom
 from sparsebody.dynamics.inverse.base import TOLERANCE, Actuation, Balance, InverseMethod
@@ -37,10 +37,17 @@ class TreeInverseMethod(InverseMethod):
 
     Parameters
     ----------
-    system, actuated, weights, reactions, tolerance
-        As in InverseMethod; actuators may be on loop joints too.
+    system : System
+        The mechanism.
     tree : str
         What spanning_tree is to choose.
+    actuated, weights, reactions, tolerance
+        As in InverseMethod; actuators may be on loop joints too.
+
+    Raises
+    ------
+    ModelError
+        If the method takes trees only, and a joint closes a loop.
     """
 
     takes_loops: ClassVar[bool]
@@ -48,15 +55,19 @@ class TreeInverseMethod(InverseMethod):
     def __init__(
         self,
         system: System,
-        actuated: Iterable[Freedom] | None = None,
-        weights: ArrayLike | None = None,
         tree: str = "minimum-nonzeros",
         *,
+        actuated: Iterable[Freedom] | None = None,
+        weights: ArrayLike | None = None,
         reactions: str = "minimum-norm",
         tolerance: float = TOLERANCE,
     ) -> None:
-        super().__init__(system, actuated, weights, reactions=reactions, tolerance=tolerance)
+        super().__init__(
+            system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
+        )
         self.tree = spanning_tree(self.system, tree)
+        if self.tree.n_loops and not self.takes_loops:
+            raise loop_error(self.tree, self.name, ["sparse", ProjectedInverse.name])
 
     def solve(self, wanted: Wanted, actuators: ActuatorRows) -> Balance:
         """Return the balance from tau_ID of the tree."""
@@ -85,20 +96,6 @@ class RecursiveNewtonEuler(TreeInverseMethod):
 
     name = "rnea"
     takes_loops = False
-
-    def __init__(
-        self,
-        system: System,
-        actuated: Iterable[Freedom] | None = None,
-        weights: ArrayLike | None = None,
-        tree: str = "minimum-nonzeros",
-        *,
-        reactions: str = "minimum-norm",
-        tolerance: float = TOLERANCE,
-    ) -> None:
-        super().__init__(system, actuated, weights, tree, reactions=reactions, tolerance=tolerance)
-        if self.tree.n_loops:
-            raise loop_error(self.tree, self.name, ["sparse", ProjectedInverse.name])
 
     def forces(
         self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
@@ -137,7 +134,7 @@ class ProjectedInverse(TreeInverseMethod):
         return force, multiplier, Actuation(len(force), rank, G.shape[1])
 
 
-def actuator_matrix(problem: TreeProblem, joint: np.ndarray, rows: FloatArray) -> FloatArray:
+def actuator_matrix(problem: TreeProblem, joint: IntArray, rows: FloatArray) -> FloatArray:
     """Return the rates of actuated coordinates (p, n_velocities) for unit velocities of the tree.
 
     Rows of the identity for tree joints, of loop Jacobians for loop joints.

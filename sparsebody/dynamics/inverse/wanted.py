@@ -74,11 +74,6 @@ class Wanted(Moving):
         """(n_bodies, 6) what actuators and constraints must exert on each body."""
         return self.inertial + self.bias - self.applied
 
-    def violation(self) -> float:
-        """Return the largest difference of A a from what the rows ask for, relative."""
-        gap, scale = self._gaps()
-        return float(np.abs(gap).max(initial=0.0) / scale)
-
     def check_constraints(self, tolerance: float) -> float:
         """Return the violation; raise MotionError that names the worst joint if it is too large."""
         gap, scale = self._gaps()
@@ -105,15 +100,23 @@ class Wanted(Moving):
         return not self.constraint.subspace[row, 3:].any()
 
     def _gaps(self) -> tuple[FloatArray, float]:
-        """Return A a less what is asked of it, and what that is measured against."""
-        A, asked = self.constraint.rows, self.constraint.acceleration
-        if len(A) == 0:
-            return np.zeros(0), 1.0
-        terms = A * padded(self.acceleration)[row_ends(self.system, self.system.row_joint)]
-        given = np.abs(self.applied / freedom_inertia(self.system)).max(initial=0.0)
-        free = max(float(np.abs(self.acceleration).max()), float(given))  # a rigid loop rests
-        scale = max(np.abs(terms).max(), np.abs(asked).max(), np.abs(A).max() * free, TINY)
-        return terms.sum(axis=(1, 2)) - asked, float(scale)
+        rows = self.constraint
+        return row_gaps(
+            self, self.acceleration, self.system.row_joint, rows.rows, rows.acceleration
+        )
+
+
+def row_gaps(
+    moving: Moving, acceleration: FloatArray, joint: IntArray, rows: FloatArray, asked: FloatArray
+) -> tuple[FloatArray, float]:
+    """Return A a less what is asked of it (m,), and what that is measured against."""
+    if len(rows) == 0:
+        return np.zeros(0), 1.0
+    terms = rows * padded(acceleration)[row_ends(moving.system, joint)]
+    given = np.abs(moving.applied / freedom_inertia(moving.system)).max()
+    free = max(float(np.abs(acceleration).max()), float(given))  # a rigid loop rests
+    scale = max(np.abs(terms).max(), np.abs(asked).max(), np.abs(rows).max() * free, TINY)
+    return np.asarray(terms.sum(axis=(1, 2)) - asked), float(scale)
 
 
 def padded(vectors: FloatArray) -> FloatArray:

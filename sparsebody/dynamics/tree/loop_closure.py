@@ -71,7 +71,7 @@ class LoopClosure:
     ) -> None:
         if (jacobian is None) != (bias is None):
             raise ModelError(
-                f"{'bias' if jacobian else 'jacobian'} is given alone; give both, or neither"
+                f"{'jacobian' if jacobian else 'bias'} is given alone; give both, or neither"
             )
         prescribed = tree.system.coordinates.prescribed
         if len(prescribed):

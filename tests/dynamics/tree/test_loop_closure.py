@@ -124,8 +124,10 @@ def test_independent_quaternions_move_with_angular_velocities():
         return {"ball": first, "guide": np.concatenate([second, tip])}
 
     def rates(y, v):
-        turns = [product(y[a : a + 4], np.concatenate([[0.0], w]) / 2.0)
-                 for a, w in ((0, v[:3]), (4, v[3:]))]
+        turns = [
+            product(y[a : a + 4], np.concatenate([[0.0], w]) / 2.0)
+            for a, w in ((0, v[:3]), (4, v[3:]))
+        ]
         return np.concatenate(turns)
 
     system = two_balls()
@@ -185,7 +187,7 @@ def test_functions_that_call_compiled_code_need_given_derivatives():
 
 def test_functions_that_do_not_fit_are_refused():
     tree = ram_tree()
-    with pytest.raises(ModelError, match="bias is given alone|jacobian is given alone"):
+    with pytest.raises(ModelError, match="bias is given alone"):
         LoopClosure(tree, positions, bias=velocity_products)
     with pytest.raises(ModelError, match="leaves joint 'pin' open by"):
         LoopClosure(tree, lambda y: {**positions(y), "ram": 2.0}).state(Y, V)
@@ -205,6 +207,8 @@ def test_functions_that_do_not_fit_are_refused():
 def test_drives_are_refused_beside_independent_variables():
     mechanism = sb.Mechanism("driven")
     mechanism.add_body("a", mass=1.0, inertia=np.eye(3))
-    mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "a", prescribed={0: sb.Sinusoid(1.0, 2.0)})
+    mechanism.add_joint(
+        "hinge", sb.Revolute(), sb.WORLD, "a", prescribed={0: sb.Sinusoid(1.0, 2.0)}
+    )
     with pytest.raises(ModelError, match="'hinge' has a drive"):
         LoopClosure(spanning_tree(mechanism.compile()), lambda y: y)

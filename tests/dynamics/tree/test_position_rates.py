@@ -115,7 +115,7 @@ def test_the_rate_of_the_state_is_that_of_forward_dynamics():
 
 
 def test_states_of_another_length_are_refused():
-    tree, q, qd = tree_of("spherical")
+    tree, q, _ = tree_of("spherical")
     space = StateSpace(tree_dynamics("aba", tree.system, tree))
     with pytest.raises(ShapeError, match="12 positions and 9 velocities"):
         space(0.0, np.zeros(18))
