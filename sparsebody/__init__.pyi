@@ -3,6 +3,13 @@
 from .dynamics.accelerations import Accelerations
 from .dynamics.forward import ForwardDynamics, forward_dynamics
 from .dynamics.initial import consistent_state
+from .dynamics.inverse import (
+    Actuation,
+    ActuatorForces,
+    InverseDynamics,
+    driven_accelerations,
+    inverse_dynamics,
+)
 from .dynamics.mobility import Mobility, count_mobility
 from .errors import SparsebodyError
 from .kinematics.poses import (
@@ -43,6 +50,8 @@ __all__ = [
     "JOINT_TYPES",
     "WORLD",
     "Accelerations",
+    "Actuation",
+    "ActuatorForces",
     "Box",
     "ConstantDistance",
     "Cylinder",
@@ -53,6 +62,7 @@ __all__ = [
     "Frames",
     "Free",
     "Helical",
+    "InverseDynamics",
     "Joint",
     "JointType",
     "Mechanism",
@@ -77,7 +87,9 @@ __all__ = [
     "consistent_state",
     "count_mobility",
     "displaced",
+    "driven_accelerations",
     "forward_dynamics",
+    "inverse_dynamics",
     "linear_accelerations",
     "load_mechanism",
     "numbered",

@@ -58,3 +58,7 @@ class AccuracyWarning(UserWarning):
 
 class ModelWarning(UserWarning):
     """Something in a file was left out or changed; the message names it."""
+
+
+class MotionError(SparsebodyError, ValueError):
+    """Wanted accelerations that joints forbid or actuators cannot cause; the message names both."""

@@ -34,6 +34,13 @@ def test_the_example_with_arrays_runs_as_printed() -> None:
     assert (system.body_names[7], system.joint_names[7]) == ("bar-7", "ball-7")
 
 
+def test_the_example_with_actuators_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_example(2)["found"]
+    assert found.force.shape == (1,)
+    assert str(found.actuation) in README
+    assert str(found.actuation) in capsys.readouterr().out
+
+
 def test_the_commands_of_the_readme_are_understood() -> None:
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
     assert len(commands) == 5

@@ -7,8 +7,11 @@ from sparsebody.dynamics.tree.aba import ArticulatedBody
 from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
 from sparsebody.dynamics.tree.coordinates import joint_coordinates, tree_state
 from sparsebody.dynamics.tree.crba import CompositeRigidBody
+from sparsebody.dynamics.tree.explicit import ExplicitDynamics
+from sparsebody.dynamics.tree.loop_closure import LoopClosure
 from sparsebody.dynamics.tree.methods import TreeDynamics
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree, loop_error
+from sparsebody.dynamics.tree.state_space import StateSpace
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.system import System
 
@@ -49,7 +52,10 @@ def tree_dynamics(
 __all__ = [
     "TREE_CHOICES",
     "TREE_METHODS",
+    "ExplicitDynamics",
+    "LoopClosure",
     "SpanningTree",
+    "StateSpace",
     "TreeDynamics",
     "joint_coordinates",
     "spanning_tree",

@@ -1,0 +1,393 @@
+import numpy as np
+import pinocchio as pin
+import pytest
+from pinocchio_models import PinocchioModel
+from random_mechanisms import random_loops, random_tree
+from scipy.sparse import csr_array
+
+import sparsebody as sb
+from sparsebody.dynamics.energy import gravity_energy
+from sparsebody.dynamics.inverse import INVERSE_METHODS
+from sparsebody.dynamics.inverse.actuators import actuator_rows, actuators_of
+from sparsebody.dynamics.inverse.equilibrium import Equilibrium
+from sparsebody.dynamics.inverse.wanted import body_matrix, freedom_inertia
+from sparsebody.errors import (
+    ModelError,
+    MotionError,
+    ShapeError,
+    SingularSystemError,
+    UnknownNameError,
+)
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.gallery import build
+from sparsebody.model.joints import JOINT_TYPES
+
+OF_LOOPS = [name for name, kind in INVERSE_METHODS.items() if getattr(kind, "takes_loops", True)]
+
+
+def acted(mechanism, rng, share=0.5):
+    """Efforts on some joints; the system without them, one with them, and their values."""
+    efforts = {
+        (name, k): float(rng.normal())
+        for name, joint in mechanism.joints.items()
+        for k in joint.type.scalar_positions
+        if rng.random() < share
+    }
+    plain = mechanism.compile()
+    for (name, k), effort in efforts.items():
+        mechanism.add_joint_force(f"{name} {k}", name, coordinate=k, effort=effort)
+    return plain, mechanism.compile(), efforts
+
+
+def moving(plain, loaded, body_force=None):
+    """A consistent state, and what forward dynamics makes of it."""
+    state = sb.consistent_state(plain)
+    coordinate = np.zeros(len(loaded.coordinates.joint))
+    return state, sb.forward_dynamics(
+        loaded, state.with_(coordinate=coordinate), body_force=body_force
+    )
+
+
+def assert_close(found, expected, tolerance=1e-9):
+    size = np.abs(expected).max(initial=1.0)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * size)
+
+
+@pytest.mark.parametrize("method", INVERSE_METHODS)
+def test_on_trees_it_gives_the_forces_back_that_forward_dynamics_was_given(method):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        plain, loaded, efforts = acted(random_tree(rng, 9, tuple(JOINT_TYPES)), rng)
+        force = rng.normal(size=(plain.n_bodies, 6))
+        state, forward = moving(plain, loaded, force)
+        found = sb.inverse_dynamics(
+            plain,
+            state,
+            forward.acceleration,
+            actuated=list(efforts),
+            method=method,
+            body_force=force,
+        )
+        assert_close(found.force, list(efforts.values()))
+        assert_close(found.multiplier, forward.multiplier)
+        assert_close(found.joint_wrench, forward.joint_wrench)
+        assert found.residual < 1e-13
+        assert found.violation < 1e-12
+        assert found.actuation.is_underactuated
+        assert not found.actuation.is_redundant
+
+
+@pytest.mark.parametrize("method", INVERSE_METHODS)
+def test_on_trees_it_is_pinocchio_s_recursive_newton_euler_algorithm(method):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        system = random_tree(rng, 8, tuple(JOINT_TYPES)).compile()
+        state, actuators = system.initial_state, actuators_of(system)
+        rows = actuator_rows(system, actuators, joint_motion(system, state))
+        peer = PinocchioModel(system, state)
+
+        active = on_joints(system, actuators, rows, rng.normal(size=len(actuators)))
+        wanted = peer.solve(active, np.zeros((system.n_bodies, 6))).acceleration
+        q = peer.position()
+        v = peer._along_joints(peer.joint_motion.velocity, velocity=True)
+        tau = peer._along_joints(active, velocity=False)
+        qdd = pin.aba(peer.model, peer.data, q, v, tau)
+        expected = pin.rnea(peer.model, peer.data, q, v, qdd)
+        found = sb.inverse_dynamics(system, state, wanted, method=method)
+        assert found.actuation.is_proper
+        assert_close(
+            peer._along_joints(on_joints(system, actuators, rows, found.force), velocity=False),
+            expected,
+        )
+
+
+def on_joints(system, actuators, rows, u):
+    """Active wrenches (n_joints, 6) of tree joints."""
+    wrench = np.zeros((system.n_joints, 6))
+    np.add.at(wrench, actuators.joint, rows.dual * u[:, None])
+    return wrench
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_all_methods_agree_on_mechanisms_with_loops_and_cause_the_motion(everything):
+    kinds = set()
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        mechanism = random_loops(rng, int(rng.integers(2, 9)), int(rng.integers(1, 4)), moving=True)
+        plain, loaded, efforts = acted(mechanism, rng)
+        state, forward = moving(plain, loaded)
+        actuated = None if everything else list(efforts)
+        actuators = actuators_of(plain, actuated)
+        weights = rng.uniform(0.1, 10.0, size=len(actuators))
+        found = [
+            sb.inverse_dynamics(
+                plain,
+                state,
+                forward.acceleration,
+                actuated=actuated,
+                weights=weights,
+                method=method,
+            )
+            for method in OF_LOOPS
+        ]
+        kinds.add((found[0].actuation.is_underactuated, found[0].actuation.is_redundant))
+        for other in found[1:]:
+            assert other.actuation == found[0].actuation
+            assert_close(other.force, found[0].force)
+            assert_close(other.multiplier, found[0].multiplier)
+        assert max(one.residual for one in found) < 1e-11
+        if everything:
+            work = forces_on_bodies(plain, state, actuators, found[0].force)
+            again = sb.forward_dynamics(plain, state, body_force=work)
+            assert_close(again.acceleration, forward.acceleration, 1e-8)
+            cost = sum(weights[place(plain, actuators, *k)] * e**2 for k, e in efforts.items())
+            assert weights @ found[0].force ** 2 <= cost * (1 + 1e-12)
+        elif not found[0].actuation.is_redundant:
+            assert_close(found[0].force, list(efforts.values()))
+    assert everything or len(kinds) > 2
+
+
+def place(system, actuators, name, coordinate):
+    """The actuator on a coordinate."""
+    same = (actuators.joint == system.joint(name)) & (actuators.coordinate == coordinate)
+    return int(np.flatnonzero(same)[0])
+
+
+def forces_on_bodies(system, state, actuators, force):
+    rows = actuator_rows(system, actuators, joint_motion(system, state))
+    return (body_matrix(system, actuators.joint, rows.rows).T @ force).reshape(-1, 6)
+
+
+@pytest.mark.parametrize("method", OF_LOOPS)
+def test_parallelograms_need_the_torque_of_their_closed_form(method):
+    loops, ax, ay, wanted = 4, 1.3, -9.0, 0.7
+    system = build("n-four-bar", loops=loops, gravity=(ax, ay, 0.0)).compile()
+    state = sb.consistent_state(system)
+    acceleration = sb.driven_accelerations(system, state, {"ground-0": wanted})
+    found = sb.inverse_dynamics(system, state, acceleration, actuated="ground-0", method=method)
+    expected = ((loops + 1) / 3 + loops) * wanted + ax * ((loops + 1) / 2 + loops)
+    assert found.force == pytest.approx([expected], rel=1e-11)
+    assert found.actuation.is_proper
+    assert found.actuation.mobility == 1
+
+
+@pytest.mark.parametrize("method", OF_LOOPS)
+@pytest.mark.parametrize("angle", [0.3, 1.0, 2.2])
+def test_a_crank_holds_a_four_bar_by_the_slope_of_the_potential_energy(method, angle):
+    h = 1e-4
+
+    def potential(turn):
+        system = build("four-bar", angle=angle + turn).compile()
+        return gravity_energy(system, system.initial_state)
+
+    slope = (8 * (potential(h) - potential(-h)) - potential(2 * h) + potential(-2 * h)) / (12 * h)
+    system = build("four-bar", angle=angle).compile()
+    found = sb.inverse_dynamics(system, actuated=["crank-pivot"], method=method)
+    assert found.force == pytest.approx([slope], rel=1e-9)
+
+
+@pytest.mark.parametrize("method", OF_LOOPS)
+def test_a_slider_pushes_its_crank_as_virtual_work_says(method):
+    push = 17.0
+    mechanism = build("slider-crank", speed=0.0, gravity=(0.0, 0.0, 0.0))
+    mechanism.add_joint_force("load", "slide", effort=push)
+    found = sb.inverse_dynamics(mechanism.compile(), actuated=["pivot"], method=method)
+    y, z, r = 0.1, 0.2, 0.08  # of the pin, and of the crank; x^2 = 0.3^2 - y^2 - z^2
+    dx = -(y * -r + z * 0.0) / 0.2  # for a turn about x, dy = -r and dz = 0
+    assert np.abs(found.force) == pytest.approx([push * dx], rel=1e-12)
+
+
+@pytest.mark.parametrize("pairs", [1, 7, 60])
+def test_a_drive_lifts_a_scissor_by_virtual_work(pairs):
+    angle = 0.4
+    system = build("scissor", pairs=pairs, angle=angle, drive=True).compile()
+    state = sb.consistent_state(system)
+    exact = 9.81 * pairs**2 * np.cos(angle)
+    forward = sb.forward_dynamics(system, state)
+    for method in OF_LOOPS if pairs < 10 else ["sparse"]:
+        found = sb.inverse_dynamics(
+            system, state, forward.acceleration, actuated=["base"], method=method
+        )
+        assert found.force == pytest.approx([exact], rel=1e-10)
+        row = int(system.coordinates.row[system.coordinates.prescribed[0]])
+        assert found.multiplier[row] == found.force[0]
+        assert_close(found.multiplier, forward.multiplier, 1e-8)
+        assert_close(found.joint_wrench, forward.joint_wrench, 1e-8)
+
+
+def test_drives_that_no_actuator_replaces_are_constraints():
+    system = build("scissor", pairs=3, drive=True).compile()
+    state = sb.consistent_state(system)
+    forward = sb.forward_dynamics(system, state)
+    for method in OF_LOOPS:
+        found = sb.inverse_dynamics(system, state, forward.acceleration, actuated=[], method=method)
+        assert found.actuation == sb.Actuation(0, 0, 0)
+        assert_close(found.multiplier, forward.multiplier, 1e-9)
+        released = sb.driven_accelerations(system, state, {"base": 1.0})
+        with pytest.raises(MotionError, match="violate the drive of joint 'base'"):
+            sb.inverse_dynamics(system, state, released, actuated=[], method=method)
+
+
+def test_trees_with_drives_need_nothing_for_them():
+    mechanism = build("chain", bodies=4)
+    name = next(iter(mechanism.joints))
+    chain = mechanism.compile()
+    state = chain.initial_state
+    wanted = sb.driven_accelerations(chain, state, {name: 2.0})
+    every = sb.inverse_dynamics(chain, state, wanted, actuated=[name])
+    for method in INVERSE_METHODS:
+        found = sb.inverse_dynamics(chain, state, wanted, actuated=[name], method=method)
+        assert_close(found.force, every.force, 1e-12)
+        assert found.actuation == sb.Actuation(1, 1, 4)
+
+
+@pytest.mark.parametrize("method", OF_LOOPS)
+def test_two_cranks_share_the_work_as_their_weights_say(method):
+    system = build("four-bar", speed=1.0).compile()
+    state = sb.consistent_state(system)
+    wanted = sb.driven_accelerations(system, state, {"crank-pivot": 0.5})
+    alone = [
+        sb.inverse_dynamics(system, state, wanted, actuated=[name], method=method).force[0]
+        for name in ("crank-pivot", "rocker-pivot")
+    ]
+    for weights in (None, [1.0, 1.0], [3.0, 0.2]):
+        found = sb.inverse_dynamics(
+            system,
+            state,
+            wanted,
+            actuated=["crank-pivot", "rocker-pivot"],
+            weights=weights,
+            method=method,
+        )
+        w = np.ones(2) if weights is None else np.array(weights)
+        G_u = 1.0 / np.array(alone)  # u1 / alone1 + u2 / alone2 = 1
+        expected = G_u / w / (G_u @ (G_u / w))
+        np.testing.assert_allclose(found.force, expected, rtol=1e-11)
+        assert found.actuation == sb.Actuation(2, 1, 1)
+        assert str(found.actuation) == "redundantly actuated: 2 actuators move 1 of 1 freedoms"
+
+
+@pytest.mark.parametrize("method", OF_LOOPS)
+def test_actuators_may_be_on_loop_joints_and_on_joints_that_cannot_move(method):
+    system = build("four-bar").compile()
+    state = sb.consistent_state(system)
+    found = [
+        sb.inverse_dynamics(system, state, actuated=[name], method=method, tree=tree).force[0]
+        for name in system.joint_names
+        for tree in ("breadth-first", "depth-first")
+    ]
+    np.testing.assert_allclose(found[::2], found[1::2], rtol=1e-11)
+    rigid = build("ladder", rungs=3, joint="revolute", gravity=(0.0, -9.81, 0.0)).compile()
+    result = sb.inverse_dynamics(rigid, method=method)
+    assert result.actuation.mobility == 0
+    assert not result.actuation.is_underactuated
+    np.testing.assert_allclose(result.force, 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", OF_LOOPS)
+def test_accelerations_that_a_loop_forbids_are_refused_and_the_joint_is_named(method):
+    system = build("four-bar").compile()
+    state = sb.consistent_state(system)
+    acceleration = np.zeros((system.n_bodies, 6))
+    acceleration[system.body("rocker"), 4] = 2.0
+    with pytest.raises(MotionError, match=r"violate joint 'rocker-pi.*by .* m/s\^2.*driven_accel"):
+        sb.inverse_dynamics(system, state, acceleration, method=method)
+    acceleration[:] = 0.0
+    acceleration[system.body("crank"), 0] = 1.0
+    with pytest.raises(MotionError, match=r"'crank-pi.*rad/s\^2"):
+        sb.inverse_dynamics(system, state, acceleration, method=method)
+    found = sb.inverse_dynamics(
+        system, state, acceleration * 1e-9, actuated=["crank-pivot"], tolerance=1e-3, method=method
+    )
+    assert 0.0 < found.violation < 1e-3
+
+
+@pytest.mark.parametrize("method", INVERSE_METHODS)
+def test_motions_beyond_the_actuators_are_refused_and_a_joint_to_actuate_is_named(method):
+    system = build("chain", bodies=3).compile()
+    state, names = system.initial_state, list(system.joint_names)
+    wanted = sb.driven_accelerations(system, state, {names[0]: 0.3, names[2]: -0.2})
+    sb.inverse_dynamics(system, state, wanted, actuated=[names[0], names[2]], method=method)
+    with pytest.raises(MotionError, match=rf"underactuated: 1 .* 1 of 3.*actuate '{names[2]}' too"):
+        sb.inverse_dynamics(system, state, wanted, actuated=names[:1], method=method)
+
+
+def test_bodies_that_nothing_holds_fall_and_cannot_be_held():
+    mechanism = sb.Mechanism("loose")
+    mechanism.add_body("a", mass=2.0, inertia=np.eye(3))
+    mechanism.add_body("b", mass=1.0, inertia=np.eye(3), position=[1.0, 0, 0])
+    mechanism.add_joint("ball", sb.Spherical(), "a", "b", point=[0.5, 0, 0])
+    system = mechanism.compile()
+    state = system.initial_state
+    falling = sb.forward_dynamics(system, state)
+    for method in INVERSE_METHODS:
+        found = sb.inverse_dynamics(system, state, falling.acceleration, method=method)
+        np.testing.assert_allclose(found.force, 0.0, atol=1e-12)
+        assert found.actuation == sb.Actuation(3, 3, 9)
+        with pytest.raises(MotionError, match=r"on body '[ab]'.* force of .* N"):
+            sb.inverse_dynamics(system, state, method=method)
+
+
+def test_one_preparation_serves_many_states():
+    system = build("four-bar", speed=1.0).compile()
+    dynamics = sb.InverseDynamics(system, actuated=["crank-pivot"])
+    motion = sb.simulate(system, duration=0.3, step=0.1)
+    for k in range(len(motion)):
+        state = motion.state(k)
+        wanted = sb.driven_accelerations(system, state, {"crank-pivot": 1.0})
+        expected = sb.inverse_dynamics(
+            system, state, wanted, actuated=["crank-pivot"], method="loops-projection"
+        )
+        assert_close(dynamics(state, wanted).force, expected.force, 1e-11)
+
+
+def test_the_factors_of_long_ladders_grow_as_their_length_does():
+    fill = []
+    for rungs in (50, 100, 200):
+        system = build("ladder", rungs=rungs, disorder=0.1, gravity=(1.0, 2.0, -9.0)).compile()
+        state = system.initial_state
+        dynamics = sb.InverseDynamics(system, state, reactions="basic")
+        found = dynamics(state, np.zeros((system.n_bodies, 6)))
+        assert found.residual < 1e-12
+        assert dynamics.actuation.is_redundant
+        motion = joint_motion(system, state)
+        rows = actuator_rows(system, dynamics.actuators, motion)
+        constraint = sb.ForwardDynamics(system, state).evaluate(state).constraint
+        factor = Equilibrium(
+            body_matrix(system, system.row_joint, constraint.rows),
+            body_matrix(system, dynamics.actuators.joint, rows.rows),
+            freedom_inertia(system).ravel(),
+            dynamics.weights,
+            False,
+        ).factor
+        fill.append((factor.L.nnz + factor.U.nnz) / rungs)
+    assert fill[2] < 1.15 * fill[0]
+
+
+def test_constraint_rows_that_depend_on_each_other_are_refused():
+    rows = csr_array(np.array([[1.0, 0.0], [1.0, 0.0]]))
+    with pytest.raises(SingularSystemError, match="prepare it anew"):
+        Equilibrium(rows, csr_array(np.eye(2)), np.ones(2), np.ones(2), False)
+
+
+def test_arguments_that_make_no_sense_are_refused():
+    system = build("four-bar").compile()
+    state = sb.consistent_state(system)
+    with pytest.raises(UnknownNameError, match="sparse, rnea, loops-projection"):
+        sb.inverse_dynamics(system, state, method="best")
+    with pytest.raises(ModelError, match="'rnea' takes trees only"):
+        sb.inverse_dynamics(system, state, method="rnea")
+    with pytest.raises(UnknownNameError, match="minimum-norm, basic"):
+        sb.inverse_dynamics(system, state, reactions="best")
+    with pytest.raises(ShapeError, match=r"the acceleration is \(3, 3\), not \(3, 6\)"):
+        sb.inverse_dynamics(system, state, np.zeros((3, 3)))
+    bad = np.zeros((3, 6))
+    bad[1, 2] = np.nan
+    with pytest.raises(ModelError, match="the acceleration of 'coupler' is not finite"):
+        sb.inverse_dynamics(system, state, bad)
+    with pytest.raises(ModelError, match="body_force of 'coupler' is not finite"):
+        sb.inverse_dynamics(system, state, body_force=bad)
+    with pytest.raises(ShapeError, match="weights has shape"):
+        sb.inverse_dynamics(system, state, weights=[1.0])
+    with pytest.raises(ModelError, match="weight of 'crank-pin' is -2"):
+        sb.inverse_dynamics(system, state, weights=[1.0, -2.0, 1.0, 1.0])
