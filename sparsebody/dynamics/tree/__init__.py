@@ -23,7 +23,7 @@ TREE_METHODS: dict[str, type[TreeDynamics]] = {
 def tree_dynamics(
     method: str,
     system: System,
-    tree: SpanningTree | str = "minimum-nonzeros",
+    tree: SpanningTree | str = "auto",
     *,
     reactions: str = "minimum-norm",
     baumgarte: float | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -81,10 +81,9 @@ def spanning_tree(
     given = [system.joint(name) for name in joints]
     if choice != "minimum-fronts":
         return _grown(system, choice, root, given)
-    candidates = [_grown(system, other, root, given) for other in TREE_CHOICES if other != choice]
-    if root is None and not given:
-        candidates.append(_grown(system, choice, root, _sweep(system)))
-    return replace(least_fronts(candidates), choice=choice)
+    sweeps = [_grown(system, choice, root, _sweep(system))] if root is None and not given else []
+    others = (_grown(system, other, root, given) for other in TREE_CHOICES if other != choice)
+    return least_fronts(chain(sweeps, others))
 
 
 def _grown(system: System, choice: str, root: str | None, given: list[int]) -> SpanningTree:
@@ -95,11 +94,16 @@ def _grown(system: System, choice: str, root: str | None, given: list[int]) -> S
 
 
 def _sweep(system: System) -> list[int]:
-    """Return the joints of the sweep away from the world, bodies on free joints alone left out."""
-    ends = system.predecessor, system.successor
-    usable = ~_freedoms(system)[1]
-    found = level_depth_first(*ends, *neighbours(*ends, system.n_bodies), usable)
-    return [int(j) for j in found if j >= 0]
+    """Return the joints of the sweep away from the world, those with forces or drives before all.
+
+    Bodies that hang on free joints alone are left out.
+    """
+    ends, is_free = (system.predecessor, system.successor), _freedoms(system)[1]
+    found = level_depth_first(*ends, *neighbours(*ends, system.n_bodies), ~is_free)
+    active = np.unique(system.coordinates.joint)
+    wanted = np.concatenate([active[~is_free[active]], found[found >= 0]])
+    wanted = wanted[np.sort(np.unique(wanted, return_index=True)[1])]
+    return [int(j) for j in wanted[joined(wanted, *ends, np.arange(system.n_bodies + 1))]]
 
 
 def _tree_joints(system: System, choice: str, root: str | None, given: list[int]) -> IntArray:

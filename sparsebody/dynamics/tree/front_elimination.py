@@ -61,7 +61,11 @@ def empty_fronts(plan: FrontPlan) -> Fronts:
     n_front, n_side, n_factor = plan.sizes
     n_pivots = plan.steps[-1, FIRST_PIVOT]
     return Fronts(
-        np.zeros(n_front), np.zeros(n_side), np.zeros(n_factor), np.zeros(n_pivots), np.zeros(n_pivots)
+        np.zeros(n_front),
+        np.zeros(n_side),
+        np.zeros(n_factor),
+        np.zeros(n_pivots),
+        np.zeros(n_pivots),
     )
 
 

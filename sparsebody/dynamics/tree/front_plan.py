@@ -246,9 +246,7 @@ class Elimination:
         slot, width = front.slots[node], front.width
         self.fronts.pop(node)
         front.free(node)
-        self._add(
-            _Step(LOOP, loop, front, width, slot, WORLD, is_new, joins, [], self.rows[loop])
-        )
+        self._add(_Step(LOOP, loop, front, width, slot, WORLD, is_new, joins, [], self.rows[loop]))
         return front
 
     def _add(self, step: _Step) -> None:
@@ -259,7 +257,20 @@ class Elimination:
         self.numbers += step.n_pivots * step.width
 
     def plan(self) -> FrontPlan:
-        """Return the tables."""
+        """Return the tables.
+
+        Raises
+        ------
+        ModelError
+            If the fronts and factors would take too much memory.
+        """
+        system = self.tree.system
+        if self.numbers + self.widest**2 > MOST_NUMBERS:
+            raise ModelError(
+                f"the fronts of {system.name!r} on a {self.tree.choice} tree have {self.widest} "
+                f"rows and factors of {self.numbers:.1e} numbers; use another tree, or method "
+                "'sparse'"
+            )
         return _tables(self)
 
 
@@ -275,8 +286,19 @@ def _tables(elimination: Elimination) -> FrontPlan:
     for k, step in enumerate(elimination.steps):
         front = step.front
         steps[k] = (
-            step.kind, step.node, front.base, front.stride, step.width, step.slot,
-            step.parent_slot, step.is_new, front.side, len(joins), len(entries), pivots, factor,
+            step.kind,
+            step.node,
+            front.base,
+            front.stride,
+            step.width,
+            step.slot,
+            step.parent_slot,
+            step.is_new,
+            front.side,
+            len(joins),
+            len(entries),
+            pivots,
+            factor,
         )
         for other, pairs in step.joins:
             joins.append((other.base, other.stride, other.side, len(rows)))

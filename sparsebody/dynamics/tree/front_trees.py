@@ -13,39 +13,38 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.dynamics.tree.front_plan import CLOSINGS, Elimination
+from sparsebody.dynamics.tree.front_plan import Elimination
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
-from sparsebody.errors import ModelError
 
-EARLY_GAIN = 2.0  # how many times less work closing loops early must be to be chosen
+EARLY_PRICE = 2.0  # work of an elimination that closes loops early counts so many times
 
 
 def least_elimination(tree: SpanningTree, most: float = np.inf) -> Elimination:
-    """Return the elimination of a tree with the least work, the sounder one if nearly equal.
+    """Return the elimination of a tree that costs least; its cost is infinite if above `most`."""
+    early = Elimination(tree, "early", most)
+    if not tree.n_loops:
+        return early
+    met = Elimination(tree, "met", min(most, cost(early)))
+    return met if met.is_complete else early
 
-    It is not complete if all take more than `most` multiplications.
-    """
-    best = Elimination(tree, CLOSINGS[0], most)
-    if tree.n_loops:
-        limit = min(most, best.work / EARLY_GAIN if best.is_complete else most)
-        early = Elimination(tree, CLOSINGS[1], limit)
-        if early.is_complete:
-            best = early
-    return best
+
+def cost(elimination: Elimination) -> float:
+    """Return the work of an elimination, less accurate ones counting more."""
+    if not elimination.is_complete:
+        return np.inf
+    return elimination.work * (EARLY_PRICE if elimination.closed_early.any() else 1.0)
 
 
 def least_fronts(trees: Iterable[SpanningTree]) -> SpanningTree:
-    """Return the tree whose elimination takes the least work, the first of equals."""
-    best, least, first = None, np.inf, None
+    """Return the tree whose elimination costs least, the first of equals."""
+    best, least = None, np.inf
     for tree in trees:
-        first = first or tree
-        found = least_elimination(tree, least)
-        if found.is_complete and found.work < least:
-            best, least = tree, found.work
-    result = best or first
-    if result is None:
-        raise ModelError("there is no tree to choose from")
-    return result
+        found = cost(least_elimination(tree, least))
+        if best is None or found < least:
+            best, least = tree, found
+    if best is None:
+        raise ValueError("there is no tree to choose from")
+    return best
 
 
 @njit(cache=True)

@@ -1,6 +1,6 @@
-"""The rows of loop joints on their links in one compiled pass, where T is constant.
+"""The rows of passive loop joints on their links in one compiled pass.
 
-What loop_constraints finds for all types and by way of all joints of the system.
+What loop_constraints finds with drives and stabilization, by way of all joints of the system.
 """
 
 from __future__ import annotations
@@ -11,11 +11,15 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.dynamics.compiled.varying import VaryingRows, fill_varying_rows, varying_arrays
 from sparsebody.dynamics.tree.front_plan import constrained_loops
 from sparsebody.dynamics.tree.links import BODY, FRAME, FRAME_POINT, Links
+from sparsebody.dynamics.tree.loop_constraints import rows_to_links
 from sparsebody.dynamics.tree.motion import CENTER, ROTATION, TreeMotion
 from sparsebody.dynamics.tree.registers import dot6, load3, load_matrix, moved, negative, store3
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
+from sparsebody.model.selection import with_joints
+from sparsebody.model.system import State
 from sparsebody.spatial.tuples import add, cross, difference, turned
 
 
@@ -51,12 +55,51 @@ def loop_table(tree: SpanningTree) -> LoopTable:
     return LoopTable(loops.ends, loops.first_row, row, np.where(is_link, 0.0, point))
 
 
-def has_constant_rows(tree: SpanningTree) -> bool:
-    """Tell whether every row of a loop joint is constant on its successor."""
-    system = tree.system
-    varying = [group.joints for group in system.groups if group.kernels.subspace is not None]
-    driven = system.coordinates.joint[system.coordinates.prescribed]
-    return not np.isin(tree.loop_joint, np.concatenate([*varying, driven])).any()
+class VaryingLoops:
+    """The rows of those loop joints whose T varies on both bodies.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+        A tree of a system without springs or drives on joints.
+    """
+
+    def __init__(self, tree: SpanningTree) -> None:
+        system = tree.system
+        groups = [group.joints for group in system.groups if group.kernels.subspace is not None]
+        varying = np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
+        joint = tree.loop_joint[np.isin(tree.loop_joint, varying)]
+        of_loops = system.row_joint[tree.tree_index[system.row_joint] < 0]
+        self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
+        arrays = varying_arrays(with_joints(system, joint))
+        self._rows, self._asked = arrays["rows"], arrays["asked"]
+        self._all = VaryingRows(**arrays)
+
+    def at(self, state: State) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Return which rows vary, the rows (k, 2, 6) on the bodies, and what they ask for."""
+        if len(self.row):
+            bodies = state.position, state.orientation, state.velocity
+            fill_varying_rows(self._all, *bodies)
+        return self.row, self._rows, self._asked
+
+
+@njit(cache=True, error_model="numpy")
+def take_rows(
+    links: Links,
+    motion: TreeMotion,
+    row_links: IntArray,
+    place: IntArray,
+    given: FloatArray,
+    given_asked: FloatArray,
+    wrench: FloatArray,
+    asked: FloatArray,
+) -> None:
+    """Fill some rows with given ones (k, 2, 6) in body coordinates."""
+    for k in range(place.size):
+        row = place[k]
+        wrench[row] = given[k]
+        asked[row] = given_asked[k]
+        rows_to_links(links, motion, row_links[row : row + 1], wrench[row : row + 1])
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})

@@ -42,7 +42,7 @@ def loop_rows(problem: TreeProblem) -> LoopRows:
     loop = np.searchsorted(tree.loop_joint, problem.system.row_joint[row])
     link = np.stack([tree.loop_predecessor[loop], tree.loop_successor[loop]], axis=1)
     wrench = problem.constraint.rows[row]
-    _rows_to_links(tree.links, problem.motion, link, wrench)
+    rows_to_links(tree.links, problem.motion, link, wrench)
     return LoopRows(row, link, wrench, problem.asked[row])
 
 
@@ -64,7 +64,7 @@ def loop_right_hand_side(problem: TreeProblem, rows: LoopRows) -> FloatArray:
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _rows_to_links(links: Links, motion: TreeMotion, link: IntArray, wrench: FloatArray) -> None:
+def rows_to_links(links: Links, motion: TreeMotion, link: IntArray, wrench: FloatArray) -> None:
     """Turn rows in body coordinates about centers of mass into those about links' origins."""
     for row in range(link.shape[0]):
         for end in range(2):

@@ -21,9 +21,10 @@ from sparsebody.dynamics.tree.front_trees import least_elimination
 from sparsebody.dynamics.tree.links import Links
 from sparsebody.dynamics.tree.loop_closures import (
     LoopTable,
+    VaryingLoops,
     fill_loop_rows,
-    has_constant_rows,
     loop_table,
+    take_rows,
 )
 from sparsebody.dynamics.tree.loop_constraints import loop_rows
 from sparsebody.dynamics.tree.methods import TreeDynamics
@@ -52,11 +53,12 @@ class LoopsArticulatedBody(TreeDynamics):
 
     name = "loops-aba"
     takes_loops = True
+    best_tree = "minimum-fronts"
 
     def __init__(
         self,
         system: System,
-        tree: SpanningTree | str = "minimum-fronts",
+        tree: SpanningTree | str = "auto",
         *,
         reactions: str = "minimum-norm",
         baumgarte: float | None = None,
@@ -70,14 +72,13 @@ class LoopsArticulatedBody(TreeDynamics):
         early = np.repeat(elimination.closed_early, np.diff(elimination.loops.first_row))
         self._compliance = self._row_compliance()
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
-        self._table, self._is_plain = loop_table(tree), has_constant_rows(tree)
+        self._table = loop_table(tree)
+        self._varying = None if len(system.coordinates.joint) else VaryingLoops(tree)
         self._motion = empty_motion(tree)
         self._work = empty_proximal(self.plan, tree.n_bodies, tree.n_velocities, n_rows)
         self._wrench, self._asked = np.zeros((n_rows, 2, 6)), np.zeros(n_rows)
         self._rest = np.zeros(tree.n_velocities)
-        self._row_links = np.repeat(
-            self._table.ends, np.diff(elimination.loops.first_row), axis=0
-        )
+        self._row_links = np.repeat(self._table.ends, np.diff(elimination.loops.first_row), axis=0)
         self.iterations, self.factorizations, self.last_step = 0, 0, 0.0
 
     def _row_compliance(self) -> FloatArray:
@@ -120,8 +121,8 @@ class LoopsArticulatedBody(TreeDynamics):
     def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
         """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
         problem = self.problem(state, body_force)
-        is_plain = self._is_plain and self.baumgarte is None and problem.load is None
-        if not is_plain or len(problem.drives.velocity):
+        is_plain = self.baumgarte is None and problem.load is None
+        if self._varying is None or not is_plain:
             return super().acceleration(state, body_force=body_force)
         state, result = problem.state, np.empty((self.tree.n_bodies, 6))
         qdd, multiplier = np.empty(self.tree.n_velocities), np.empty(len(self._asked))
@@ -131,6 +132,7 @@ class LoopsArticulatedBody(TreeDynamics):
                 self.plan,
                 self._table,
                 self._row_links,
+                *self._varying.at(state),
                 state.position,
                 state.orientation,
                 state.velocity,
@@ -178,7 +180,9 @@ class LoopsArticulatedBody(TreeDynamics):
 
     def _is_unique(self) -> bool:
         """Tell whether no pivot of a loop's row was small."""
-        weakest = weakest_pivot(self.plan, self._table.first_row, self._compliance, self._work.fronts)
+        weakest = weakest_pivot(
+            self.plan, self._table.first_row, self._compliance, self._work.fronts
+        )
         return bool(weakest > DEPENDENT)
 
 
@@ -188,6 +192,9 @@ def _at_bodies(
     plan: FrontPlan,
     table: LoopTable,
     row_links: IntArray,
+    varying: IntArray,
+    given: FloatArray,
+    given_asked: FloatArray,
     position: FloatArray,
     orientation: FloatArray,
     velocity: FloatArray,
@@ -204,6 +211,7 @@ def _at_bodies(
     """Fill the accelerations of the bodies, from their poses and velocities."""
     fill_from_bodies(links, position, orientation, velocity, motion)
     fill_loop_rows(links, table, position, motion, wrench, asked)
+    take_rows(links, motion, row_links, varying, given, given_asked, wrench, asked)
     outcome = proximal_iterations(
         links,
         plan,

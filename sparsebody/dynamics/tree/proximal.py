@@ -25,8 +25,8 @@ from sparsebody.dynamics.tree.motion import TreeMotion
 from sparsebody.dynamics.tree.recursive_newton_euler import newton_euler
 
 MOST_ITERATIONS = 30
-TOLERANCE = 1e-13  # of accelerations, relative
-ROUNDING = 1e-11  # steps below this that do not shrink are rounding
+TOLERANCE = 1e-11  # a step of accelerations below this is the last; it is a bound of their error
+ROUNDING = 1e-9  # steps below this that do not shrink are rounding
 STIFFER = 1e3  # how many times the proximal term grows where iterations do not converge
 LEVELS = 3
 
@@ -107,7 +107,7 @@ def proximal_iterations(
             for r in range(multiplier.size):
                 multiplier[r] += work.multiplier_step[r]
             step = change / size if size > 0.0 else change
-            if step == 0.0 or (step < 0.1 * last and step / last * step < TOLERANCE and k > 0):
+            if step <= TOLERANCE:
                 return n_solutions, level + 1, step
             if not step < 0.5 * last:
                 stalls += 1
