@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.dynamics.tree.front_plan import Elimination
+from sparsebody.dynamics.tree.front_order import Elimination
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 
 EARLY_PRICE = 2.0  # work of an elimination that closes loops early counts so many times

@@ -12,7 +12,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.compiled.varying import VaryingRows, fill_varying_rows, varying_arrays
-from sparsebody.dynamics.tree.front_plan import constrained_loops
+from sparsebody.dynamics.tree.front_order import constrained_loops
 from sparsebody.dynamics.tree.links import BODY, FRAME, FRAME_POINT, Links
 from sparsebody.dynamics.tree.loop_constraints import rows_to_links
 from sparsebody.dynamics.tree.motion import CENTER, ROTATION, TreeMotion

@@ -16,7 +16,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.tree.articulated_body import NO_DRIVES
 from sparsebody.dynamics.tree.frames import fill_body_accelerations
 from sparsebody.dynamics.tree.front_elimination import weakest_pivot
-from sparsebody.dynamics.tree.front_plan import FrontPlan
+from sparsebody.dynamics.tree.front_tables import FrontPlan
 from sparsebody.dynamics.tree.front_trees import least_elimination
 from sparsebody.dynamics.tree.links import Links
 from sparsebody.dynamics.tree.loop_closures import (

@@ -17,9 +17,9 @@ from sparsebody.dynamics.tree.front_elimination import (
     Fronts,
     empty_fronts,
     factorize_fronts,
-    solve_fronts,
 )
-from sparsebody.dynamics.tree.front_plan import FrontPlan
+from sparsebody.dynamics.tree.front_substitution import solve_fronts
+from sparsebody.dynamics.tree.front_tables import FrontPlan
 from sparsebody.dynamics.tree.links import Links
 from sparsebody.dynamics.tree.motion import TreeMotion
 from sparsebody.dynamics.tree.recursive_newton_euler import newton_euler
@@ -48,7 +48,9 @@ def empty_proximal(plan: FrontPlan, n_links: int, n_velocities: int, n_rows: int
     """Return arrays of the right sizes."""
     return ProximalWork(
         empty_fronts(plan),
-        *(np.zeros((n_links, 6)) for _ in range(3)),
+        np.zeros((n_links, 6)),
+        np.zeros((n_links, 6)),
+        np.zeros((n_links, 6)),
         np.zeros(n_velocities),
         np.zeros(n_rows),
         np.zeros(n_velocities),
@@ -85,7 +87,7 @@ def proximal_iterations(
         qdd[:] = driven_qdd
         multiplier[:] = 0.0
         last, stalls = np.inf, 0
-        for k in range(MOST_ITERATIONS):
+        for _ in range(MOST_ITERATIONS):
             _find_lack(links, motion, qdd, force, row_links, wrench, asked, multiplier, work)
             solve_fronts(
                 links,

@@ -1,8 +1,8 @@
 """The order in which a tree with loops is eliminated from its leaves inwards, and its fronts.
 
 Eliminating the freedoms of a link couples all that it is coupled with: its parent, the multipliers
-of open loops through it, and the links that closed loops have left beside it. Of the leaves, the one
-that leaves the smallest front is next, as in minimum degree.
+of open loops through it, and the links that closed loops have left beside it. Of the leaves, that
+which leaves the smallest front is next, as in minimum degree.
 
 The multipliers of a loop follow when the ways from its two ends to the world have met: all freedoms
 that can close it are eliminated then, so that a small pivot means a dependent row. Where that makes
@@ -17,29 +17,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import IntArray
 from sparsebody.dynamics.tree.front import Front
+from sparsebody.dynamics.tree.front_tables import (
+    LINK,
+    LOOP,
+    OWNER,
+    WORLD,
+    FrontPlan,
+    Step,
+    front_plan,
+)
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import ModelError
 
-LINK, LOOP = 0, 1
 SIZE = 6  # of a link
-WORLD, OWNER = -1, -2  # parents' rows: none; the link's own, which pass on
 MOST_NUMBERS = 1 << 28  # in fronts and factors together
-COLUMNS = 13
-KIND, NODE, BASE, STRIDE, WIDTH, SLOT, PARENT_SLOT, IS_NEW, SIDE = range(9)  # of `steps`
-FIRST_JOIN, FIRST_ENTRY, FIRST_PIVOT, FACTOR = range(9, COLUMNS)
-CLOSINGS = ("met", "early")
-
-
-class FrontPlan(NamedTuple):
-    """The elimination as tables for compiled code; the last rows of tables end their offsets."""
-
-    steps: IntArray  # (n_steps + 1, COLUMNS)
-    joins: IntArray  # (n_joins + 1, 4) base, stride and side of a front added here; first in `rows`
-    rows: IntArray  # (n, 2) row there, row here
-    entries: IntArray  # (n_entries, 5) slot of a loop, its first and last row, end, is it new
-    sizes: IntArray  # (3,) numbers in all fronts, in their right-hand sides, in the factors
 
 
 class FrontSize(NamedTuple):
@@ -65,21 +58,6 @@ def constrained_loops(tree: SpanningTree) -> Loops:
     ends = np.stack([tree.loop_predecessor, tree.loop_successor], axis=1)
     offsets = np.concatenate([[0], np.cumsum(rows[rows > 0])])
     return Loops(ends[rows > 0], offsets.astype(np.intp))
-
-
-class _Step(NamedTuple):
-    """One elimination; offsets of the front are not yet known."""
-
-    kind: int
-    node: int
-    front: Front
-    width: int
-    slot: int
-    parent_slot: int
-    is_new: bool
-    joins: list[tuple[Front, list[tuple[int, int]]]]  # a front, (row there, row here)
-    entries: list[tuple[int, int, int, int, bool]]  # as in FrontPlan.entries
-    n_pivots: int
 
 
 class Elimination:
@@ -110,7 +88,7 @@ class Elimination:
         self.held = [{loop for loop, _ in joined} for joined in self.joined]
         self.waits = [sum(link >= 0 for link in ends) for ends in self.holders]
         self.fronts: dict[int, list[Front]] = {}
-        self.steps: list[_Step] = []
+        self.steps: list[Step] = []
         self.closed_early = np.zeros(len(self.rows), dtype=bool)
         self.work, self.numbers, self.widest = 0.0, 0, 0
         self.is_complete = self._run(most)
@@ -222,9 +200,7 @@ class Elimination:
             front.pass_on(i, p)
             self.fronts.setdefault(p, []).append(front)
         self._add(
-            _Step(
-                LINK, i, front, width, slot, parent_slot, is_new, joins, entries, self.freedoms[i]
-            )
+            Step(LINK, i, front, width, slot, parent_slot, is_new, joins, entries, self.freedoms[i])
         )
         for loop in sorted(self.held[i]):
             closes = self._closes(loop, i, self.waits[loop])
@@ -246,10 +222,10 @@ class Elimination:
         slot, width = front.slots[node], front.width
         self.fronts.pop(node)
         front.free(node)
-        self._add(_Step(LOOP, loop, front, width, slot, WORLD, is_new, joins, [], self.rows[loop]))
+        self._add(Step(LOOP, loop, front, width, slot, WORLD, is_new, joins, [], self.rows[loop]))
         return front
 
-    def _add(self, step: _Step) -> None:
+    def _add(self, step: Step) -> None:
         self.steps.append(step)
         self.widest = max(self.widest, step.width)
         self.work += (step.n_pivots + 1) * float(step.width) ** 2
@@ -271,66 +247,4 @@ class Elimination:
                 f"rows and factors of {self.numbers:.1e} numbers; use another tree, or method "
                 "'sparse'"
             )
-        return _tables(self)
-
-
-def _tables(elimination: Elimination) -> FrontPlan:
-    """Return the tables of an elimination, fronts placed where earlier ones are no longer used."""
-    sizes = _place_fronts(elimination.steps)
-    n = len(elimination.steps)
-    steps = np.zeros((n + 1, COLUMNS), dtype=np.intp)
-    joins: list[tuple[int, int, int, int]] = []
-    rows: list[tuple[int, int]] = []
-    entries: list[tuple[int, int, int, int, bool]] = []
-    pivots, factor = 0, 0
-    for k, step in enumerate(elimination.steps):
-        front = step.front
-        steps[k] = (
-            step.kind,
-            step.node,
-            front.base,
-            front.stride,
-            step.width,
-            step.slot,
-            step.parent_slot,
-            step.is_new,
-            front.side,
-            len(joins),
-            len(entries),
-            pivots,
-            factor,
-        )
-        for other, pairs in step.joins:
-            joins.append((other.base, other.stride, other.side, len(rows)))
-            rows += pairs
-        entries += step.entries
-        pivots += step.n_pivots
-        factor += step.n_pivots * step.width
-    steps[n, FIRST_JOIN:] = len(joins), len(entries), pivots, factor
-    joins.append((0, 0, 0, len(rows)))
-    return FrontPlan(
-        steps,
-        np.array(joins, dtype=np.intp).reshape(-1, 4),
-        np.array(rows, dtype=np.intp).reshape(-1, 2),
-        np.array(entries, dtype=np.intp).reshape(-1, 5),
-        np.array([*sizes, factor], dtype=np.intp),
-    )
-
-
-def _place_fronts(steps: list[_Step]) -> tuple[int, int]:
-    """Say where fronts and their right-hand sides are; return how many numbers they take."""
-    free: dict[int, list[tuple[int, int]]] = {}
-    numbers, side = 0, 0
-    for step in steps:
-        front = step.front
-        if step.is_new:
-            spare = free.get(front.stride)
-            if spare:
-                front.base, front.side = spare.pop()
-            else:
-                front.base, front.side = numbers, side
-                numbers += front.stride**2
-                side += front.stride
-        for other, _ in step.joins:
-            free.setdefault(other.stride, []).append((other.base, other.side))
-    return numbers, side
+        return front_plan(self.steps)
