@@ -44,8 +44,11 @@ def solve_fronts(
     b: FloatArray,
     qdd: FloatArray,
     multiplier: FloatArray,
-) -> None:
-    """Fill the solution of H qdd - K' multiplier = tau, K qdd + mu multiplier = b."""
+) -> float:
+    """Fill the solution of H qdd - K' multiplier = tau, K qdd + mu multiplier = b.
+
+    Return the largest component of the links' accelerations J qdd.
+    """
     steps, table, S = plan.steps, links.integers, motion.subspace
     g, factor, rest = fronts.side, fronts.U, fronts.rest
     has_drives = is_driven.shape[0] > 0
@@ -99,7 +102,7 @@ def solve_fronts(
                 rest[pivot] = gap
                 pivot += 1
                 U += width
-    y = g
+    y, largest = g, 0.0
     for step in range(n_steps - 1, -1, -1):
         at, width = np.uintp(steps[step, SIDE]), np.uintp(steps[step, WIDTH])
         slot, node = np.uintp(steps[step, SLOT]), steps[step, NODE]
@@ -128,6 +131,8 @@ def solve_fronts(
                 for e in range(6):
                     y[own + np.uintp(e)] += S[k, e] * x
                 pivot -= 1
+            for e in range(6):
+                largest = max(largest, abs(y[own + np.uintp(e)]))
         else:
             first = first_row[node]
             for r in range(first_row[node + 1] - first - 1, -1, -1):
@@ -140,6 +145,7 @@ def solve_fronts(
             there = plan.joins[join, 2]
             for e in range(plan.joins[join, 3], plan.joins[join + 1, 3]):
                 y[there + plan.rows[e, 0]] = y[at + np.uintp(plan.rows[e, 1])]
+    return largest
 
 
 @njit(**INLINE)

@@ -67,13 +67,15 @@ class LoopsArticulatedBody(TreeDynamics):
         tree = self.tree
         elimination = least_elimination(tree)
         self.front_size, self.plan = elimination.size, elimination.plan()
-        self.closing = elimination.closing
+        self.n_early = int(elimination.closed_early.sum())
         n_rows = int(elimination.loops.first_row[-1])
         early = np.repeat(elimination.closed_early, np.diff(elimination.loops.first_row))
         self._compliance = self._row_compliance()
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
         self._table = loop_table(tree)
-        self._varying = None if len(system.coordinates.joint) else VaryingLoops(tree)
+        is_loaded = any(map(len, (system.external_forces.body, system.point_forces.first)))
+        is_plain = not is_loaded and len(system.coordinates.joint) == 0
+        self._varying = VaryingLoops(tree) if is_plain else None  # None: by the general way
         self._motion = empty_motion(tree)
         self._work = empty_proximal(self.plan, tree.n_bodies, tree.n_velocities, n_rows)
         self._wrench, self._asked = np.zeros((n_rows, 2, 6)), np.zeros(n_rows)
@@ -95,7 +97,7 @@ class LoopsArticulatedBody(TreeDynamics):
         """Return qdd and the multipliers."""
         tree, rows = self.tree, loop_rows(problem)
         qdd, found = np.empty(tree.n_velocities), np.empty(rows.n_rows)
-        self._note(
+        self.note_outcome(
             proximal_iterations(
                 tree.links,
                 self.plan,
@@ -120,13 +122,12 @@ class LoopsArticulatedBody(TreeDynamics):
 
     def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
         """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
-        problem = self.problem(state, body_force)
-        is_plain = self.baumgarte is None and problem.load is None
-        if self._varying is None or not is_plain:
+        if self._varying is None or self.baumgarte is not None or body_force is not None:
             return super().acceleration(state, body_force=body_force)
+        problem = self.problem(state)
         state, result = problem.state, np.empty((self.tree.n_bodies, 6))
         qdd, multiplier = np.empty(self.tree.n_velocities), np.empty(len(self._asked))
-        self._note(
+        self.note_outcome(
             _at_bodies(
                 self.tree.links,
                 self.plan,
@@ -157,7 +158,7 @@ class LoopsArticulatedBody(TreeDynamics):
         return {
             **super().explain(),
             "loop_rows": len(self._asked),
-            "loops_eliminated": "where their ends meet" if self.closing == "met" else "early",
+            "loops_closed_early": self.n_early,
             "widest_front": size.widest,
             "front_work": size.work,
             "factor_entries": size.numbers,
@@ -166,7 +167,7 @@ class LoopsArticulatedBody(TreeDynamics):
             "last_step": self.last_step,
         }
 
-    def _note(self, outcome: tuple[int, int, float], state: State) -> None:
+    def note_outcome(self, outcome: tuple[int, int, float], state: State) -> None:
         """Keep how the iterations went; warn where they did not converge."""
         self.iterations, self.factorizations, self.last_step = outcome
         if self.factorizations > LEVELS and np.isfinite(self.last_step):

@@ -25,7 +25,8 @@ from sparsebody.dynamics.tree.motion import TreeMotion
 from sparsebody.dynamics.tree.recursive_newton_euler import newton_euler
 
 MOST_ITERATIONS = 30
-TOLERANCE = 1e-11  # a step of accelerations below this is the last; it is a bound of their error
+TOLERANCE = 1e-12  # of accelerations, relative to the largest
+BEST_RATE = 1e-3  # steps are not relied on to shrink faster: the softest motions show last
 ROUNDING = 1e-9  # steps below this that do not shrink are rounding
 STIFFER = 1e3  # how many times the proximal term grows where iterations do not converge
 LEVELS = 3
@@ -77,8 +78,9 @@ def proximal_iterations(
 ) -> tuple[int, int, float]:
     """Fill qdd and multipliers, and the accelerations of the links in `work`.
 
-    Return the number of solutions and of factorizations, and the last step relative to qdd. `force`
-    (n, 6) or (0, 6) and `row_links` (m, 2), `wrench` (m, 2, 6), `asked` (m,) as of the tree.
+    Return the number of solutions and of factorizations, and the last step of the accelerations
+    relative to the largest of them. `force` is (n, 6) or (0, 6), `row_links` (m, 2), `wrench`
+    (m, 2, 6), and `asked` and `softness` are (m,).
     """
     mu, n_solutions, step = softness.copy(), 0, 0.0
     free = np.abs(links.gravity).max()
@@ -89,7 +91,7 @@ def proximal_iterations(
         last, stalls = np.inf, 0
         for _ in range(MOST_ITERATIONS):
             _find_lack(links, motion, qdd, force, row_links, wrench, asked, multiplier, work)
-            solve_fronts(
+            change = solve_fronts(
                 links,
                 plan,
                 motion,
@@ -102,14 +104,13 @@ def proximal_iterations(
                 work.multiplier_step,
             )
             n_solutions += 1
-            change, size = 0.0, free
-            for i in range(qdd.size):
-                qdd[i] += work.qdd_step[i]
-                change, size = max(change, abs(work.qdd_step[i])), max(size, abs(qdd[i]))
-            for r in range(multiplier.size):
-                multiplier[r] += work.multiplier_step[r]
+            qdd += work.qdd_step
+            multiplier += work.multiplier_step
+            size = change if n_solutions == 1 else 0.0
+            size = max(size, max(free, np.abs(work.acceleration).max()))
             step = change / size if size > 0.0 else change
-            if step <= TOLERANCE:
+            is_last = step * min(1.0, max(BEST_RATE, step / last)) <= TOLERANCE
+            if is_last or multiplier.size == 0:
                 return n_solutions, level + 1, step
             if not step < 0.5 * last:
                 stalls += 1
