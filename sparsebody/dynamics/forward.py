@@ -412,7 +412,7 @@ def forward_dynamics(
     ordering: str = "auto",
     factorization: str = "auto",
     redundancy: str = "remove",
-    tree: str = "minimum-nonzeros",
+    tree: str = "auto",
     reactions: str = "minimum-norm",
     reduction: str = "auto",
     baumgarte: float | None = None,
@@ -428,7 +428,7 @@ def forward_dynamics(
     ordering, factorization, redundancy, reduction : str
         Of the sparse method; see ForwardDynamics.
     tree : str
-        Which spanning tree the other methods use; see spanning_tree.
+        Which spanning tree the other methods use, see spanning_tree; "auto": what suits them.
 
     Raises
     ------

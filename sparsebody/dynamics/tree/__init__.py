@@ -9,6 +9,7 @@ from sparsebody.dynamics.tree.coordinates import joint_coordinates, tree_state
 from sparsebody.dynamics.tree.crba import CompositeRigidBody
 from sparsebody.dynamics.tree.explicit import ExplicitDynamics
 from sparsebody.dynamics.tree.loop_closure import LoopClosure
+from sparsebody.dynamics.tree.loops_aba import LoopsArticulatedBody
 from sparsebody.dynamics.tree.methods import TreeDynamics
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree, loop_error
 from sparsebody.dynamics.tree.state_space import StateSpace
@@ -18,13 +19,14 @@ from sparsebody.model.system import System
 TREE_METHODS: dict[str, type[TreeDynamics]] = {
     "aba": ArticulatedBody,
     "crba": CompositeRigidBody,
+    "loops-aba": LoopsArticulatedBody,
 }
 
 
 def tree_dynamics(
     method: str,
     system: System,
-    tree: SpanningTree | str = "minimum-nonzeros",
+    tree: SpanningTree | str = "auto",
     *,
     reactions: str = "minimum-norm",
     baumgarte: float | None = None,

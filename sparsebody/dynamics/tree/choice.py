@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.dynamics.tree.fewest_nonzeros import improve
+from sparsebody.dynamics.tree.front_trees import least_fronts, level_depth_first
 from sparsebody.dynamics.tree.growth import (
     BREADTH_FIRST,
     DEPTH_FIRST,
@@ -33,6 +35,7 @@ TREE_CHOICES = {
     "depth-first": DEPTH_FIRST,
     "minimum-depth": LEAST_DEPTH,
     "minimum-nonzeros": LEAST_DEPTH,  # and improved from there
+    "minimum-fronts": LEAST_DEPTH,  # or what has smaller fronts
 }
 MEDIAN_SIZE = 2000  # bodies among which the best root is looked for by trying all
 
@@ -54,11 +57,12 @@ def spanning_tree(
     ----------
     system : System
         The mechanism.
-    choice : {"breadth-first", "depth-first", "minimum-depth", "minimum-nonzeros"}
+    choice : {"breadth-first", "depth-first", "minimum-depth", "minimum-nonzeros", "minimum-fronts"}
         Joints in the order of declaration, breadth or depth first; least number of velocity
         coordinates between the world and each body; from there downhill to fewer nonzeros in the
-        joint-space inertia, a heuristic. The latter two look for a central root in parts that are
-        not joined to the world; the former take the body declared first.
+        joint-space inertia, a heuristic. The next two look for a central root in parts that are
+        not joined to the world; the former take the body declared first. The last takes one of
+        these, or a depth-first sweep away from the world, for the least work of "loops-aba".
     root : str, optional
         A body that gets a virtual free joint; what joins its part of the mechanism to the world
         closes loops then.
@@ -74,9 +78,32 @@ def spanning_tree(
     """
     if choice not in TREE_CHOICES:
         raise UnknownNameError(f"tree is {choice!r}; give one of {', '.join(TREE_CHOICES)}")
-    tree_joint = _tree_joints(system, choice, root, [system.joint(name) for name in joints])
+    given = [system.joint(name) for name in joints]
+    if choice != "minimum-fronts":
+        return _grown(system, choice, root, given)
+    sweeps = [_grown(system, choice, root, _sweep(system))] if root is None and not given else []
+    others = (_grown(system, other, root, given) for other in TREE_CHOICES if other != choice)
+    return least_fronts(chain(sweeps, others))
+
+
+def _grown(system: System, choice: str, root: str | None, given: list[int]) -> SpanningTree:
+    """Return the tree of a choice that grows."""
+    tree_joint = _tree_joints(system, choice, root, given)
     body, parent = preorder(tree_joint, system.predecessor, system.successor)
     return _numbered(system, choice, tree_joint, body, parent)
+
+
+def _sweep(system: System) -> list[int]:
+    """Return the joints of the sweep away from the world, those with forces or drives before all.
+
+    Bodies that hang on free joints alone are left out.
+    """
+    ends, is_free = (system.predecessor, system.successor), _freedoms(system)[1]
+    found = level_depth_first(*ends, *neighbours(*ends, system.n_bodies), ~is_free)
+    active = np.unique(system.coordinates.joint)
+    wanted = np.concatenate([active[~is_free[active]], found[found >= 0]])
+    wanted = wanted[np.sort(np.unique(wanted, return_index=True)[1])]
+    return [int(j) for j in wanted[joined(wanted, *ends, np.arange(system.n_bodies + 1))]]
 
 
 def _tree_joints(system: System, choice: str, root: str | None, given: list[int]) -> IntArray:

@@ -29,7 +29,7 @@ class TreeDynamics(ABC):
     system : System
         The mechanism.
     tree : SpanningTree or str
-        The tree, or what spanning_tree is to choose.
+        The tree, what spanning_tree is to choose, or "auto" for the choice that suits the method.
     reactions : {"minimum-norm", "basic"}
         Which multipliers to return where they are not unique.
     baumgarte : float, optional
@@ -43,6 +43,7 @@ class TreeDynamics(ABC):
 
     name: ClassVar[str]
     takes_loops: ClassVar[bool]
+    best_tree: ClassVar[str] = "minimum-nonzeros"
 
     def __init__(
         self,
@@ -59,6 +60,7 @@ class TreeDynamics(ABC):
         if baumgarte is not None and not baumgarte > 0.0:
             raise ModelError(f"the Baumgarte time constant is {baumgarte}; it must be positive")
         self.system = system
+        tree = self.best_tree if tree == "auto" else tree
         self.tree = spanning_tree(system, tree) if isinstance(tree, str) else tree
         self.reactions = reactions
         self.baumgarte = baumgarte
