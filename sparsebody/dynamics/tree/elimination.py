@@ -1,0 +1,189 @@
+"""x = G y + g, all solutions of K x = k, by Gaussian elimination. Featherstone (2008), sec. 8.8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.errors import ModelError, ShapeError
+
+TOLERANCE = 1e-8  # of pivots, relative to the largest entry
+
+
+@dataclass(frozen=True, eq=False)
+class ExplicitForm:
+    """x = G y + g, where y are the entries `independent` of x; K G = 0 and K g = k."""
+
+    G: FloatArray  # (n, n - r)
+    g: FloatArray  # (n,)
+    independent: IntArray  # (n - r,) ascending
+    dependent: IntArray  # (r,) in the order of the pivots
+    rows: IntArray  # (r,) rows of K that are independent, in the order of the pivots
+
+    @property
+    def rank(self) -> int:
+        """r, the rank of K."""
+        return len(self.dependent)
+
+
+def explicit_form(
+    K: FloatArray,
+    k: FloatArray,
+    *,
+    independent: Sequence[int] = (),
+    mask: BoolArray | None = None,
+    weight: FloatArray | None = None,
+    tolerance: float = TOLERANCE,
+) -> ExplicitForm:
+    """Return G and g of the equations K x = k. Featherstone (2008), eq. (8.51).
+
+    Parameters
+    ----------
+    K : (m, n) float array
+        Any matrix; its rows may be dependent.
+    k : (m,) float array
+        In the range of K.
+    independent : sequence of int
+        Entries of x that must be among y; complete pivoting chooses the others.
+    mask : (n,) bool array, optional
+        Columns that are not zero; the others are not looked at, and belong to y.
+    weight : (n,) float array, optional
+        Natural sizes of the entries of x, which take units out of the choice of pivots.
+    tolerance : float
+        A pivot below this is zero, relative to the largest entry of its row and of all.
+
+    Raises
+    ------
+    ModelError
+        If the entries given cannot be chosen independently.
+    """
+    K = np.asarray(K, dtype=float)
+    m, n = K.shape
+    if np.shape(k) != (m,):
+        raise ShapeError(f"K is {K.shape} and k is {np.shape(k)}; k must be ({m},)")
+    column = np.arange(n) if mask is None else np.flatnonzero(mask)
+    size = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
+    is_given = np.zeros(n, dtype=bool)
+    is_given[list(independent)] = True
+    work, right = K[:, column] * size[column], np.array(k, dtype=float)
+    scale_rows(work, right, np.empty(m))
+    row_order, order = np.arange(m), np.arange(len(column))
+    r = eliminate(work, right, is_given[column], tolerance, row_order, order)
+    if r < 0:
+        raise ModelError(
+            f"the entries {list(independent)} of x are not independent: K x = k joins them"
+        )
+    dependent = column[order[:r]]
+    is_free = np.ones(n, dtype=bool)
+    is_free[dependent] = False
+    free = np.flatnonzero(is_free)
+    G, g = np.zeros((n, len(free))), np.zeros(n)
+    G[free, np.arange(len(free))] = 1.0
+    others = column[order[r:]]
+    entries = -size[dependent, None] * work[:r, r:] / size[others]
+    G[dependent[:, None], np.searchsorted(free, others)] = entries
+    g[dependent] = size[dependent] * right[:r]
+    return ExplicitForm(G, g, free, dependent, row_order[:r])
+
+
+@njit(cache=True)
+def scale_rows(K: FloatArray, k: FloatArray, scale: FloatArray) -> None:
+    """Divide the rows of K x = k by their largest entries; keep the factors in `scale` (m,)."""
+    for i in range(K.shape[0]):
+        largest = 0.0
+        for j in range(K.shape[1]):
+            largest = max(largest, abs(K[i, j]))
+        scale[i] = 1.0 / largest if largest > 0.0 else 1.0
+        k[i] *= scale[i]
+        for j in range(K.shape[1]):
+            K[i, j] *= scale[i]
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def eliminate(
+    K: FloatArray,
+    k: FloatArray,
+    is_given: BoolArray,
+    tolerance: float,
+    row_order: IntArray,
+    column_order: IntArray,
+) -> int:
+    """Eliminate with complete pivoting; return the rank r, or -1 if given columns depend.
+
+    Leaves L and U of K_11 in K[:r, :r], K_11^-1 K_12 in K[:r, r:] and K_11^-1 k_1 in k[:r]. The
+    orders, which start as 0, 1, ..., follow the exchanges; given columns are no pivots.
+    """
+    m, n = K.shape
+    rank, largest = 0, 0.0
+    for i in range(m):
+        for j in range(n):
+            largest = max(largest, abs(K[i, j]))
+    for s in range(min(m, n)):
+        pivot, row, column = tolerance * largest, -1, -1
+        for i in range(s, m):
+            for j in range(s, n):
+                if abs(K[i, j]) > pivot and not is_given[column_order[j]]:
+                    pivot, row, column = abs(K[i, j]), i, j
+        if row < 0:
+            break
+        _exchange(K, k, row_order, column_order, s, row, column)
+        for i in range(s + 1, m):
+            factor = K[i, s] / K[s, s]
+            if factor != 0.0:
+                K[i, s] = factor
+                k[i] -= factor * k[s]
+                target, source = K[i, s + 1 :], K[s, s + 1 :]
+                for j in range(source.size):
+                    target[j] -= factor * source[j]
+        rank += 1
+    for i in range(rank, m):
+        for j in range(rank, n):
+            if abs(K[i, j]) > tolerance * largest:
+                return -1
+    for s in range(rank - 1, -1, -1):
+        for t in range(s + 1, rank):
+            factor, target, source = K[s, t], K[s, rank:], K[t, rank:]
+            k[s] -= factor * k[t]
+            for j in range(source.size):
+                target[j] -= factor * source[j]
+        k[s] /= K[s, s]
+        for j in range(rank, n):
+            K[s, j] /= K[s, s]
+    return rank
+
+
+@njit(cache=True)
+def _exchange(
+    K: FloatArray,
+    k: FloatArray,
+    row_order: IntArray,
+    column_order: IntArray,
+    s: int,
+    row: int,
+    column: int,
+) -> None:
+    """Bring the pivot to K[s, s]."""
+    m, n = K.shape
+    k[s], k[row] = k[row], k[s]
+    row_order[s], row_order[row] = row_order[row], row_order[s]
+    column_order[s], column_order[column] = column_order[column], column_order[s]
+    for j in range(n):
+        K[s, j], K[row, j] = K[row, j], K[s, j]
+    for i in range(m):
+        K[i, s], K[i, column] = K[i, column], K[i, s]
+
+
+@njit(cache=True)
+def transposed_solve(LU: FloatArray, rank: int, x: FloatArray) -> None:
+    """Replace x[:rank] by K_11'^-1 x[:rank]."""
+    for s in range(rank):
+        for t in range(s):
+            x[s] -= LU[t, s] * x[t]
+        x[s] /= LU[s, s]
+    for s in range(rank - 1, -1, -1):
+        for t in range(s + 1, rank):
+            x[s] -= LU[t, s] * x[t]
