@@ -7,6 +7,9 @@ from sparsebody.dynamics.tree.aba import ArticulatedBody
 from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
 from sparsebody.dynamics.tree.coordinates import joint_coordinates, tree_state
 from sparsebody.dynamics.tree.crba import CompositeRigidBody
+from sparsebody.dynamics.tree.loops_direct import LoopsDirect
+from sparsebody.dynamics.tree.loops_force import LoopsForce
+from sparsebody.dynamics.tree.loops_projection import LoopsProjection
 from sparsebody.dynamics.tree.methods import TreeDynamics
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree, loop_error
 from sparsebody.errors import UnknownNameError
@@ -15,6 +18,9 @@ from sparsebody.model.system import System
 TREE_METHODS: dict[str, type[TreeDynamics]] = {
     "aba": ArticulatedBody,
     "crba": CompositeRigidBody,
+    "loops-direct": LoopsDirect,
+    "loops-force": LoopsForce,
+    "loops-projection": LoopsProjection,
 }
 
 

@@ -11,7 +11,7 @@ from numba import njit
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
 
-TOLERANCE = 1e-8  # of pivots, relative to the largest entry
+TOLERANCE = 1e-8  # of pivots, relative to the largest entry or to sizes that are given
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +37,7 @@ def explicit_form(
     independent: Sequence[int] = (),
     mask: BoolArray | None = None,
     weight: FloatArray | None = None,
+    row_size: FloatArray | None = None,
     tolerance: float = TOLERANCE,
 ) -> ExplicitForm:
     """Return G and g of the equations K x = k. Featherstone (2008), eq. (8.51).
@@ -53,8 +54,10 @@ def explicit_form(
         Columns that are not zero; the others are not looked at, and belong to y.
     weight : (n,) float array, optional
         Natural sizes of the entries of x, which take units out of the choice of pivots.
+    row_size : (m,) float array, optional
+        Natural sizes of the rows of K times `weight`; default: the largest entry of all.
     tolerance : float
-        A pivot below this is zero, relative to the largest entry of its row and of all.
+        A pivot below this is zero, relative to the size of its row.
 
     Raises
     ------
@@ -69,8 +72,9 @@ def explicit_form(
     size = np.ones(n) if weight is None else np.asarray(weight, dtype=float)
     is_given = np.zeros(n, dtype=bool)
     is_given[list(independent)] = True
-    work, right = K[:, column] * size[column], np.array(k, dtype=float)
-    scale_rows(work, right, np.empty(m))
+    work = K[:, column] * size[column]
+    largest = np.full(m, np.abs(work).max(initial=0.0) or 1.0) if row_size is None else row_size
+    work, right = work / largest[:, None], k / largest
     row_order, order = np.arange(m), np.arange(len(column))
     r = eliminate(work, right, is_given[column], tolerance, row_order, order)
     if r < 0:
@@ -90,19 +94,6 @@ def explicit_form(
     return ExplicitForm(G, g, free, dependent, row_order[:r])
 
 
-@njit(cache=True)
-def scale_rows(K: FloatArray, k: FloatArray, scale: FloatArray) -> None:
-    """Divide the rows of K x = k by their largest entries; keep the factors in `scale` (m,)."""
-    for i in range(K.shape[0]):
-        largest = 0.0
-        for j in range(K.shape[1]):
-            largest = max(largest, abs(K[i, j]))
-        scale[i] = 1.0 / largest if largest > 0.0 else 1.0
-        k[i] *= scale[i]
-        for j in range(K.shape[1]):
-            K[i, j] *= scale[i]
-
-
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
 def eliminate(
     K: FloatArray,
@@ -118,12 +109,9 @@ def eliminate(
     orders, which start as 0, 1, ..., follow the exchanges; given columns are no pivots.
     """
     m, n = K.shape
-    rank, largest = 0, 0.0
-    for i in range(m):
-        for j in range(n):
-            largest = max(largest, abs(K[i, j]))
+    rank = 0
     for s in range(min(m, n)):
-        pivot, row, column = tolerance * largest, -1, -1
+        pivot, row, column = tolerance, -1, -1
         for i in range(s, m):
             for j in range(s, n):
                 if abs(K[i, j]) > pivot and not is_given[column_order[j]]:
@@ -142,7 +130,7 @@ def eliminate(
         rank += 1
     for i in range(rank, m):
         for j in range(rank, n):
-            if abs(K[i, j]) > tolerance * largest:
+            if abs(K[i, j]) > tolerance:
                 return -1
     for s in range(rank - 1, -1, -1):
         for t in range(s + 1, rank):

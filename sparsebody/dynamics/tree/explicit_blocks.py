@@ -14,7 +14,7 @@ from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.tree.branch_sparsity import BranchPattern
-from sparsebody.dynamics.tree.elimination import TOLERANCE, eliminate, scale_rows, transposed_solve
+from sparsebody.dynamics.tree.elimination import TOLERANCE, eliminate, transposed_solve
 from sparsebody.dynamics.tree.loop_clusters import LoopClusters
 from sparsebody.dynamics.tree.loop_equations import LoopEquations
 from sparsebody.errors import ModelError
@@ -39,7 +39,7 @@ class ExplicitBlocks:
     rank: IntArray  # (n_clusters,) of the blocks of K
     row_order: IntArray  # (m,) rows of each cluster, pivots first, numbers within the cluster
     column_order: IntArray  # columns of each cluster, pivots first
-    row_scale: FloatArray  # (m,) factors of the rows
+    row_size: FloatArray  # (m,) of the rows
     weight: FloatArray  # (n,) of the columns
     independent: IntArray  # (n - r,) velocity coordinate of each number of y
 
@@ -95,7 +95,7 @@ class ExplicitBlocks:
         orders = self.rank, self.row_order, self.column_order
         tables = clusters.start, clusters.first_row, clusters.places.first_column
         weighted = self.weight * force
-        _multipliers(self.blocks.values, *tables, *orders, self.row_scale, weighted, result)
+        _multipliers(self.blocks.values, *tables, *orders, self.row_size, weighted, result)
         return result
 
 
@@ -118,7 +118,6 @@ def explicit_blocks(
     places, first_row = clusters.places, clusters.first_row
     rank = np.zeros(clusters.n_clusters, dtype=np.intp)
     row_order, column_order = np.empty(len(right), dtype=np.intp), places.column.copy()
-    row_scale = np.empty(len(right))
     failed = _eliminate_all(
         values,
         right,
@@ -129,9 +128,9 @@ def explicit_blocks(
         given,
         tolerance,
         rank,
+        equations.size,
         row_order,
         column_order,
-        row_scale,
     )
     if failed >= 0:
         own = [k for k in clusters.columns(failed) if given[k]]
@@ -165,7 +164,7 @@ def explicit_blocks(
         rank,
         row_order,
         column_order,
-        row_scale,
+        equations.size,
         weight,
         independent[:n_free],
     )
@@ -182,9 +181,9 @@ def _eliminate_all(
     is_given: BoolArray,
     tolerance: float,
     rank: IntArray,
+    row_size: FloatArray,
     row_order: IntArray,
     column_order: IntArray,
-    row_scale: FloatArray,
 ) -> int:
     """Eliminate in every cluster; return -1, or the cluster whose given columns depend."""
     for c in range(rank.size):
@@ -194,9 +193,9 @@ def _eliminate_all(
         columns = column_order[c0:c1]
         for i in range(m):
             row_order[r0 + i] = i
+            k[i] /= row_size[r0 + i]
             for j in range(n):
-                K[i, j] *= weight[columns[j]]
-        scale_rows(K, k, row_scale[r0:r1])
+                K[i, j] *= weight[columns[j]] / row_size[r0 + i]
         r = eliminate(K, k, is_given, tolerance, row_order[r0:r1], columns)
         if r < 0:
             return c
@@ -323,7 +322,7 @@ def _multipliers(
     rank: IntArray,
     row_order: IntArray,
     column_order: IntArray,
-    row_scale: FloatArray,
+    row_size: FloatArray,
     force: FloatArray,
     multiplier: FloatArray,
 ) -> None:
@@ -334,4 +333,4 @@ def _multipliers(
         transposed_solve(values[start[c] : start[c + 1]].reshape(shape), rank[c], x)
         for s in range(rank[c]):
             row = r0 + row_order[r0 + s]
-            multiplier[row] = row_scale[row] * x[s]
+            multiplier[row] = x[s] / row_size[row]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ class LoopEquations:
     clusters: LoopClusters
     values: FloatArray  # of K, packed as clusters.places tells; columns of drives are zero
     right: FloatArray  # (m,) k + k_stab, rows in the order of clusters.row
+    size: FloatArray  # (m,) lengths that rows of K L^-1, H = L' L, would have were the bodies free
 
     @property
     def matrix(self) -> FloatArray:
@@ -36,10 +38,15 @@ class LoopEquations:
         return self.clusters.dense(self.values)
 
     def violation(self, x: FloatArray) -> FloatArray:
-        """Return K x - k of every row relative to the largest term of its cluster (m,)."""
+        """Return K x - k of every row (m,) relative to what rows of its cluster have to balance.
+
+        That is the largest of k and of K times the largest acceleration, gravity's included.
+        """
         excess, size = np.empty_like(self.right), np.empty_like(self.right)
         places, first_row = self.clusters.places, self.clusters.first_row
-        _violation(places, first_row, self.values, self.right, x, excess, size)
+        largest = max(np.abs(x).max(initial=0.0), np.abs(self.clusters.tree.system.gravity).max())
+        given = self.values, self.right, x, float(largest)
+        _violation(places, first_row, *given, excess, size)
         return excess / size
 
 
@@ -87,7 +94,11 @@ def loop_equations(
         fill_about_one_origin(problem, rows.row, rows.link, floating, *where)
     if len(problem.is_driven):
         _clear_columns(places, problem.is_driven, values)
-    return LoopEquations(clusters, values, right)
+    size = np.empty(clusters.n_rows)
+    system, joint = problem.system, problem.system.row_joint[clusters.row]
+    ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
+    _free_lengths(problem.constraint.rows, clusters.row, ends, system.inverse_inertia, size)
+    return LoopEquations(clusters, values, right, size)
 
 
 def _n_entries(problem: TreeProblem, clusters: LoopClusters) -> int:
@@ -98,6 +109,22 @@ def _n_entries(problem: TreeProblem, clusters: LoopClusters) -> int:
             f"{clusters.n_clusters} loop clusters; use method 'sparse'"
         )
     return n_entries
+
+
+@njit(cache=True)
+def _free_lengths(
+    rows: FloatArray, row: IntArray, ends: IntArray, inverse_inertia: FloatArray, size: FloatArray
+) -> None:
+    """Fill sqrt(a' I^-1 a) of each row. The tree can only make it shorter, to zero if it depends."""
+    for r in range(row.size):
+        total = 0.0
+        for e in range(2):
+            b, f = ends[r, e], rows[row[r], e]
+            if b >= 0:
+                for i in range(6):
+                    for j in range(6):
+                        total += f[i] * inverse_inertia[b, i, j] * f[j]
+        size[r] = math.sqrt(total)
 
 
 @njit(cache=True)
@@ -117,18 +144,20 @@ def _violation(
     values: FloatArray,
     right: FloatArray,
     x: FloatArray,
+    acceleration: float,
     excess: FloatArray,
     size: FloatArray,
 ) -> None:
     for c in range(first_row.size - 1):
-        largest = 1e-300
+        largest = max(acceleration, 1e-300)  # T has unit columns, where K has no entry
         for r in range(first_row[c], first_row[c + 1]):
             total = -right[r]
             largest = max(largest, abs(right[r]))
             for e in range(places.first_column[c], places.first_column[c + 1]):
-                term = values[places.row[r] + places.local[places.column[e]]] * x[places.column[e]]
-                largest = max(largest, abs(term))
-                total += term
+                k = places.column[e]
+                value = values[places.row[r] + places.local[k]]
+                largest = max(largest, abs(value) * acceleration)
+                total += value * x[k]
             excess[r] = total
         for r in range(first_row[c], first_row[c + 1]):
             size[r] = largest

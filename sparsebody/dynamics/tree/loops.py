@@ -10,7 +10,7 @@ from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.system import System
 
-RANK_TOLERANCE = 1e-8  # relative, of rows of unit length, below which a row depends on the others
+RANK_TOLERANCE = 1e-8  # of LoopEquations.size, below which a row depends on the others
 
 
 class LoopDynamics(TreeDynamics):

@@ -41,17 +41,14 @@ class LoopsDirect(LoopDynamics):
         H, right = free_equations(problem)
         H = symmetric(self.tree.pattern, H)
         scale = 1.0 / np.sqrt(np.diag(H))
-        K = equations.matrix * scale
-        length = np.sqrt(np.einsum("mk,mk->m", K, K))
-        length[length == 0.0] = 1.0
-        K /= length[:, None]
+        K = equations.matrix * scale / equations.size[:, None]
         keep = independent_rows(K)
         x, force = _saddle_solve(
-            scale[:, None] * H * scale, K[keep], scale * right, (equations.right / length)[keep]
+            scale[:, None] * H * scale, K[keep], scale * right, (equations.right / equations.size)[keep]
         )
         x *= scale
         multiplier = np.zeros(problem.system.n_rows)
-        multiplier[self.clusters.row[keep]] = force / length[keep]
+        multiplier[self.clusters.row[keep]] = force / equations.size[keep]
         return TreeSolution(
             problem.driven_qdd + x,
             multiplier,
@@ -61,7 +58,7 @@ class LoopsDirect(LoopDynamics):
 
 
 def independent_rows(K: FloatArray, tolerance: float = RANK_TOLERANCE) -> BoolArray:
-    """Return which rows (m,) of K are independent; the rows are of unit length, or zero."""
+    """Return which rows (m,) of K are independent; no row is much longer than one."""
     keep = np.zeros(len(K), dtype=bool)
     if K.size:
         R, order = qr(K.T, mode="r", pivoting=True, check_finite=False)
