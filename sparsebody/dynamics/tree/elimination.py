@@ -109,16 +109,24 @@ def eliminate(
     orders, which start as 0, 1, ..., follow the exchanges; given columns are no pivots.
     """
     m, n = K.shape
-    rank = 0
-    for s in range(min(m, n)):
-        pivot, row, column = tolerance, -1, -1
+    rank, n_usable = 0, n
+    for j in range(n - 1, -1, -1):  # given columns go to the end
+        if is_given[column_order[j]]:
+            n_usable -= 1
+            if m:
+                _exchange(K, k, row_order, column_order, 0, 0, j, n_usable)
+    for s in range(min(m, n_usable)):
+        pivot, row = tolerance, -1
         for i in range(s, m):
-            for j in range(s, n):
-                if abs(K[i, j]) > pivot and not is_given[column_order[j]]:
-                    pivot, row, column = abs(K[i, j]), i, j
+            largest = _largest(K[i, s:n_usable])
+            if largest > pivot:
+                pivot, row = largest, i
         if row < 0:
             break
-        _exchange(K, k, row_order, column_order, s, row, column)
+        column = s
+        while abs(K[row, column]) < pivot:
+            column += 1
+        _exchange(K, k, row_order, column_order, s, row, s, column)
         for i in range(s + 1, m):
             factor = K[i, s] / K[s, s]
             if factor != 0.0:
@@ -150,19 +158,30 @@ def _exchange(
     k: FloatArray,
     row_order: IntArray,
     column_order: IntArray,
-    s: int,
     row: int,
+    other_row: int,
     column: int,
+    other_column: int,
 ) -> None:
-    """Bring the pivot to K[s, s]."""
+    """Exchange two rows, and two columns."""
     m, n = K.shape
-    k[s], k[row] = k[row], k[s]
-    row_order[s], row_order[row] = row_order[row], row_order[s]
-    column_order[s], column_order[column] = column_order[column], column_order[s]
+    p, q, s, t = row, other_row, column, other_column
+    k[p], k[q] = k[q], k[p]
+    row_order[p], row_order[q] = row_order[q], row_order[p]
+    column_order[s], column_order[t] = column_order[t], column_order[s]
     for j in range(n):
-        K[s, j], K[row, j] = K[row, j], K[s, j]
+        K[p, j], K[q, j] = K[q, j], K[p, j]
     for i in range(m):
-        K[i, s], K[i, column] = K[i, column], K[i, s]
+        K[i, s], K[i, t] = K[i, t], K[i, s]
+
+
+@njit(cache=True, error_model="numpy", fastmath=True)
+def _largest(row: FloatArray) -> float:
+    """Return the largest absolute value."""
+    largest = 0.0
+    for j in range(row.size):
+        largest = max(largest, abs(row[j]))
+    return largest
 
 
 @njit(cache=True)

@@ -13,11 +13,14 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.tree.branch_sparsity import BranchPattern
+from sparsebody.dynamics.tree.branch_sparsity import BranchPattern, symmetric
 from sparsebody.dynamics.tree.elimination import TOLERANCE, eliminate, transposed_solve
 from sparsebody.dynamics.tree.loop_clusters import LoopClusters
 from sparsebody.dynamics.tree.loop_equations import LoopEquations
 from sparsebody.errors import ModelError
+
+
+SPARSE_SHARE = 10  # one in so many entries of H may be nonzero for sparse products to be faster
 
 
 class GBlocks(NamedTuple):
@@ -79,8 +82,11 @@ class ExplicitBlocks:
         return u
 
     def projected_inertia(self, pattern: BranchPattern, H: FloatArray) -> FloatArray:
-        """Return the upper triangle of G' H G (n - r, n - r), from the packed H."""
+        """Return G' H G (n - r, n - r) from the packed H; only the upper triangle is right."""
         n_free = len(self.independent)
+        if SPARSE_SHARE * len(H) > len(self.g) ** 2:
+            G = self.G
+            return np.asarray(G.T @ (symmetric(pattern, H) @ G))
         HG, product = np.zeros((len(self.g), n_free)), np.zeros((n_free, n_free))
         _times_inertia(pattern, H, self.blocks, HG)
         _project_rows(self.blocks, HG, product)

@@ -1,4 +1,4 @@
-"""K qdd = k of a mechanism, one dense block for each loop cluster. Featherstone (2008), sec. 8.2."""
+"""K qdd = k of a mechanism, one dense block a loop cluster. Featherstone (2008), sec. 8.2."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _n_entries(problem: TreeProblem, clusters: LoopClusters) -> int:
 def _free_lengths(
     rows: FloatArray, row: IntArray, ends: IntArray, inverse_inertia: FloatArray, size: FloatArray
 ) -> None:
-    """Fill sqrt(a' I^-1 a) of each row. The tree can only make it shorter, to zero if it depends."""
+    """Fill sqrt(a' I^-1 a) of each row; the tree can only make it shorter."""
     for r in range(row.size):
         total = 0.0
         for e in range(2):

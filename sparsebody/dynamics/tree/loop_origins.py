@@ -1,4 +1,4 @@
-"""K and k about one origin far from the loops, as table 8.4 has them. Featherstone (2008), sec. 8.7.
+"""K and k about one origin for all loops, as in table 8.4. Featherstone (2008), sec. 8.7.
 
 In base coordinates all vectors are about the world's origin, in floating-base coordinates about
 the origin of the body that the tree of the loop begins with. Far from its origin such a vector
@@ -18,7 +18,15 @@ from sparsebody.dynamics.tree.motion import CENTER, OFFSET, TreeMotion
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import accelerations
 from sparsebody.dynamics.tree.registers import dot6, load3, product, store3, times
-from sparsebody.spatial.tuples import INLINE, Rotation, Vector, add, cross, difference, load_rotation
+from sparsebody.spatial.tuples import (
+    INLINE,
+    Rotation,
+    Vector,
+    add,
+    cross,
+    difference,
+    load_rotation,
+)
 
 
 def fill_about_one_origin(

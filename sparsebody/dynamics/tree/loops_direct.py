@@ -40,15 +40,14 @@ class LoopsDirect(LoopDynamics):
             )
         H, right = free_equations(problem)
         H = symmetric(self.tree.pattern, H)
-        scale = 1.0 / np.sqrt(np.diag(H))
-        K = equations.matrix * scale / equations.size[:, None]
+        scale, size = 1.0 / np.sqrt(np.diag(H)), equations.size
+        K = equations.matrix * scale / size[:, None]
         keep = independent_rows(K)
-        x, force = _saddle_solve(
-            scale[:, None] * H * scale, K[keep], scale * right, (equations.right / equations.size)[keep]
-        )
+        k = (equations.right / size)[keep]
+        x, force = _saddle_solve(scale[:, None] * H * scale, K[keep], scale * right, k)
         x *= scale
         multiplier = np.zeros(problem.system.n_rows)
-        multiplier[self.clusters.row[keep]] = force / equations.size[keep]
+        multiplier[self.clusters.row[keep]] = force / size[keep]
         return TreeSolution(
             problem.driven_qdd + x,
             multiplier,
@@ -72,10 +71,12 @@ def _saddle_solve(
 ) -> tuple[FloatArray, FloatArray]:
     """Return x and lambda of H x - K' lambda = right, K x = k, by Bunch and Kaufman's method."""
     n, m = K.shape[1], K.shape[0]
+    if n + m == 0:
+        return np.zeros(0), np.zeros(0)
     matrix = np.zeros((n + m, n + m))
     matrix[:n, :n], matrix[n:, :n], matrix[:n, n:] = H, K, K.T
     given = np.concatenate([right, k])
-    factors, pivots, info = dsytrf(matrix, lower=1, lwork=64 * max(n + m, 1))
+    factors, pivots, info = dsytrf(matrix, lower=1, lwork=64 * (n + m))
     if info != 0:
         raise SingularSystemError(
             "the system of tree and loops is singular: look at the masses and inertias of the "

@@ -105,9 +105,7 @@ class LoopsForce(LoopDynamics):
         is_poor = np.zeros(groups.n_groups, dtype=bool)
         fill_rows(places, groups, equations.values, self._X)
         whiten(pattern, L, groups, self._X)
-        solve_groups(
-            groups, self._X, self._A, equations.right, equations.size, force, x, is_poor
-        )
+        solve_groups(groups, self._X, self._A, equations.right, equations.size, force, x, is_poor)
         solve_lower(pattern, L, x[None])
         return force, x, is_poor
 
@@ -157,9 +155,7 @@ class LeastChange:
     floor: float  # smallest remainder of a kept row, relative to its size
 
 
-def least_change(
-    X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray
-) -> LeastChange:
+def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) -> LeastChange:
     """Return lambda and w = z + X lambda with X' w = k, for X (n, m) of any rank.
 
     `size` (m,) are the natural lengths of the columns.
@@ -230,13 +226,13 @@ def solve_groups(
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _subtract_motion(groups: Groups, g: int, X: FloatArray, w: FloatArray, rest: FloatArray) -> None:
-    """Subtract X' w from `rest` (m,)."""
-    m = rest.size
+def _subtract_motion(groups: Groups, g: int, X: FloatArray, w: FloatArray, b: FloatArray) -> None:
+    """Subtract X' w from b (m,)."""
+    m = b.size
     for e in range(groups.first_coordinate[g], groups.first_coordinate[g + 1]):
         k = groups.coordinate[e]
         first, low, high = groups.start[g] + groups.place[k] * m, groups.low[k], groups.high[k]
-        source, target = X[first + low : first + high], rest[low:high]
+        source, target = X[first + low : first + high], b[low:high]
         for j in range(source.size):
             target[j] -= w[k] * source[j]
 
