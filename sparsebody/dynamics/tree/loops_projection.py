@@ -12,6 +12,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.tree.branch_sparsity import multiply
 from sparsebody.dynamics.tree.crba import free_equations
 from sparsebody.dynamics.tree.explicit_blocks import ExplicitBlocks, explicit_blocks
+from sparsebody.dynamics.tree.loop_equations import LoopEquations
 from sparsebody.dynamics.tree.loops import LoopDynamics
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.solution import TreeSolution
@@ -63,19 +64,16 @@ class LoopsProjection(LoopDynamics):
             name, number = (one, None) if isinstance(one, str) else one
             self.is_given[_coordinates(self.tree, name, number)] = True
 
-    def explicit(self, problem: TreeProblem, H: FloatArray) -> ExplicitBlocks:
-        """Return G and g of x = qdd - driven_qdd at a state, given the packed H."""
-        pattern = self.tree.pattern
-        weight = 1.0 / np.sqrt(H[pattern.start[1:] - 1])
-        return explicit_blocks(self.equations(problem), weight, self.is_given)
+    def explicit(self, equations: LoopEquations, H: FloatArray) -> ExplicitBlocks:
+        """Return G and g of x = qdd - driven_qdd, given the packed H."""
+        weight = 1.0 / np.sqrt(H[self.tree.pattern.start[1:] - 1])
+        return explicit_blocks(equations, weight, self.is_given)
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd = G ydd + g and the multipliers of independent loop rows."""
         H, right = free_equations(problem)
         equations = self.equations(problem)
-        pattern = self.tree.pattern
-        weight = 1.0 / np.sqrt(H[pattern.start[1:] - 1])
-        explicit = explicit_blocks(equations, weight, self.is_given)
+        explicit = self.explicit(equations, H)
         x, Hx = self._accelerations(explicit, H, right)
         multiplier = np.zeros(problem.system.n_rows)
         multiplier[self.clusters.row] = explicit.multipliers(Hx - right)
