@@ -19,7 +19,6 @@ from sparsebody.dynamics.tree.loop_clusters import LoopClusters
 from sparsebody.dynamics.tree.loop_equations import LoopEquations
 from sparsebody.errors import ModelError
 
-
 SPARSE_SHARE = 10  # one in so many entries of H may be nonzero for sparse products to be faster
 
 
@@ -38,6 +37,7 @@ class ExplicitBlocks:
     """G, g, and the factors of K_11 that they were made with."""
 
     clusters: LoopClusters
+    matrix: FloatArray  # K, packed
     blocks: GBlocks
     rank: IntArray  # (n_clusters,) of the blocks of K
     row_order: IntArray  # (m,) rows of each cluster, pivots first, numbers within the cluster
@@ -166,6 +166,7 @@ def explicit_blocks(
     blocks = GBlocks(values, entry, first, size, g)
     return ExplicitBlocks(
         clusters,
+        equations.values,
         blocks,
         rank,
         row_order,

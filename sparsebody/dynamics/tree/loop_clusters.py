@@ -159,25 +159,29 @@ def _ranges(first: IntArray, sizes: IntArray) -> IntArray:
 def _labels(
     parent: IntArray, predecessor: IntArray, successor: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Return the least joint that coupling connects to each tree joint, and to each loop."""
+    """Return the least joint that coupling connects to each tree joint, and to each loop.
+
+    Joints that are connected are a subtree; a walk towards the world enters it and leaves it at
+    the body below its least joint, or ends in it where the other end of the loop is there too.
+    """
     label = np.arange(parent.size)
+    for e in range(predecessor.size):
+        i, j, joined = predecessor[e], successor[e], -1
+        while i != j:
+            least = _found(label, max(i, j))
+            if least == joined:
+                break
+            if i > j:
+                i = parent[least]
+            else:
+                j = parent[least]
+            if joined >= 0:
+                label[max(joined, least)] = min(joined, least)
+                least = min(joined, least)
+            joined = least
     loop_label = np.empty(predecessor.size, dtype=np.intp)
-    for pass_ in range(2):  # first join, then look up
-        for e in range(predecessor.size):
-            i, j = predecessor[e], successor[e]
-            joined = _found(label, max(i, j))
-            while i != j and pass_ == 0:
-                k = max(i, j)
-                other = _found(label, k)
-                if other != joined:
-                    least = min(joined, other)
-                    label[max(joined, other)] = least
-                    joined = least
-                if i > j:
-                    i = parent[i]
-                else:
-                    j = parent[j]
-            loop_label[e] = joined
+    for e in range(predecessor.size):
+        loop_label[e] = _found(label, max(predecessor[e], successor[e]))
     for i in range(parent.size):
         label[i] = _found(label, i)
     return label, loop_label

@@ -18,7 +18,7 @@ from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.solution import TreeSolution
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import ModelError, SingularSystemError
-from sparsebody.model.system import System
+from sparsebody.model.system import State, System
 
 MOST_FREEDOMS = 20_000  # 3 GB
 REFINEMENTS = 1
@@ -68,6 +68,11 @@ class LoopsProjection(LoopDynamics):
         """Return G and g of x = qdd - driven_qdd, given the packed H."""
         weight = 1.0 / np.sqrt(H[self.tree.pattern.start[1:] - 1])
         return explicit_blocks(equations, weight, self.is_given)
+
+    def explicit_at(self, state: State) -> ExplicitBlocks:
+        """Return G and g of x = qdd - driven_qdd at a state."""
+        problem = self.problem(state)
+        return self.explicit(self.equations(problem), free_equations(problem)[0])
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd = G ydd + g and the multipliers of independent loop rows."""

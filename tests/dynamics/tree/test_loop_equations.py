@@ -80,12 +80,8 @@ def test_loop_equations_are_the_same_in_all_coordinates(coordinates):
         K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
         found = loop_equations(problem, coordinates=coordinates)
         order = np.searchsorted(rows.row, found.clusters.row)
-        np.testing.assert_allclose(
-            found.matrix, K[order], atol=1e-12 * np.abs(K).max(initial=1.0)
-        )
-        np.testing.assert_allclose(
-            found.right, k[order], atol=1e-11 * np.abs(k).max(initial=1.0)
-        )
+        np.testing.assert_allclose(found.matrix, K[order], atol=1e-12 * np.abs(K).max(initial=1.0))
+        np.testing.assert_allclose(found.right, k[order], atol=1e-11 * np.abs(k).max(initial=1.0))
 
 
 def test_base_coordinates_lose_digits_far_away_and_floating_base_coordinates_do_not():

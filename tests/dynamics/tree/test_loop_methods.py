@@ -2,19 +2,17 @@
 
 import numpy as np
 import pytest
-from overconstrained import add_linkage, random_mechanism
+from overconstrained import random_mechanism
 from pinocchio_models import PinocchioModel
-from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.dynamics.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
-from sparsebody.dynamics.tree.branch_sparsity import lower_triangle, symmetric
+from sparsebody.dynamics.tree.branch_sparsity import symmetric
 from sparsebody.dynamics.tree.crba import free_equations
 from sparsebody.dynamics.tree.loops_direct import LoopsDirect
 from sparsebody.dynamics.tree.loops_force import LoopsForce
 from sparsebody.dynamics.tree.loops_projection import LoopsProjection
 from sparsebody.dynamics.tree.problem import TreeProblem
-from sparsebody.errors import ModelError, RankWarning, UnknownNameError
 from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.gallery import build
 
