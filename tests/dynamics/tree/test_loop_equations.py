@@ -38,7 +38,7 @@ def craft(far):
     mechanism = sb.Mechanism("craft", gravity=[0, 0, 0])
     place = far * np.array([1.0, 0.7, -0.4])
     mechanism.add_body("hull", mass=20.0, inertia=[9.0, 8.0, 7.0], position=place)
-    four_bar(mechanism, "hull", place + [0.3, 0.5, -0.2])
+    four_bar(mechanism, "hull", place + np.array([0.3, 0.5, -0.2]))
     system = mechanism.compile()
     state, turn = system.initial_state, np.array([0.3, -0.8, 0.5])
     velocity = np.concatenate(
