@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from random_mechanisms import random_inertia, random_loops, random_rotation, random_tree
 
+from sparsebody.dynamics.tree import SpanningTree, spanning_tree
 from sparsebody.model.joints import JOINT_TYPES, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.system import State
 from sparsebody.spatial import rotation_from_quaternion
 
 
@@ -29,9 +31,11 @@ def random_mechanism(seed: int) -> Mechanism:
     return mechanism
 
 
-def add_linkage(mechanism: Mechanism, rng: np.random.Generator, name: str, bars: int) -> None:
+def add_linkage(
+    mechanism: Mechanism, rng: np.random.Generator, name: str, bars: int, base: str = ""
+) -> None:
     """Hinge bars to a body, one after the other and back to it, about parallel axes."""
-    base = str(rng.choice([WORLD, *mechanism.bodies]))
+    base = base or str(rng.choice([WORLD, *mechanism.bodies]))
     R, x = np.eye(3), np.zeros(3)
     if base != WORLD:
         body = mechanism.body(base)
@@ -69,3 +73,42 @@ def add_twin(mechanism: Mechanism, name: str) -> None:
         predecessor_frame=joint.predecessor_frame,
         successor_frame=joint.successor_frame,
     )
+
+
+def add_bar(mechanism: Mechanism, name: str, middle: np.ndarray) -> None:
+    place = [middle[0], 0.0, middle[1]]
+    mechanism.add_body(name, mass=1.0, inertia=0.1 * np.eye(3), position=place)
+
+
+def linkage(corners: dict[str, np.ndarray], bars: dict[str, tuple[str, str]]) -> Mechanism:
+    """Bars between corners in the plane."""
+    mechanism = Mechanism("linkage")
+    for bar, (a, b) in bars.items():
+        add_bar(mechanism, bar, (np.array(corners[a]) + corners[b]) / 2)
+    return mechanism
+
+
+def hinge(mechanism: Mechanism, name: str, first: str, second: str, point: np.ndarray) -> None:
+    mechanism.add_joint(
+        name, Revolute(), first, second, point=[point[0], 0.0, point[1]], axis=[0, 1, 0]
+    )
+
+
+def figure_8_2_a(crank: float, arms: tuple[float, float]) -> tuple[SpanningTree, State]:
+    """Two rhombi with a common crank; `arms` are the angles of the bars from C, (1, 0), outwards.
+
+    The rhombus O, A, B, C has sides of length one; the other one, O, A, D, C, lies upon it.
+    """
+    O, C = np.zeros(2), np.array([1.0, 0.0])
+    A = np.array([np.cos(crank), np.sin(crank)])
+    mechanism = linkage({"O": O, "A": A}, {"crank": ("O", "A")})
+    hinge(mechanism, "O", "world", "crank", O)
+    for i, angle in enumerate(arms):
+        B = C + np.array([np.cos(angle), np.sin(angle)])
+        for bar, end in ((f"coupler {i}", A), (f"rocker {i}", C)):
+            add_bar(mechanism, bar, (B + end) / 2)
+        hinge(mechanism, f"A {i}", "crank", f"coupler {i}", A)
+        hinge(mechanism, f"B {i}", f"coupler {i}", f"rocker {i}", B)
+        hinge(mechanism, f"C {i}", "world", f"rocker {i}", C)
+    system = mechanism.compile()
+    return spanning_tree(system, "breadth-first"), system.initial_state

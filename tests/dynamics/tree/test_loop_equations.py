@@ -3,7 +3,13 @@ import pytest
 from overconstrained import random_mechanism
 
 import sparsebody as sb
-from sparsebody.dynamics.tree import TREE_CHOICES, spanning_tree
+from sparsebody.dynamics.tree import (
+    TREE_CHOICES,
+    joint_coordinates,
+    spanning_tree,
+    tree_state,
+)
+from sparsebody.dynamics.tree.crba import free_equations
 from sparsebody.dynamics.tree.jacobians import body_jacobian
 from sparsebody.dynamics.tree.loop_constraints import (
     loop_matrix,
@@ -14,6 +20,8 @@ from sparsebody.dynamics.tree.loop_equations import COORDINATES, loop_equations
 from sparsebody.dynamics.tree.loops_force import LoopsForce
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.errors import UnknownNameError
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.motion import joint_motion
 
 
 def four_bar(mechanism, base, at):
@@ -122,3 +130,23 @@ def test_coordinates_that_are_not_known_are_refused():
         loop_equations(TreeProblem(spanning_tree(system), state), coordinates="moon")
     with pytest.raises(UnknownNameError, match="link, base, floating-base"):
         LoopsForce(system, coordinates="moon")
+
+
+def test_active_loop_joints_act_on_the_tree_with_the_power_of_their_efforts():
+    """C - tau_a of table 8.3: tau_a' qd is effort times rate, whatever the rates of the tree."""
+    forces = []
+    for effort in (0.0, 2.5):
+        mechanism = sb.Mechanism("square")
+        four_bar(mechanism, "world", np.zeros(3))
+        mechanism.add_joint_force("motor", "hinge 3", effort=effort)
+        system = mechanism.compile()
+        tree = spanning_tree(system, joints=["hinge 0", "hinge 1", "hinge 2"])
+        assert tree.n_loops == 1
+        q, _ = joint_coordinates(tree, system.initial_state)
+        forces.append(free_equations(TreeProblem(tree, tree_state(tree, q, np.zeros(3))))[1])
+    tau_a, rng = forces[1] - forces[0], np.random.default_rng(0)
+    for _ in range(5):
+        qd = rng.normal(size=3)
+        state = tree_state(tree, q, qd)
+        rate = coordinate_motion(system, state, joint_motion(system, state)).rate
+        assert tau_a @ qd == pytest.approx(2.5 * rate[0], abs=1e-12)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from overconstrained import random_mechanism
+from overconstrained import add_linkage, figure_8_2_a, random_mechanism
 from pinocchio_models import PinocchioModel
 
 import sparsebody as sb
@@ -13,7 +13,9 @@ from sparsebody.dynamics.tree.loops_direct import LoopsDirect
 from sparsebody.dynamics.tree.loops_force import LoopsForce
 from sparsebody.dynamics.tree.loops_projection import LoopsProjection
 from sparsebody.dynamics.tree.problem import TreeProblem
+from sparsebody.errors import ModelError, RankWarning
 from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
 
 BATCHES, PER_BATCH = 10, 50
@@ -109,13 +111,90 @@ def assert_subspaces_are_reciprocal(problem):
 
 @pytest.mark.parametrize("method", LOOP_METHODS)
 def test_one_object_serves_at_many_states(method):
-    """In singular poses and out of them: the stretched four-bar, and what moves around it."""
     system = build("n-four-bar", loops=3).compile()
     dynamics = method(system)
-    state = sb.consistent_state(system)
     trajectory = sb.simulate(system, duration=0.4, step=0.01)
     for k in range(0, len(trajectory), 5):
         state = trajectory.state(k)
         expected = sb.ForwardDynamics(system, state)(state)
         found = dynamics(state)
         assert gap(found.acceleration, expected.acceleration, system) < 1e-9
+
+
+@pytest.mark.parametrize("method", LOOP_METHODS)
+def test_one_object_follows_the_rank_where_it_changes(method):
+    """From a pose of mobility three to those of one and two that begin there, and back."""
+    tree, state = figure_8_2_a(0.0, (0.0, 0.0))
+    dynamics = method(tree.system, tree)
+    poses = [(0.0, (0.0, 0.0)), (0.7, (0.7, 0.7)), (0.0, (0.9, -0.6)), (0.7, (0.7, 0.7))]
+    for crank, arms in [*poses, *poses]:
+        state = figure_8_2_a(crank, arms)[1]
+        found = dynamics(state)
+        expected = sb.ForwardDynamics(tree.system, state)(state)
+        assert gap(found.acceleration, expected.acceleration, tree.system) < 1e-9
+        np.testing.assert_allclose(
+            found.multiplier, expected.multiplier, atol=1e-9 * np.abs(expected.multiplier).max()
+        )
+
+
+def test_rows_that_depend_stay_left_out_where_the_loops_have_drifted_apart():
+    system = build("four-bar").compile()
+    state = sb.consistent_state(system)
+    dynamics = LoopsForce(system)
+    expected = dynamics(state)
+    tilted = state.with_(velocity=state.velocity + 1e-4)
+    tilted = displaced(tilted, 1e-5 * np.random.default_rng(0).normal(size=(3, 6)))
+    with pytest.warns(RankWarning, match="make the state consistent"):
+        found = dynamics(tilted)
+    assert gap(found.acceleration, expected.acceleration, system) < 0.01
+
+
+def test_independent_coordinates_can_be_chosen_by_joint():
+    """Only two bars of this squeezer move at first; the rates of the others are zero."""
+    system = build("andrews").compile()
+    state, tree = sb.consistent_state(system), spanning_tree(system)
+    expected = sb.forward_dynamics(system, state).acceleration
+    for given in ("O", "F", ("O", 0), ("F", 0)):
+        dynamics = LoopsProjection(system, tree, independent=[given])
+        (chosen,) = dynamics.explicit_at(state).independent
+        assert system.joint_names[tree.joint[chosen]] == given[0]
+        assert gap(dynamics(state).acceleration, expected, system) < 1e-9
+    with pytest.raises(ModelError, match="coordinate 0 of joint 'B'"):
+        LoopsProjection(system, tree, independent=["B"])(state)
+
+
+def test_explanations_tell_the_size_of_what_loops_lead_to():
+    found = LoopsForce(build("n-four-bar", loops=3).compile()).explain()
+    assert (found["method"], found["loop_rows"], found["loop_clusters"]) == ("loops-force", 15, 1)
+    assert found["loop_matrix_entries"] == 15 * found["velocity_coordinates"]
+
+
+@pytest.mark.parametrize(
+    ("module", "limit", "method"),
+    [
+        ("loops_direct", "MOST_UNKNOWNS", LoopsDirect),
+        ("loops_projection", "MOST_FREEDOMS", LoopsProjection),
+        ("whitened_loops", "MOST_ENTRIES", LoopsForce),
+        ("loop_equations", "MOST_ENTRIES", LoopsForce),
+    ],
+)
+def test_mechanisms_too_large_for_a_method_are_refused_and_others_named(
+    module, limit, method, monkeypatch
+):
+    system = build("ladder", rungs=4).compile()
+    monkeypatch.setattr(f"sparsebody.dynamics.tree.{module}.{limit}", 10)
+    with pytest.raises(ModelError, match="'sparse'"):
+        method(system)(system.initial_state)
+
+
+def test_loops_that_stand_on_no_common_joint_are_groups_of_their_own():
+    mechanism, rng = sb.Mechanism("linkages"), np.random.default_rng(1)
+    for k in range(3):
+        add_linkage(mechanism, rng, f"on world {k}", 3, base="world")
+    add_linkage(mechanism, rng, "on bar", 3, base="on world 1 bar 1")
+    system = mechanism.compile()
+    state = sb.consistent_state(system)
+    dynamics = LoopsForce(system)
+    assert (dynamics.clusters.n_clusters, dynamics._groups.n_groups) == (4, 3)
+    expected = sb.forward_dynamics(system, state).acceleration
+    assert gap(dynamics(state).acceleration, expected, system) < 1e-9

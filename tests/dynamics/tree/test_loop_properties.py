@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from overconstrained import random_mechanism
+from overconstrained import figure_8_2_a, hinge, linkage, random_mechanism
 from random_mechanisms import random_tree
 
 import sparsebody as sb
@@ -19,43 +19,6 @@ from sparsebody.dynamics.tree.loop_properties import (
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import build
-
-
-def linkage(corners, bars, name="linkage"):
-    """Bars between corners in the plane, hinged to each other and to the world."""
-    mechanism = sb.Mechanism(name)
-    for bar, (a, b) in bars.items():
-        middle = (np.array(corners[a]) + corners[b]) / 2
-        mechanism.add_body(
-            bar, mass=1.0, inertia=0.1 * np.eye(3), position=[middle[0], 0, middle[1]]
-        )
-    return mechanism
-
-
-def hinge(mechanism, name, first, second, point):
-    mechanism.add_joint(
-        name, sb.Revolute(), first, second, point=[point[0], 0.0, point[1]], axis=[0, 1, 0]
-    )
-
-
-def figure_8_2_a(crank, arms):
-    """Two rhombi with a common crank; `arms` are the angles of the bars from C, (1, 0), outwards.
-
-    The rhombus O, A, B, C has sides of length one; the other one, O, A, D, C, lies upon it.
-    """
-    O, C = np.zeros(2), np.array([1.0, 0.0])
-    A = np.array([np.cos(crank), np.sin(crank)])
-    mechanism = linkage({"O": O, "A": A}, {"crank": ("O", "A")})
-    hinge(mechanism, "O", "world", "crank", O)
-    for i, angle in enumerate(arms):
-        B = C + np.array([np.cos(angle), np.sin(angle)])
-        for bar, end in ((f"coupler {i}", A), (f"rocker {i}", C)):
-            add_bar(mechanism, bar, (B + end) / 2)
-        hinge(mechanism, f"A {i}", "crank", f"coupler {i}", A)
-        hinge(mechanism, f"B {i}", f"coupler {i}", f"rocker {i}", B)
-        hinge(mechanism, f"C {i}", "world", f"rocker {i}", C)
-    system = mechanism.compile()
-    return spanning_tree(system, "breadth-first"), system.initial_state
 
 
 def figure_8_2_b():
