@@ -1,7 +1,8 @@
 """The algorithms in joint coordinates beside Pinocchio's: `python -m benchmarks.spanning_tree`.
 
-Least CPU times of calls from Python on the open chain of hinges, both in the same process; from
-joint coordinates to the accelerations of the joints, or to the factor of the joint-space inertia.
+Least CPU times of calls from Python, both in the same process. On the open chain of hinges from
+joint coordinates to the accelerations of the joints, or to the factor of the joint-space inertia;
+on the ladder of balls method 2 beside constraintDynamics, from states to accelerations.
 """
 
 from __future__ import annotations
@@ -14,20 +15,23 @@ import pinocchio as pin
 
 from benchmarks.block_ldl import least_seconds
 from benchmarks.cases import problem
-from benchmarks.peers.pinocchio import Model
+from benchmarks.peers.pinocchio import Model, constraint_dynamics
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.tree import joint_coordinates, spanning_tree
 from sparsebody.dynamics.tree.aba import ArticulatedBody
 from sparsebody.dynamics.tree.crba import CompositeRigidBody
+from sparsebody.dynamics.tree.loops_force import LoopsForce
 
 SIZES = (8, 32, 128, 512)
 ROUNDS = 3  # the least of which counts: other work on the machine comes and goes
-PROMISED = {"aba": 1.3, "crba + LTL": 2.0}  # times as long as Pinocchio, from 128 bodies on
+METHOD_2 = "loops-force"
+PROMISED = {"aba": 1.3, "crba + LTL": 2.0, METHOD_2: 2.0}  # times as long as Pinocchio, from 128 on
+LARGEST_LADDER = 128  # the wheel of Pinocchio has no memory for more
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One algorithm of both on a chain."""
+    """One algorithm of both on a chain, or on a ladder."""
 
     algorithm: str
     n_bodies: int
@@ -73,6 +77,19 @@ def comparisons(n_bodies: int, budget: float = 0.2) -> Iterator[Comparison]:
     yield _compared("crba + LTL", n_bodies, our_factor, their_factor, float(error), budget)
 
 
+def ladder_comparison(n_bodies: int, budget: float = 0.2) -> Comparison:
+    """Return the comparison of method 2 on a ladder."""
+    given = problem("ladder", n_bodies)
+    peer, dynamics = constraint_dynamics(given), LoopsForce(given.system)
+
+    def ours() -> FloatArray:
+        return dynamics.acceleration(given.state)
+
+    expected = peer.accelerations()
+    error = float(np.abs(ours() - expected).max() / np.abs(expected).max())
+    return _compared(METHOD_2, n_bodies, ours, peer.evaluate, error, budget)
+
+
 def _compared(
     algorithm: str,
     n_bodies: int,
@@ -91,7 +108,8 @@ def main() -> None:
     """Print the table."""
     print(f"{'algorithm':12}{'bodies':>8}{'ours/us':>10}{'pin/us':>10}{'ratio':>8}  error")
     for n in SIZES:
-        for row in comparisons(n):
+        ladders = [ladder_comparison(n)] if n <= LARGEST_LADDER else []
+        for row in [*comparisons(n), *ladders]:
             kept = n < 128 or row.ratio <= PROMISED[row.algorithm]
             print(
                 f"{row.algorithm:12}{n:8d}{row.ours * 1e6:10.1f}{row.pinocchio * 1e6:10.1f}"

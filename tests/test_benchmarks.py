@@ -25,7 +25,7 @@ from benchmarks.oracle import equations, reference, relative_violation, saddle_m
 from benchmarks.peers import PEERS
 from benchmarks.peers.tree import UnsupportedError, spanning_tree
 from benchmarks.results import key_of, put_row, read_rows
-from benchmarks.spanning_tree import comparisons
+from benchmarks.spanning_tree import comparisons, ladder_comparison
 from benchmarks.worker import REFERENCE, guarded, run_case
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.kinematics.coordinates import coordinate_motion
@@ -378,6 +378,6 @@ def test_a_row_comes_back_from_its_process(tmp_path):
 
 
 def test_algorithms_in_joint_coordinates_give_what_pinocchio_gives():
-    for row in comparisons(12, budget=1e-3):
+    for row in [*comparisons(12, budget=1e-3), ladder_comparison(12, budget=1e-3)]:
         assert row.error < 1e-10
         assert row.ratio > 0.0

@@ -11,6 +11,7 @@ EXPECTED = {  # the number that main() returns: at least, at most
     "ex04_orderings": (1.95, 2.05),  # growth of the work on a ladder twice as long
     "ex05_record": (0.0, 1e-5),  # energy error
     "ex06_ram": (0.0, 1e-12),  # accelerations and forces, from the sparse system's
+    "ex07_loop_clusters": (3, 3),  # minimal loop clusters
 }
 
 

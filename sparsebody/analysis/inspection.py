@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody.analysis.closed_loops import ClosedLoops, closed_loops
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
@@ -62,6 +63,7 @@ class Inspection:
     predicted_seconds: float
     why: str
     orderings: tuple[OrderingLine, ...]
+    closed_loops: ClosedLoops | None  # None for trees
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dicts; None for what is not finite."""
@@ -126,6 +128,7 @@ def inspect_mechanism(
         predicted_seconds=float(explained["predicted_seconds"]),
         why=str(explained["why"]),
         orderings=_ordering_lines(dynamics),
+        closed_loops=closed_loops(system, state, dynamics.rank),
     )
 
 
@@ -171,7 +174,7 @@ def _ordering_lines(dynamics: ForwardDynamics) -> tuple[OrderingLine, ...]:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON can hold it."""
-    if isinstance(value, OrderingLine):
+    if isinstance(value, (OrderingLine, ClosedLoops)):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}

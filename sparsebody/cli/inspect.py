@@ -50,6 +50,7 @@ def _print(found: Inspection) -> None:
             "freedoms": "3 a body: all move parallel to a plane" if found.planar else "6 a body",
             "constraint rows": f"{found.constraint_rows}, of rank {found.rank}",
             "redundant rows": _redundancy(found),
+            **_closed_loops(found),
             "error as given": f"{found.initial_error:.2g}{worst}",
             "residual": _residual(found),
             "ordering": found.ordering,
@@ -87,6 +88,28 @@ def _redundancy(found: Inspection) -> str:
     joints = [f"{name} ({count})" for name, count in found.redundant_joints.items()]
     certainty = "certain" if found.certain else "NOT certain: no clear gap between pivots"
     return f"{found.redundant_rows}, {certainty}; left out at {listed(joints)}"
+
+
+def _closed_loops(found: Inspection) -> dict[str, str]:
+    """Return what a spanning tree and its loop joints show. Featherstone (2008), sec. 8.10."""
+    loops = found.closed_loops
+    if loops is None:
+        return {}
+    own = f"overconstrained by {loops.overconstraint}" if loops.overconstraint else "proper"
+    facts = {
+        "spanning tree": f"{loops.freedoms} freedoms, {loops.tree}; "
+        f"{loops.loops} loop{'s' * (loops.loops > 1)} in "
+        f"{loops.clusters} cluster{'s' * (loops.clusters > 1)}",
+        "loop constraints": f"{loops.constraints}, of rank {loops.rank}: {own}",
+    }
+    if loops.nearby_mobilities is not None:
+        others = " or ".join(map(str, loops.nearby_mobilities))
+        facts["pose"] = f"singular: mobility {others} nearby" if loops.is_singular else "regular"
+    if loops.configurations is not None:
+        ambiguity = "found ambiguous" if loops.configurations > 1 else "no other found"
+        facts["configurations"] = f"{loops.configurations} with the same {listed(loops.held)}"
+        facts["configurations"] += f": {ambiguity}"
+    return facts
 
 
 def _residual(found: Inspection) -> str:

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from overconstrained import figure_8_2_a
 
 from sparsebody.analysis.inspection import inspect_mechanism
 from sparsebody.errors import AssemblyError, UnknownNameError
@@ -61,3 +62,30 @@ def test_the_worst_joint_of_the_given_pose_is_named():
 def test_an_unknown_ordering_is_refused():
     with pytest.raises(UnknownNameError, match="best"):
         inspect_mechanism(build("pendulum"), ordering="best")
+
+
+def test_the_loops_of_a_four_bar_are_overconstrained_regular_and_ambiguous():
+    loops = inspect_mechanism(build("four-bar")).closed_loops
+    assert (loops.freedoms, loops.constraints, loops.rank) == (3, 5, 2)
+    assert (loops.overconstraint, loops.is_properly_constrained) == (3, False)
+    assert (loops.nearby_mobilities, loops.is_singular) == ((1,), False)
+    assert (loops.configurations, loops.clusters) == (2, 1)
+
+
+def test_trees_have_no_section_on_loops_and_large_mechanisms_only_counts():
+    assert inspect_mechanism(build("chain", bodies=4)).closed_loops is None
+    loops = inspect_mechanism(build("ladder", rungs=60)).closed_loops
+    assert loops.is_properly_constrained
+    assert (loops.rank, loops.nearby_mobilities, loops.configurations) == (180, None, None)
+
+
+def test_a_pose_where_linkages_meet_is_singular():
+    tree, _ = figure_8_2_a(0.0, (0.0, 0.0))
+    found = inspect_mechanism(tree.system)
+    assert found.mobility == 3
+    assert found.closed_loops.is_singular
+    assert set(found.closed_loops.nearby_mobilities) <= {1, 2}
+
+
+def test_coordinates_of_balls_tell_no_configuration():
+    assert inspect_mechanism(build("stewart")).closed_loops.configurations is None

@@ -10,6 +10,9 @@ from sparsebody.dynamics.tree.crba import CompositeRigidBody
 from sparsebody.dynamics.tree.explicit import ExplicitDynamics
 from sparsebody.dynamics.tree.loop_closure import LoopClosure
 from sparsebody.dynamics.tree.loops_aba import LoopsArticulatedBody
+from sparsebody.dynamics.tree.loops_direct import LoopsDirect
+from sparsebody.dynamics.tree.loops_force import LoopsForce
+from sparsebody.dynamics.tree.loops_projection import LoopsProjection
 from sparsebody.dynamics.tree.methods import TreeDynamics
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree, loop_error
 from sparsebody.dynamics.tree.state_space import StateSpace
@@ -20,6 +23,9 @@ TREE_METHODS: dict[str, type[TreeDynamics]] = {
     "aba": ArticulatedBody,
     "crba": CompositeRigidBody,
     "loops-aba": LoopsArticulatedBody,
+    "loops-direct": LoopsDirect,
+    "loops-force": LoopsForce,
+    "loops-projection": LoopsProjection,
 }
 
 

@@ -36,9 +36,9 @@ class LoopRows:
         return len(self.row)
 
 
-def loop_rows(problem: TreeProblem) -> LoopRows:
-    """Return the rows of the loop joints at a state."""
-    tree, row = problem.tree, problem.loop_rows
+def loop_rows(problem: TreeProblem, row: IntArray | None = None) -> LoopRows:
+    """Return the rows of the loop joints at a state, in the order of `row` if it is given."""
+    tree, row = problem.tree, problem.loop_rows if row is None else row
     loop = np.searchsorted(tree.loop_joint, problem.system.row_joint[row])
     link = np.stack([tree.loop_predecessor[loop], tree.loop_successor[loop]], axis=1)
     wrench = problem.constraint.rows[row]
@@ -83,19 +83,38 @@ def fill_loop_matrix(
     links: Links, motion: TreeMotion, link: IntArray, wrench: FloatArray, K: FloatArray
 ) -> None:
     """Add the rows of K (m, n_velocities), which starts at zero. Featherstone (2008), table 8.4."""
+    m, n = K.shape
+    fill_loop_blocks(links, motion, link, wrench, n * np.arange(m), np.arange(n), K.reshape(m * n))
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def fill_loop_blocks(
+    links: Links,
+    motion: TreeMotion,
+    link: IntArray,
+    wrench: FloatArray,
+    row_start: IntArray,
+    local: IntArray,
+    values: FloatArray,
+) -> None:
+    """Add the rows of K, whose entry of row r and coordinate k is values[row_start[r] + local[k]].
+
+    The values start at zero. Featherstone (2008), table 8.4.
+    """
     table, S = links.integers, motion.subspace
     for row in range(link.shape[0]):
         i, j, f = link[row, 0], link[row, 1], wrench[row]
         n_i, f_i = load3(f, 0, 0), load3(f, 0, 3)
         n_j, f_j = load3(f, 1, 0), load3(f, 1, 3)
+        start = row_start[row]
         while i != j:
             if i > j:
                 for k in range(table[i, FIRST_VELOCITY], table[i + 1, FIRST_VELOCITY]):
-                    K[row, k] = dot6(load3(S, k, 0), load3(S, k, 3), n_i, f_i)
+                    values[start + local[k]] = dot6(load3(S, k, 0), load3(S, k, 3), n_i, f_i)
                 n_i = add(n_i, cross(load3(motion.place, i, OFFSET), f_i))
                 i = table[i, PARENT]
             else:
                 for k in range(table[j, FIRST_VELOCITY], table[j + 1, FIRST_VELOCITY]):
-                    K[row, k] = dot6(load3(S, k, 0), load3(S, k, 3), n_j, f_j)
+                    values[start + local[k]] = dot6(load3(S, k, 0), load3(S, k, 3), n_j, f_j)
                 n_j = add(n_j, cross(load3(motion.place, j, OFFSET), f_j))
                 j = table[j, PARENT]

@@ -182,3 +182,10 @@ def test_every_tree_of_a_ladder_leads_to_an_inertia_with_quadratically_many_nonz
     ]
     growth = np.log2(np.array(count[1:]) / count[:-1])
     assert np.all(growth > 1.85)
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_inertia_of_a_ladder_has_a_quadratic_number_of_entries_on_any_tree(choice):
+    for case in (grid_of_balls, lambda rungs: build("ladder", rungs=rungs).compile()):
+        short, long = (spanning_tree(case(n), choice).n_inertia_nonzeros for n in (40, 80))
+        assert 3.5 < long / short < 4.1

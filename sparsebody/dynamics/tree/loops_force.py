@@ -1,0 +1,282 @@
+"""Method "loops-force": loop forces first, from A lambda = b with A = K H^-1 K'."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy.linalg import qr, solve_triangular
+
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.dynamics.compiled import WORST_RESIDUAL
+from sparsebody.dynamics.tree.crba import free_equations
+from sparsebody.dynamics.tree.loop_equations import LoopEquations
+from sparsebody.dynamics.tree.loops import RANK_TOLERANCE, LoopDynamics
+from sparsebody.dynamics.tree.ltl import ltl_factor, solve_lower, solve_upper
+from sparsebody.dynamics.tree.problem import TreeProblem
+from sparsebody.dynamics.tree.solution import TreeSolution
+from sparsebody.dynamics.tree.spanning_tree import SpanningTree
+from sparsebody.dynamics.tree.whitened_loops import (
+    Groups,
+    coupled_groups,
+    fill_rows,
+    products,
+    whiten,
+)
+from sparsebody.errors import RankWarning
+from sparsebody.model.system import System
+
+POOR = 1e-9  # a pivot of A, of rows of unit length, below which QR is more accurate
+DOUBTFUL = 1e-5  # remainder of a row that makes it independent where it was not before
+REFINEMENTS = 2
+
+
+class LoopsForce(LoopDynamics):
+    """Method 2: A lambda = b, then H x = tau - C + K' lambda. Featherstone (2008), eq. (8.37).
+
+    With H = L' L and X = L'^-1 K', A = X' X is factorized by Cholesky's method, group by group of
+    loops that stand on common joints. Where that shows dependent rows, a pivoted QR factorization
+    of X decides which to leave out; they stay out as long as they are obeyed.
+
+    Parameters as in LoopDynamics.
+    """
+
+    name = "loops-force"
+
+    def __init__(
+        self,
+        system: System,
+        tree: SpanningTree | str = "minimum-nonzeros",
+        *,
+        reactions: str = "minimum-norm",
+        baumgarte: float | None = None,
+        coordinates: str = "link",
+    ) -> None:
+        super().__init__(
+            system, tree, reactions=reactions, baumgarte=baumgarte, coordinates=coordinates
+        )
+        self._keep(np.ones(self.clusters.n_rows, dtype=bool))
+
+    def _keep(self, keep: BoolArray) -> None:
+        """Prepare for the rows of K in `keep` (m,)."""
+        self.keep = keep
+        self._groups = coupled_groups(self.clusters, keep)
+        self._X = np.empty(self._groups.start[-1])
+        self._A = np.empty(self._groups.start_product[-1])
+
+    def solve(self, problem: TreeProblem) -> TreeSolution:
+        """Return qdd and the multipliers of independent loop rows.
+
+        Warns
+        -----
+        RankWarning
+            If the rows that are left out are violated: the state is not consistent.
+        """
+        tree, equations = self.tree, self.equations(problem)
+        H, right = free_equations(problem)
+        L = ltl_factor(tree, H)
+        z = right[None].copy()
+        solve_upper(tree.pattern, L, z)
+        force, x, is_poor = self._by_products(equations, L, z[0])
+        dropped = self._dropped(equations, x)
+        if is_poor.any() or dropped > WORST_RESIDUAL:
+            force, x = self._by_factors(equations, L, z[0])
+            dropped = self._dropped(equations, x)
+        if dropped > WORST_RESIDUAL:
+            warnings.warn(
+                f"loop constraints that depend on others are violated by {dropped:.1e}: make the "
+                "state consistent",
+                RankWarning,
+                stacklevel=3,
+            )
+        multiplier = np.zeros(problem.system.n_rows)
+        multiplier[self.clusters.row] = force
+        return TreeSolution(problem.driven_qdd + x, multiplier, bool(self.keep.all()), dropped)
+
+    def _by_products(
+        self, equations: LoopEquations, L: FloatArray, z: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return lambda, x, and which groups are left without, by Cholesky factors of A."""
+        groups, places, pattern = self._groups, self.clusters.places, self.tree.pattern
+        force, x = np.zeros(self.clusters.n_rows), z.copy()
+        is_poor = np.zeros(groups.n_groups, dtype=bool)
+        fill_rows(places, groups, equations.values, self._X)
+        whiten(pattern, L, groups, self._X)
+        solve_groups(groups, self._X, self._A, equations.right, equations.size, force, x, is_poor)
+        solve_lower(pattern, L, x[None])
+        return force, x, is_poor
+
+    def _by_factors(
+        self, equations: LoopEquations, L: FloatArray, z: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return lambda and x by a pivoted QR factorization of X; keep what rows it finds.
+
+        Rows that were left out before come back only if they are independent beyond doubt.
+        """
+        before, clusters = self.keep, self.clusters
+        groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))
+        X = np.empty(groups.start[-1])
+        fill_rows(clusters.places, groups, equations.values, X)
+        whiten(self.tree.pattern, L, groups, X)
+        keep, force, w = np.zeros_like(before), np.zeros(clusters.n_rows), z.copy()
+        for g in range(groups.n_groups):
+            row = groups.row[groups.first_row[g] : groups.first_row[g + 1]]
+            own = groups.coordinate[groups.first_coordinate[g] : groups.first_coordinate[g + 1]]
+            Y = X[groups.start[g] : groups.start[g + 1]].reshape(len(own), len(row))
+            found = least_change(Y, equations.right[row], z[own], equations.size[row])
+            if found.floor < DOUBTFUL and not before[row[found.kept]].all():
+                usable = before[row]
+                row = row[usable]
+                Y, size = Y[:, usable], equations.size[row]
+                found = least_change(Y, equations.right[row], z[own], size)
+            kept = row[found.kept]
+            keep[kept], force[kept], w[own] = True, found.force, found.whitened
+        self._keep(keep)
+        solve_lower(self.tree.pattern, L, w[None])
+        return force, w
+
+    def _dropped(self, equations: LoopEquations, x: FloatArray) -> float:
+        """Return the largest relative violation of the rows left out."""
+        if self.keep.all():
+            return 0.0
+        return float(np.abs(equations.violation(x)[~self.keep]).max())
+
+
+@dataclass(frozen=True, eq=False)
+class LeastChange:
+    """The least change of z that obeys the rows, and which of them do it."""
+
+    kept: IntArray  # (r,) independent rows
+    force: FloatArray  # (r,) their multipliers
+    whitened: FloatArray  # (n,) z + X lambda
+    floor: float  # smallest remainder of a kept row, relative to its size
+
+
+def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) -> LeastChange:
+    """Return lambda and w = z + X lambda with X' w = k, for X (n, m) of any rank.
+
+    `size` (m,) are the natural lengths of the columns.
+
+    By a QR factorization with column pivoting: the error grows with the condition of X, not with
+    its square. Golub and Van Loan (2013), sec. 5.4.2.
+    """
+    X, k = X / size, k / size
+    if X.size == 0:
+        return LeastChange(np.zeros(0, dtype=np.intp), np.zeros(0), z.copy(), np.inf)
+    Q, R, order = qr(X, mode="economic", pivoting=True, check_finite=False)
+    pivots = np.abs(np.diag(R))
+    rank = int(np.count_nonzero(pivots > RANK_TOLERANCE))
+    kept, Q, R = order[:rank], Q[:, :rank], R[:rank, :rank]
+    w, force = z.copy(), np.zeros(rank)
+    for _ in range(REFINEMENTS if rank else 0):
+        change = solve_triangular(R, (k - X.T @ w)[kept], trans="T", check_finite=False)
+        w += Q @ change
+        force += solve_triangular(R, change, check_finite=False)
+    floor = float(pivots[:rank].min(initial=np.inf))
+    return LeastChange(kept, force / size[kept], w, floor)
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def solve_groups(
+    groups: Groups,
+    X: FloatArray,
+    A: FloatArray,
+    right: FloatArray,
+    size: FloatArray,
+    force: FloatArray,
+    w: FloatArray,
+    is_poor: BoolArray,
+) -> None:
+    """Fill lambda of every group, and add X lambda to w, which starts as z.
+
+    A group whose A is nearly singular is left out and told in `is_poor`.
+    """
+    for g in range(is_poor.size):
+        r0, m = groups.first_row[g], groups.first_row[g + 1] - groups.first_row[g]
+        own = A[groups.start_product[g] : groups.start_product[g + 1]].reshape((m, m))
+        products(groups, g, X, own)
+        scale, least = np.zeros(m), np.full(m, np.inf)
+        for i in range(m):
+            if own[i, i] > 0.0:
+                scale[i] = 1.0 / math.sqrt(own[i, i])
+                least[i] = max(POOR, (RANK_TOLERANCE * size[groups.row[r0 + i]] * scale[i]) ** 2)
+        for i in range(m):
+            for j in range(i, m):
+                own[i, j] *= scale[i] * scale[j]
+        if not cholesky(own, least):
+            is_poor[g] = True
+            continue
+        rest, total = np.empty(m), np.zeros(m)
+        for _ in range(REFINEMENTS):
+            for i in range(m):
+                rest[i] = right[groups.row[r0 + i]]
+            _subtract_motion(groups, g, X, w, rest)
+            for i in range(m):
+                rest[i] *= scale[i]
+            cholesky_substitute(own, rest)
+            for i in range(m):
+                rest[i] *= scale[i]
+                total[i] += rest[i]
+            _add_force(groups, g, X, rest, w)
+        for i in range(m):
+            force[groups.row[r0 + i]] = total[i]
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _subtract_motion(groups: Groups, g: int, X: FloatArray, w: FloatArray, b: FloatArray) -> None:
+    """Subtract X' w from b (m,)."""
+    m = b.size
+    for e in range(groups.first_coordinate[g], groups.first_coordinate[g + 1]):
+        k = groups.coordinate[e]
+        first, low, high = groups.start[g] + groups.place[k] * m, groups.low[k], groups.high[k]
+        source, target = X[first + low : first + high], b[low:high]
+        for j in range(source.size):
+            target[j] -= w[k] * source[j]
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def _add_force(groups: Groups, g: int, X: FloatArray, force: FloatArray, w: FloatArray) -> None:
+    """Add X lambda to w."""
+    m = force.size
+    for e in range(groups.first_coordinate[g], groups.first_coordinate[g + 1]):
+        k = groups.coordinate[e]
+        first, low, high = groups.start[g] + groups.place[k] * m, groups.low[k], groups.high[k]
+        for j in range(low, high):
+            w[k] += X[first + j] * force[j]
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def cholesky(A: FloatArray, least: FloatArray) -> bool:
+    """Replace the upper triangle of A by U of A = U' U; give up at a pivot below its `least`."""
+    m = A.shape[0]
+    for k in range(m):
+        if not A[k, k] > least[k]:
+            return False
+        pivot = math.sqrt(A[k, k])
+        source = A[k, k:]
+        for j in range(source.size):
+            source[j] /= pivot
+        for i in range(k + 1, m):
+            factor, target, tail = A[k, i], A[i, i:], A[k, i:]
+            for j in range(tail.size):
+                target[j] -= factor * tail[j]
+    return True
+
+
+@njit(cache=True, error_model="numpy", fastmath={"contract"})
+def cholesky_substitute(U: FloatArray, x: FloatArray) -> None:
+    """Replace x by (U' U)^-1 x."""
+    m = x.size
+    for i in range(m):
+        x[i] /= U[i, i]
+        value, row, tail = x[i], U[i, i + 1 :], x[i + 1 :]
+        for j in range(tail.size):
+            tail[j] -= value * row[j]
+    for i in range(m - 1, -1, -1):
+        total = x[i]
+        for j in range(i + 1, m):
+            total -= U[i, j] * x[j]
+        x[i] = total / U[i, i]

@@ -1,0 +1,114 @@
+"""Random mechanisms whose constraints depend on each other, for the tests."""
+
+from __future__ import annotations
+
+import numpy as np
+from random_mechanisms import random_inertia, random_loops, random_rotation, random_tree
+
+from sparsebody.dynamics.tree import SpanningTree, spanning_tree
+from sparsebody.model.joints import JOINT_TYPES, Revolute
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.system import State
+from sparsebody.spatial import rotation_from_quaternion
+
+
+def random_mechanism(seed: int) -> Mechanism:
+    """A tree, or loops: at random, of hinges in a plane, or with joints declared twice."""
+    rng = np.random.default_rng(seed)
+    kind, n_bodies = seed % 5, int(rng.integers(3, 9))
+    if kind == 0:
+        return random_tree(rng, n_bodies, tuple(JOINT_TYPES))
+    if kind < 3:
+        return random_loops(rng, n_bodies, int(rng.integers(1, 4)), moving=True)
+    if kind == 3:
+        mechanism = random_tree(rng, max(n_bodies - 3, 1))
+        for k in range(int(rng.integers(1, 3))):
+            add_linkage(mechanism, rng, f"linkage {k}", int(rng.integers(2, 5)))
+        return mechanism
+    mechanism = random_loops(rng, n_bodies, int(rng.integers(0, 3)), moving=True)
+    for name in rng.choice(list(mechanism.joints), size=2, replace=False):
+        add_twin(mechanism, str(name))
+    return mechanism
+
+
+def add_linkage(
+    mechanism: Mechanism, rng: np.random.Generator, name: str, bars: int, base: str = ""
+) -> None:
+    """Hinge bars to a body, one after the other and back to it, about parallel axes."""
+    base = base or str(rng.choice([WORLD, *mechanism.bodies]))
+    R, x = np.eye(3), np.zeros(3)
+    if base != WORLD:
+        body = mechanism.body(base)
+        R, x = rotation_from_quaternion(np.asarray(body.orientation)), np.asarray(body.position)
+    R = R @ random_rotation(rng)
+    corners = np.zeros((bars + 1, 3))
+    angle = np.linspace(0.0, 1.6 * np.pi, bars + 1) + rng.uniform(-0.3, 0.3, bars + 1)
+    corners[:, 0], corners[:, 1] = np.cos(angle), np.sin(angle)
+    corners = x + (corners * rng.uniform(0.5, 1.5, (bars + 1, 1)) + rng.normal(size=3)) @ R.T
+    names = [base, *(f"{name} bar {i}" for i in range(bars)), base]
+    for i in range(bars):
+        mass = float(rng.uniform(0.5, 2.0))
+        mechanism.add_body(
+            names[i + 1],
+            mass=mass,
+            inertia=random_inertia(rng, mass),
+            position=(corners[i] + corners[i + 1]) / 2,
+            center_of_mass=0.1 * rng.normal(size=3),
+            angular_velocity=R[:, 2] * rng.normal(),
+        )
+    for i in range(bars + 1):
+        mechanism.add_joint(
+            f"{name} hinge {i}", Revolute(), *names[i : i + 2], point=corners[i], axis=R[:, 2]
+        )
+
+
+def add_twin(mechanism: Mechanism, name: str) -> None:
+    """Declare a joint once more, so that all its rows depend on the first ones."""
+    joint = mechanism.joints[name]
+    mechanism.add_joint(
+        f"twin of {name}",
+        joint.type,
+        joint.predecessor,
+        joint.successor,
+        predecessor_frame=joint.predecessor_frame,
+        successor_frame=joint.successor_frame,
+    )
+
+
+def add_bar(mechanism: Mechanism, name: str, middle: np.ndarray) -> None:
+    place = [middle[0], 0.0, middle[1]]
+    mechanism.add_body(name, mass=1.0, inertia=0.1 * np.eye(3), position=place)
+
+
+def linkage(corners: dict[str, np.ndarray], bars: dict[str, tuple[str, str]]) -> Mechanism:
+    """Bars between corners in the plane."""
+    mechanism = Mechanism("linkage")
+    for bar, (a, b) in bars.items():
+        add_bar(mechanism, bar, (np.array(corners[a]) + corners[b]) / 2)
+    return mechanism
+
+
+def hinge(mechanism: Mechanism, name: str, first: str, second: str, point: np.ndarray) -> None:
+    mechanism.add_joint(
+        name, Revolute(), first, second, point=[point[0], 0.0, point[1]], axis=[0, 1, 0]
+    )
+
+
+def figure_8_2_a(crank: float, arms: tuple[float, float]) -> tuple[SpanningTree, State]:
+    """Two rhombi with a common crank; `arms` are the angles of the bars from C, (1, 0), outwards.
+
+    The rhombus O, A, B, C has sides of length one; the other one, O, A, D, C, lies upon it.
+    """
+    O, C = np.zeros(2), np.array([1.0, 0.0])
+    A = np.array([np.cos(crank), np.sin(crank)])
+    mechanism = linkage({"O": O, "A": A}, {"crank": ("O", "A")})
+    hinge(mechanism, "O", "world", "crank", O)
+    for i, angle in enumerate(arms):
+        B = C + np.array([np.cos(angle), np.sin(angle)])
+        for bar, end in ((f"coupler {i}", A), (f"rocker {i}", C)):
+            add_bar(mechanism, bar, (B + end) / 2)
+        hinge(mechanism, f"A {i}", "crank", f"coupler {i}", A)
+        hinge(mechanism, f"B {i}", f"coupler {i}", f"rocker {i}", B)
+        hinge(mechanism, f"C {i}", "world", f"rocker {i}", C)
+    system = mechanism.compile()
+    return spanning_tree(system, "breadth-first"), system.initial_state
