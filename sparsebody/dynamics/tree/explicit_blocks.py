@@ -7,7 +7,6 @@ for each cluster, and ones for the coordinates of no loop. Featherstone (2008), 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,21 +14,19 @@ from numba import njit
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.tree.branch_sparsity import BranchPattern, symmetric
 from sparsebody.dynamics.tree.elimination import TOLERANCE, eliminate, transposed_solve
+from sparsebody.dynamics.tree.explicit_products import (
+    GBlocks,
+    expand,
+    project,
+    project_rows,
+    times_inertia,
+    unpack_g,
+)
 from sparsebody.dynamics.tree.loop_clusters import LoopClusters
 from sparsebody.dynamics.tree.loop_equations import LoopEquations
 from sparsebody.errors import ModelError
 
 SPARSE_SHARE = 10  # one in so many entries of H may be nonzero for sparse products to be faster
-
-
-class GBlocks(NamedTuple):
-    """The rows of G; that of a dependent coordinate holds a stretch of numbers, others a one."""
-
-    values: FloatArray  # as K is packed: in K[:r, :r] of a block L and U, in K[:r, r:] entries of G
-    entry: IntArray  # (n,) where the stretch of a dependent row begins, -1 for independent ones
-    first: IntArray  # (n,) where the stretch begins in y, or what number of y it is
-    size: IntArray  # (n,) how long it is
-    g: FloatArray  # (n,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ class ExplicitBlocks:
     def G(self) -> FloatArray:
         """(n, n - r), dense."""
         G = np.zeros((len(self.g), len(self.independent)))
-        _unpack(self.blocks, G)
+        unpack_g(self.blocks, G)
         return G
 
     @property
@@ -72,13 +69,13 @@ class ExplicitBlocks:
     def accelerations(self, y: FloatArray) -> FloatArray:
         """Return x = G y + g."""
         x = np.empty_like(self.g)
-        _expand(self.blocks, y, x)
+        expand(self.blocks, y, x)
         return x
 
     def projected(self, force: FloatArray) -> FloatArray:
         """Return u = G' force (n - r,). Featherstone (2008), eq. (8.45)."""
         u = np.zeros(len(self.independent))
-        _project(self.blocks, force, u)
+        project(self.blocks, force, u)
         return u
 
     def projected_inertia(self, pattern: BranchPattern, H: FloatArray) -> FloatArray:
@@ -88,8 +85,8 @@ class ExplicitBlocks:
             G = self.G
             return np.asarray(G.T @ (symmetric(pattern, H) @ G))
         HG, product = np.zeros((len(self.g), n_free)), np.zeros((n_free, n_free))
-        _times_inertia(pattern, H, self.blocks, HG)
-        _project_rows(self.blocks, HG, product)
+        times_inertia(pattern, H, self.blocks, HG)
+        project_rows(self.blocks, HG, product)
         return product
 
     def multipliers(self, force: FloatArray) -> FloatArray:
@@ -249,75 +246,6 @@ def _number(
                 first[own], independent[n_free] = n_free, own
                 n_free += 1
     return n_free
-
-
-@njit(cache=True)
-def _unpack(G: GBlocks, dense: FloatArray) -> None:
-    for k in range(G.entry.size):
-        if G.entry[k] < 0:
-            dense[k, G.first[k]] = 1.0
-        else:
-            for e in range(G.size[k]):
-                dense[k, G.first[k] + e] = G.values[G.entry[k] + e]
-
-
-@njit(cache=True)
-def _expand(G: GBlocks, y: FloatArray, x: FloatArray) -> None:
-    for k in range(G.entry.size):
-        if G.entry[k] < 0:
-            x[k] = y[G.first[k]] + G.g[k]
-        else:
-            total = G.g[k]
-            for e in range(G.size[k]):
-                total += G.values[G.entry[k] + e] * y[G.first[k] + e]
-            x[k] = total
-
-
-@njit(cache=True)
-def _project(G: GBlocks, force: FloatArray, u: FloatArray) -> None:
-    for k in range(G.entry.size):
-        if G.entry[k] < 0:
-            u[G.first[k]] += force[k]
-        else:
-            for e in range(G.size[k]):
-                u[G.first[k] + e] += G.values[G.entry[k] + e] * force[k]
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _add_row(G: GBlocks, k: int, factor: float, target: FloatArray) -> None:
-    """Add factor times row k of G to `target` (n - r,)."""
-    first = G.first[k]
-    if G.entry[k] < 0:
-        target[first] += factor
-    else:
-        part, row = target[first : first + G.size[k]], G.values[G.entry[k] :]
-        for e in range(part.size):
-            part[e] += factor * row[e]
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _times_inertia(pattern: BranchPattern, H: FloatArray, G: GBlocks, HG: FloatArray) -> None:
-    """Add H G (n, n - r), which starts at zero, from the entries that H has."""
-    for k in range(pattern.parent.size):
-        first, j = pattern.start[k], pattern.parent[k]
-        _add_row(G, k, H[first + pattern.depth[k]], HG[k])
-        while j >= 0:
-            value = H[first + pattern.depth[j]]
-            _add_row(G, j, value, HG[k])
-            _add_row(G, k, value, HG[j])
-            j = pattern.parent[j]
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _project_rows(G: GBlocks, HG: FloatArray, product: FloatArray) -> None:
-    """Add the upper triangle of G' (H G), which starts at zero."""
-    for k in range(G.entry.size):
-        for e in range(G.size[k]):
-            i = G.first[k] + e
-            factor = 1.0 if G.entry[k] < 0 else G.values[G.entry[k] + e]
-            target, source = product[i, i:], HG[k, i:]
-            for j in range(source.size):
-                target[j] += factor * source[j]
 
 
 @njit(cache=True)
