@@ -1,22 +1,25 @@
 """Method "loops-aba" beside Pinocchio's LCABA: `python -m benchmarks.loops_aba [sizes]`.
 
-CPU times of one evaluation in the same run: ours the least of calls from Python, from the states of
-bodies to their accelerations; Pinocchio's measured in C++ (benchmarks.peers.pinocchio_lean), once
-with its fastest and once with its more accurate settings. Errors are those to benchmarks.oracle.
+CPU times of one evaluation in the same run, medians of five batches: ours called from Python, from
+the states of bodies to their accelerations; Pinocchio's measured in C++ around the algorithm alone
+(benchmarks.peers.pinocchio_lean), once with its fastest and once with its more accurate settings.
+Errors are those to benchmarks.oracle.
 The ladder is also run with an unlucky tree, out along one rail and back along the other one.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from benchmarks.block_ldl import least_seconds
 from benchmarks.cases import Problem, problem
+from benchmarks.measure import timings
 from benchmarks.oracle import reference
 from benchmarks.peers import pinocchio_lean
 from sparsebody.arrays import FloatArray
@@ -53,35 +56,28 @@ def unlucky_tree(given: Problem) -> SpanningTree:
     return spanning_tree(given.system, joints=[n for n in names if n not in {*rungs, "base-1"}])
 
 
-def rows(mechanism: str, n_bodies: int, budget: float = 0.3) -> list[Row]:
-    """Return all methods on one mechanism; `budget` [s] is that of one of our measurements."""
+def rows(mechanism: str, n_bodies: int) -> list[Row]:
+    """Return all methods on one mechanism."""
     given = problem(mechanism, n_bodies)
     exact = reference(given).acceleration
     n = given.system.n_bodies
     found = [
-        _tree_row(given, exact, "loops-aba", LoopsArticulatedBody(given.system), budget),
+        _tree_row(given, exact, "loops-aba", LoopsArticulatedBody(given.system)),
     ]
     if mechanism == "ladder" and n <= LARGEST_UNLUCKY:
         unlucky = LoopsArticulatedBody(given.system, unlucky_tree(given))
-        found.append(_tree_row(given, exact, "loops-aba, unlucky tree", unlucky, budget))
+        found.append(_tree_row(given, exact, "loops-aba, unlucky tree", unlucky))
     sparse = ForwardDynamics(given.system, given.state, reactions="basic")
-    seconds = least_seconds(lambda: sparse.acceleration(given.state), budget)
+    seconds = _median_seconds(lambda: sparse.acceleration(given.state))
     found.append(Row(mechanism, n, "sparse", seconds, _error(sparse, given, exact)))
     if pinocchio_lean.is_available():
-        for name, prepare in PEERS.items():
-            peer = prepare(given)
-            error = np.abs(peer.accelerations() - exact).max() / np.abs(exact).max()
-            found.append(
-                Row(mechanism, n, name, peer.measure()[0], float(error), _settings(peer.detail))
-            )
+        found += [_peer_row(given, exact, name) for name in PEERS]
     return found
 
 
-def _tree_row(
-    given: Problem, exact: FloatArray, name: str, dynamics: LoopsArticulatedBody, budget: float
-) -> Row:
+def _tree_row(given: Problem, exact: FloatArray, name: str, dynamics: LoopsArticulatedBody) -> Row:
     error = _error(dynamics, given, exact)
-    seconds = least_seconds(lambda: dynamics.acceleration(given.state), budget)
+    seconds = _median_seconds(lambda: dynamics.acceleration(given.state))
     told = dynamics.explain()
     detail = (
         f"{told['tree']} tree, depth {told['depth']}, {told['loop_rows']} rows cut, fronts of "
@@ -90,13 +86,24 @@ def _tree_row(
     return Row(given.mechanism, given.system.n_bodies, name, seconds, error, detail)
 
 
+def _median_seconds(call: Callable[[], object]) -> float:
+    return float(timings(SimpleNamespace(evaluate=call))["cpu_us"]) * 1e-6
+
+
+def _peer_row(given: Problem, exact: FloatArray, name: str) -> Row:
+    n = given.system.n_bodies
+    try:
+        peer = PEERS[name](given)
+    except MemoryError as reason:
+        return Row(given.mechanism, n, name, math.nan, math.nan, str(reason))
+    error = float(np.abs(peer.accelerations() - exact).max() / np.abs(exact).max())
+    detail = peer.detail.removeprefix("C++, ")
+    return Row(given.mechanism, n, name, peer.measure()[0], error, detail)
+
+
 def _error(dynamics: Any, given: Problem, exact: FloatArray) -> float:
     found = dynamics.acceleration(given.state)
     return float(np.abs(found - exact).max() / np.abs(exact).max())
-
-
-def _settings(detail: str) -> str:
-    return detail.removeprefix("C++, ")
 
 
 def main() -> None:
@@ -114,7 +121,7 @@ def main() -> None:
                     flush=True,
                 )
         for method, points in times.items():
-            large = np.log([point for point in points if point[0] >= 128])
+            large = np.log([point for point in points if point[0] >= 128 and point[1] > 0.0])
             if len(large) > 1:
                 slope = np.polyfit(large[:, 0], large[:, 1], 1)[0]
                 print(f"{mechanism:10}   from 128 on, time of {method} grows as n^{slope:.2f}")
