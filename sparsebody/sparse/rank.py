@@ -149,7 +149,9 @@ def _decide_large(part: WhitenedRows, tolerance: float) -> RankDecision:
     rows = _as_matrix(part)
     choices += _frontal_choices(part, tolerance)
     if n > SPARSE_ROWS:
-        swept = [] if narrow else [_by_pivots(next(_both_ways(part)), part)]
+        sweep = next(_both_ways(part))
+        is_quick = not narrow and sweep.width <= LARGEST_FRONT
+        swept = [_by_pivots(sweep, part)] if is_quick else []
         swept += swept_choices(rows)
         found = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
         clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
