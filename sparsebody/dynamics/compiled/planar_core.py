@@ -179,25 +179,9 @@ class PlanarCore(CoreBase):
         time: float,
         goal: float = 0.0,
     ) -> float:
-        """Solve for a right-hand side in elimination order, and return the residual.
+        """Solve for a right-hand side (3 n_bodies + n_kept,); see `Core.solve`.
 
-        Parameters
-        ----------
-        right : (3 n_bodies + n_kept,) array
-            Forces, then accelerations asked for.
-        acceleration : (n_bodies, 6) array
-            Filled.
-        multiplier : (n_rows,) array
-            Filled where rows are kept; (0,) if they are not wanted.
-        time : float
-            For messages [s].
-        goal : float
-            Positive if the solution will be corrected by others anyway.
-
-        Raises
-        ------
-        SingularSystemError
-            If a pivot is lost, or the residual is large.
+        With a positive goal the solution will be corrected by others, and its residual is a guess.
         """
         if not self._is_factorized:
             self.factorize(time)
