@@ -23,7 +23,9 @@ from sparsebody.factorization.block_qr.kernels import (
     substitute_back,
 )
 from sparsebody.factorization.block_qr.layout import Table
+from sparsebody.factorization.prefetch import LARGE, prefetch
 
+_fetch_row, _fetch_next_row = prefetch(96), prefetch(104)  # of some eight planar joints
 Rows = Any  # a table of rows (k, 2, width): RowTable or PlanarRows
 STEPS = 4  # corrections at most
 ROUNDING = 1e-14  # a relative residual that none makes smaller
@@ -62,7 +64,9 @@ def qr_arrays(symbolic: BlockQRSymbolic | None) -> QR:
         return QR(**arrays, gap=np.zeros(symbolic.offsets[1][-1]), nothing=np.zeros(0))
     flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
     tables = Tables(fronts=table, columns=flat, places=flat, children=flat, parts=table)
-    return QR(**tables._asdict(), **dict.fromkeys((*Storage._fields, "gap", "nothing"), np.zeros(0)))
+    return QR(
+        **tables._asdict(), **dict.fromkeys((*Storage._fields, "gap", "nothing"), np.zeros(0))
+    )
 
 
 def _gaps_kernel(width: int) -> Any:
@@ -74,6 +78,10 @@ def _gaps_kernel(width: int) -> Any:
         worst, largest, total = 0.0, 0.0, 0.0
         for j in range(np.uintp(predecessor.size)):
             p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
+            if predecessor.size > LARGE:
+                place = np.uintp(first_row[j]) * (np.uintp(2) * size)
+                _fetch_row(rows, place)
+                _fetch_next_row(rows, place)
             for k in range(np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])):
                 of_p, of_s, free_p, free_s = 0.0, 0.0, 0.0, 0.0
                 if p < n:
@@ -88,7 +96,9 @@ def _gaps_kernel(width: int) -> Any:
                 gap[k] = left
                 total += left
                 worst = max(worst, abs(left))
-                largest = max(largest, abs(of_p), abs(of_s), abs(asked[k]), abs(free_p), abs(free_s))
+                largest = max(
+                    largest, abs(of_p), abs(of_s), abs(asked[k]), abs(free_p), abs(free_s)
+                )
         return worst + (total - total), largest
 
     return gaps
@@ -102,6 +112,10 @@ def _forces_kernel(width: int) -> Any:
     def forces(predecessor, successor, first_row, rows, n, y, x, multiplier):
         for j in range(np.uintp(predecessor.size)):
             p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
+            if predecessor.size > LARGE:
+                place = np.uintp(first_row[j]) * (np.uintp(2) * size)
+                _fetch_row(rows, place)
+                _fetch_next_row(rows, place)
             for k in range(np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])):
                 force = y[k]
                 multiplier[k] += force

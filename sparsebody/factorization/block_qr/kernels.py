@@ -21,7 +21,9 @@ from sparsebody.factorization.block_qr.layout import (
     FIRST_PART,
     KEPT,
     LANES,
+    N_FIELDS,
     N_LEFT,
+    N_PART_FIELDS,
     N_ROWS,
     ROW,
     SIDE,
@@ -33,6 +35,7 @@ from sparsebody.factorization.block_qr.layout import (
     Table,
 )
 from sparsebody.factorization.block_qr.steps import front_step
+from sparsebody.factorization.prefetch import LARGE, prefetch
 
 REGULAR = -1
 _0, _1, FOUR = np.uintp(0), np.uintp(1), np.uintp(LANES)
@@ -46,6 +49,15 @@ KERNEL: dict[str, Any] = {
 }
 STEP = KERNEL | {"forceinline": True}
 
+
+# How far ahead memory is asked for, in entries: that of some eight fronts of planar joints.
+VALUES, COLUMNS, FRONTS, PARTS, ROWS = 128, 64, 72, 112, 96
+_fetch_value, _fetch_next_value = prefetch(VALUES), prefetch(VALUES + 8)
+_fetch_column, _fetch_front = prefetch(COLUMNS), prefetch(FRONTS)
+_fetch_part, _fetch_next_part = prefetch(PARTS), prefetch(PARTS + 16)
+_fetch_row, _fetch_next_row = prefetch(ROWS), prefetch(ROWS + 8)
+_fetch_value_before, _fetch_last_value_before = prefetch(-VALUES), prefetch(-VALUES - 8)
+_fetch_column_before, _fetch_front_before = prefetch(-COLUMNS), prefetch(-FRONTS)
 
 _front_2_3_8, _front_2_4_8, _front_2_5_8, _front_2_6_8 = (front_step(2, m, 8) for m in range(3, 7))
 _front_2_3_4, _front_2_4_4 = (front_step(2, m, 4) for m in range(3, 5))
@@ -222,6 +234,22 @@ def _in_registers(size, n_rows, stride, front, values, start, stack, at, n_colum
     return False
 
 
+@njit(**STEP)
+def _ask_ahead(tables, storage, rows, line, j):
+    """Ask for the memory that later fronts will need."""
+    _fetch_front(tables.fronts, j * np.uintp(N_FIELDS))
+    _fetch_column(tables.columns, np.uintp(line[FIRST_COLUMN]))
+    _fetch_column(tables.places, np.uintp(line[FIRST_COLUMN]))
+    place = np.uintp(line[FIRST_PART]) * np.uintp(N_PART_FIELDS)
+    _fetch_part(tables.parts, place)
+    _fetch_next_part(tables.parts, place)
+    _fetch_value(storage.values, np.uintp(line[START]))
+    _fetch_next_value(storage.values, np.uintp(line[START]))
+    row = np.uintp(tables.columns[np.uintp(line[FIRST_COLUMN])]) * np.uintp(2 * rows.shape[2])
+    _fetch_row(rows, row)
+    _fetch_next_row(rows, row)
+
+
 @njit(**KERNEL)
 def factorize(
     tables: Tables, rows: FloatArray, right: FloatArray, storage: Storage, y: FloatArray
@@ -237,9 +265,11 @@ def factorize(
     fronts, columns, values = tables.fronts, tables.columns, storage.values
     front, stack = storage.front, storage.stack
     n_forces = np.uintp(right.size) - np.uintp(rows.shape[0])
-    status = REGULAR
-    for j in range(np.uintp(len(fronts) - 1)):
+    status, n = REGULAR, np.uintp(len(fronts) - 1)
+    for j in range(n):
         line, following = fronts[j], fronts[j + _1]
+        if n > LARGE:
+            _ask_ahead(tables, storage, rows, line, j)
         size, n_rows = np.uintp(line[SIZE]), np.uintp(line[N_ROWS])
         stride, first = np.uintp(line[STRIDE]), np.uintp(line[FIRST_COLUMN])
         asked = n_rows * stride  # a row that is no part of the front
@@ -274,7 +304,6 @@ def factorize(
     return status
 
 
-
 @njit(**KERNEL)
 def substitute(tables: Tables, storage: Storage, x: FloatArray) -> None:
     """Replace x (n_dual_rows,) by (R' R)^-1 x = (A A')^-1 x."""
@@ -285,6 +314,11 @@ def substitute(tables: Tables, storage: Storage, x: FloatArray) -> None:
         size, stride = np.uintp(line[SIZE]), np.uintp(line[STRIDE])
         first, at = np.uintp(line[FIRST_COLUMN]), np.uintp(line[START])
         end = np.uintp(fronts[j + _1, FIRST_COLUMN])
+        if n > LARGE:
+            _fetch_front(fronts, j * np.uintp(N_FIELDS))
+            _fetch_column(columns, first)
+            _fetch_value(values, at)
+            _fetch_next_value(values, at)
         for t in range(size):
             k = np.uintp(columns[first + t])
             y = x[k] * values[at + t]
@@ -307,6 +341,11 @@ def substitute_back(tables: Tables, storage: Storage, x: FloatArray) -> None:
         size, stride = np.uintp(line[SIZE]), np.uintp(line[STRIDE])
         first, end = np.uintp(line[FIRST_COLUMN]), np.uintp(fronts[j + _1, FIRST_COLUMN])
         at = np.uintp(line[START]) + size * stride
+        if n > LARGE:
+            _fetch_front_before(fronts, j * np.uintp(N_FIELDS))
+            _fetch_column_before(columns, first)
+            _fetch_value_before(values, at)
+            _fetch_last_value_before(values, at)
         for s in range(size):
             t = size - _1 - s
             at -= stride
