@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles, short_cycles
@@ -65,9 +65,7 @@ def successor_frames(system: System, state: State) -> tuple[FloatArray, FloatArr
     return axes, origin
 
 
-def circulations(
-    system: System, state: State, subspace: FloatArray, seed: int = 0
-) -> Circulations:
+def circulations(system: System, state: State, subspace: FloatArray, seed: int = 0) -> Circulations:
     """Return what can circulate in the cycles of a short basis.
 
     Parameters

@@ -7,6 +7,7 @@ is zero in all, with probability one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,7 +68,7 @@ def _null_vectors(
     matrix: SaddleMatrix,
     keep: BoolArray,
     duals: IntArray,
-    weights: object,
+    weights: Callable[[int], FloatArray],
 ) -> NullVectors:
     """Solve A_K' y = A_D' w and return (y, -w)."""
     pattern = matrix.pattern
@@ -77,7 +78,7 @@ def _null_vectors(
     norm = np.linalg.norm(whitened_norms(matrix, part.index), axis=1)
     n = part.pattern.n_primal
     by_dual = np.repeat(np.arange(part.pattern.n_dual), part.pattern.block_sizes[n:])
-    w = np.asarray(weights(int(np.count_nonzero(~kept))))  # type: ignore[operator]
+    w = np.asarray(weights(int(np.count_nonzero(~kept))))
     everything = SaddleMatrix(part.pattern, np.empty((n, 0, 0)), np.empty((n, 0, 0)), part.rows)
     A = constraint_matrix(everything).tocsr()
     force = np.asarray(A[~kept].T @ w)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.analysis.circulations import (
+    N_SAMPLES,
     NOISE,
     TOLERANCE,
     Circulations,
@@ -28,6 +29,7 @@ from sparsebody.analysis.circulations import (
 )
 from sparsebody.analysis.null_space import random_null_vectors
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.assembly.constraint import ConstraintRows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
@@ -172,43 +174,22 @@ def determined_reactions(
     if dynamics is None or dynamics.rank_decision is None:
         dynamics = ForwardDynamics(system, state, reactions="basic")
     decision = dynamics.rank_decision
-    keep = np.ones(system.n_rows, dtype=bool) if decision is None else decision.keep
     constraint = dynamics.evaluate(state).constraint
-    structure = kkt_structure(system)
-    part = biconnected_components(structure.pattern)
-    n_parts = int(part.max(initial=-1)) + 1
-    component = np.full(system.n_joints, -1, dtype=np.intp)
-    component[structure.joints] = part
-    size = np.bincount(component[system.row_joint[~keep]], minlength=n_parts)
+    component, size = _components(system, dynamics)
     found = circulations(system, state, constraint.subspace, seed)
-    cycles = found.cycles
-    by_loops = np.zeros(n_parts, dtype=np.intp)
-    np.add.at(by_loops, component[cycles.edge[cycles.start[:-1]]], found.dimension)
-    open_parts = size > (0 if method == "random" else by_loops)
-    share, sample = found.share, found.sample
-    unique, gaps = share <= TOLERANCE, [_clearness(share)]
-    if open_parts.any() and method != "loops":
-        share, sample = share.copy(), sample.copy()
-        duals = np.flatnonzero(open_parts[part])
-        null = random_null_vectors(structure.matrix(constraint), keep, duals, sample.shape[2], seed)
-        drawn = np.zeros((system.n_rows, sample.shape[2]))
-        drawn[null.rows] = null.multiplier
-        wrench = np.stack(
-            [joint_wrenches(system, constraint.subspace, column) for column in drawn.T], axis=2
-        )
-        wrench[:, :3] /= joint_sizes(system)[:, None, None]
-        for c in np.flatnonzero(open_parts):
+    by_loops = _by_component(found, component, len(size))
+    unique, sample, gap = found.share <= TOLERANCE, found.sample, _clearness(found.share)
+    is_open = size > (0 if method == "random" else by_loops)
+    if is_open.any() and method != "loops":
+        wrench = _random_wrenches(dynamics, constraint, is_open[component] & (component >= 0), seed)
+        sample = sample.copy()
+        for c in np.flatnonzero(is_open):
             joints = np.flatnonzero(component == c)
-            zero, gap = _zeros(np.linalg.norm(wrench[joints], axis=2))
-            if method == "random":
-                unique[joints] = zero
-            else:
-                unique[joints] &= zero
-            sample[joints] = wrench[joints]
-            gaps.append(gap)
-    agree = bool(np.all(by_loops <= size)) and (method != "loops" or not open_parts.any())
-    certain = agree and min(gaps) >= CLEAR_GAP and (decision is None or decision.certain)
-    used = [name for name, there in ((LOOPS, np.any(by_loops)), (RANDOM, open_parts.any())) if there]
+            zero, gap_here = _zeros(np.linalg.norm(wrench[joints], axis=2))
+            unique[joints] = zero if method == "random" else zero & unique[joints]
+            sample[joints], gap = wrench[joints], min(gap, gap_here)
+    agree = bool(np.all(by_loops <= size)) and not (method == "loops" and is_open.any())
+    used = [LOOPS] * bool(np.any(by_loops)) + [RANDOM] * bool(is_open.any())
     return ReactionReport(
         joint_names=system.joint_names,
         carried=_carried(system, constraint.subspace),
@@ -219,10 +200,46 @@ def determined_reactions(
         component_dimension=np.maximum(size, by_loops),
         shared_dimension=np.maximum(size - by_loops, 0),
         circulations=found,
-        gap=min(gaps),
-        certain=certain,
+        gap=gap,
+        certain=agree and gap >= CLEAR_GAP and (decision is None or decision.certain),
         method=" and ".join(used) or "no redundant rows",
     )
+
+
+def _components(system: System, dynamics: ForwardDynamics) -> tuple[IntArray, IntArray]:
+    """Return the biconnected component of each joint, and how many redundant rows each one has."""
+    structure = kkt_structure(system)
+    component = np.full(system.n_joints, -1, dtype=np.intp)
+    component[structure.joints] = biconnected_components(structure.pattern)
+    n = int(component.max(initial=-1)) + 1
+    of_row = component[system.row_joint[dynamics.redundant_rows]]
+    return component, np.bincount(of_row, minlength=n).astype(np.intp)
+
+
+def _by_component(found: Circulations, component: IntArray, n: int) -> IntArray:
+    """Return (n,) the dimensions of the circulations in the loops of each component."""
+    total = np.zeros(n, dtype=np.intp)
+    np.add.at(total, component[found.cycles.edge[found.cycles.start[:-1]]], found.dimension)
+    return total
+
+
+def _random_wrenches(
+    dynamics: ForwardDynamics, constraint: ConstraintRows, joints: BoolArray, seed: int
+) -> FloatArray:
+    """Return (n_joints, 6, N_SAMPLES) random null vectors, forces and moments / joint size."""
+    system = dynamics.system
+    structure = kkt_structure(system)
+    keep = np.ones(system.n_rows, dtype=bool)
+    keep[dynamics.redundant_rows] = False
+    duals = np.flatnonzero(joints[structure.joints])
+    null = random_null_vectors(structure.matrix(constraint), keep, duals, N_SAMPLES, seed)
+    multiplier = np.zeros((N_SAMPLES, system.n_rows))
+    multiplier[:, null.rows] = null.multiplier.T
+    wrench = np.stack(
+        [joint_wrenches(system, constraint.subspace, drawn) for drawn in multiplier], axis=2
+    )
+    wrench[:, :3] /= joint_sizes(system)[:, None, None]
+    return wrench
 
 
 def _clearness(share: FloatArray) -> float:

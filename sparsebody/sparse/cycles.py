@@ -109,9 +109,7 @@ def _close(
     used = 0
     for c in range(len(chords)):
         chord = chords[c]
-        meeting = _meeting(
-            first, incident, at, is_there, chord, c, seen, distance, came_by, queue
-        )
+        meeting = _meeting(first, incident, at, is_there, chord, c, seen, distance, came_by, queue)
         length = 1 + distance[0, meeting] + distance[1, meeting]
         if used + length > len(edge):
             edge = np.concatenate((edge, np.empty(len(edge) + length, np.intp)))
