@@ -1,0 +1,72 @@
+"""Replacements of one or two joints of a loop that take exactly what circulates in it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from sparsebody.analysis.candidates import ROBUST, Choice, Pose, clearness
+from sparsebody.analysis.relaxations import relaxations
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.model.system import System
+
+MOST_JOINTS = 12  # of a loop that are looked at
+MOST_CHOICES = 4
+AS_GOOD = 0.3  # share of the best clearness that makes a choice as good as any
+
+
+def choose_in_loop(
+    system: System, loop: int, own: IntArray, poses: list[Pose]
+) -> list[list[Choice]]:
+    """Return choices, the best first; each takes all that circulates in the loop, at all poses.
+
+    Parameters
+    ----------
+    loop : int
+        A cycle of the basis.
+    own : (n,) int array
+        Its joints that may be replaced.
+    poses : list of Pose
+        Where to look.
+    """
+    size = int(poses[-1].circulations.dimension[loop])
+    if any(int(pose.circulations.dimension[loop]) != size for pose in poses):
+        return []
+    wrenches = [pose.wrenches(loop) for pose in poses]
+    works: list[tuple[Choice, list[FloatArray]]] = []
+    for j in own[:MOST_JOINTS].tolist():
+        for relaxation in relaxations(system.joint_types[j]):
+            if relaxation.n_removed <= size:
+                choice = Choice(j, relaxation)
+                work = [
+                    pose.extra(system, choice, float(pose.circulations.length[loop])) @ wrench[j]
+                    for pose, wrench in zip(poses, wrenches, strict=True)
+                ]
+                works.append((choice, work))
+    for n in (1, 2):
+        found = _together(works, n, size)
+        if found:
+            return found
+    return []
+
+
+def _together(
+    works: list[tuple[Choice, list[FloatArray]]], n: int, size: int
+) -> list[list[Choice]]:
+    """Return the choices of n joints that take all of it."""
+    found: list[tuple[float, bool, list[Choice]]] = []
+    for group in combinations(works, n):
+        choices = [choice for choice, _ in group]
+        if sum(choice.relaxation.n_removed for choice in choices) != size:
+            continue
+        if len({choice.joint for choice in choices}) < n:
+            continue
+        at_poses = zip(*(work for _, work in group), strict=True)
+        clear = min(clearness(np.concatenate(parts)) for parts in at_poses)
+        varies = any(choice.relaxation.extra is None for choice in choices)
+        if clear > ROBUST:
+            found.append((clear, varies, choices))
+    best = max((clear for clear, _, _ in found), default=0.0)
+    found.sort(key=lambda item: (item[0] < AS_GOOD * best, item[1]))
+    return [choices for _, _, choices in found[:MOST_CHOICES]]
