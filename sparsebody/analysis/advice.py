@@ -1,11 +1,11 @@
 """Joints to replace so that a mechanism is properly constrained and moves as before.
 
-A joint that carries less leaves the rank of the constraints, and with it the motion, as it is, if the
-wrenches that it no longer carries were redundant: the freedoms that are new must do work, one by one
-independently, on wrenches that balance by themselves. Loop by loop, a joint that is in no earlier
-redundant loop takes all that can circulate in its loop, so that choices made for one loop never spoil
-another; where redundancy is shared by several loops, choices are made one after the other on
-the whole null space. What is advised is tried then: rank, redundancy and accelerations in two poses.
+A joint that carries less leaves the rank of the constraints, and with it the motion, as it is, if
+the wrenches that it no longer carries were redundant: its new freedoms must do work, independently
+of each other, on wrenches that balance by themselves. Loop by loop, a joint that is in no earlier
+redundant loop takes all that can circulate in its loop, so that no choice spoils another; where
+several loops share redundancy, choices are made one after the other on the whole null space. What
+is advised is tried then: rank, redundancy and accelerations in two poses.
 
 References
 ----------
@@ -14,8 +14,8 @@ Featherstone (2008), sec. 8.10, on overconstraint; sec. 3.6 and 4.4 on joints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,9 @@ from sparsebody.analysis.advice_clusters import choose_in_cluster
 from sparsebody.analysis.advice_loops import choose_in_loop
 from sparsebody.analysis.candidates import Choice, Pose, pose_at
 from sparsebody.analysis.nearby import nearby_state
-from sparsebody.analysis.reactions import ReactionReport, determined_reactions
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.analysis.reactions import ReactionReport, constraints, determined_reactions, listed
+from sparsebody.analysis.relaxations import relaxations
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.model.joints import JointType
@@ -48,7 +49,9 @@ class Replacement:
     def __str__(self) -> str:
         if self.new is None:
             return f"remove joint {self.joint!r} ({self.old.name})"
-        axes = [f"{'-' * int(column.sum() < 0)}{'xyz'[abs(column).argmax()]}" for column in self.turn.T]
+        axes = [
+            f"{'-' * int(column.sum() < 0)}{'xyz'[abs(column).argmax()]}" for column in self.turn.T
+        ]
         turned = "" if axes == ["x", "y", "z"] else f", its axes along {', '.join(axes)} of the old"
         return f"joint {self.joint!r}: {self.new.name} instead of {self.old.name}{turned}"
 
@@ -71,12 +74,23 @@ class LoopAdvice:
     loops: int  # how many loops these are
     redundant: int  # constraint rows
     choices: tuple[tuple[Replacement, ...], ...]  # any one of them will do; the first is taken
+    tried: tuple[str, ...] = ()  # where they leave a rest: what each joint could be replaced by
 
     @property
     def remaining(self) -> int:
         """Redundant rows that the choice leaves."""
         taken = self.choices[0] if self.choices else ()
         return self.redundant - sum(replacement.n_removed for replacement in taken)
+
+    def lines(self) -> Iterator[str]:
+        """Say what there is to choose from."""
+        where = listed(self.joints) if self.loops == 1 else f"{self.loops} loops together"
+        yield f"{constraints(self.redundant)} in {where}"
+        for k, choice in enumerate(self.choices):
+            yield f"  {'or ' * bool(k)}{listed([str(r) for r in choice], 4, '; ')}"
+        if self.remaining:
+            yield f"  {self.remaining} left: of these none takes as little, or their coordinates are"
+            yield f"  in use: {listed(self.tried, 4, '; ')}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,19 +116,31 @@ class Advice:
         """Whether nothing redundant is left and the mechanism moves as before."""
         return self.remaining == 0 and (self.check is None or self.check.is_same)
 
+    def lines(self, most: int = 8) -> Iterator[str]:
+        """Say what to replace, loop by loop, and how that stood the trial."""
+        if self.is_singular:
+            yield "more redundancy in this pose than in poses near by, which this is for"
+        for loop in self.loops[:most]:
+            yield from loop.lines()
+        if len(self.loops) > most:
+            yield f"and {len(self.loops) - most} loops more"
+        if self.check is not None:
+            yield str(self.check)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dicts."""
         return {
             "verified": self.is_verified,
             "remaining": self.remaining,
             "singular_pose": self.is_singular,
-            "difference": None if self.check is None else self.check.difference,
+            "check": None if self.check is None else asdict(self.check),
             "loops": [
                 {
                     "joints": list(loop.joints),
                     "loops": loop.loops,
                     "redundant": loop.redundant,
                     "choices": [[r.to_dict() for r in choice] for choice in loop.choices],
+                    "tried": list(loop.tried),
                 }
                 for loop in self.loops
             ],
@@ -173,9 +199,12 @@ def _choices(
     is_cluster = report.shared_dimension > 0
     found: dict[int, list[list[Choice]]] = {}
     in_earlier = np.zeros(system.n_joints, dtype=bool)
+    is_redundant = circulations.dimension[cycles.cycle] > 0
+    n_loops = np.bincount(cycles.edge[is_redundant], minlength=system.n_joints)
     for loop in report.redundant_loops:
         joints = cycles[int(loop)]
         own = joints[free[joints] & ~in_earlier[joints]]
+        own = own[np.argsort(n_loops[own], kind="stable")]  # those in no other loop first
         in_earlier[joints] = True
         component = report.component[joints[0]]
         if not is_cluster[component]:
@@ -192,7 +221,7 @@ def _choices(
         yield joints, int(np.count_nonzero(of_loop == component)), size, choices
 
 
-def _replaceable(system: System) -> FloatArray:
+def _replaceable(system: System) -> BoolArray:
     """Return (n_joints,) whether no drive or force uses a joint's coordinates."""
     free = np.ones(system.n_joints, dtype=bool)
     free[system.coordinates.joint] = False
@@ -202,25 +231,38 @@ def _replaceable(system: System) -> FloatArray:
 def _loop_advice(
     system: System, joints: IntArray, n_loops: int, redundant: int, choices: list[list[Choice]]
 ) -> LoopAdvice:
-    names = tuple(system.joint_names[int(j)] for j in joints)
-    return LoopAdvice(
-        names,
+    advice = LoopAdvice(
+        tuple(system.joint_names[int(j)] for j in joints),
         n_loops,
         redundant,
         tuple(
-            tuple(
-                Replacement(
-                    system.joint_names[choice.joint],
-                    system.joint_types[choice.joint],
-                    choice.relaxation.new,
-                    choice.relaxation.turn,
-                    choice.relaxation.n_removed,
-                )
-                for choice in together
-            )
+            tuple(_replacement(system, choice) for choice in together)
             for together in choices
+            if together
         ),
     )
+    return replace(advice, tried=_could_be(system, joints)) if advice.remaining else advice
+
+
+def _replacement(system: System, choice: Choice) -> Replacement:
+    relaxation = choice.relaxation
+    return Replacement(
+        system.joint_names[choice.joint],
+        system.joint_types[choice.joint],
+        relaxation.new,
+        relaxation.turn,
+        relaxation.n_removed,
+    )
+
+
+def _could_be(system: System, joints: IntArray) -> tuple[str, ...]:
+    """Return what there is in place of each joint, with the rows that it saves."""
+    found = []
+    for j in joints.tolist():
+        old = system.joint_types[j]
+        others = {f"{r.name} (-{r.n_removed})": None for r in relaxations(old)}
+        found.append(f"{old.name} {system.joint_names[j]!r}: {', '.join(others)}")
+    return tuple(found)
 
 
 def _tried(

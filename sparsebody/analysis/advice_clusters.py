@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+
 import numpy as np
 
-from sparsebody.analysis.candidates import ROBUST, Choice, Pose
+from sparsebody.analysis.candidates import Choice, Pose
 from sparsebody.analysis.circulations import joint_sizes
 from sparsebody.analysis.null_space import null_basis
 from sparsebody.analysis.relaxations import relaxations
@@ -13,7 +16,8 @@ from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.model.system import System
 
 MOST_REDUNDANT = 1200  # rows, for the null space is dense
-FAINT = 1e-3  # least share of a joint's wrenches that is worth a replacement
+FAINT = 1e-3  # singular value, of orthonormal null vectors, below which nothing is taken
+FEW = 100  # redundant rows up to which taking joints away is tried although it is not needed
 
 
 def choose_in_cluster(
@@ -21,8 +25,8 @@ def choose_in_cluster(
 ) -> list[list[Choice]]:
     """Return one or two choices, which may leave a rest; none where it would take too long.
 
-    Those that save most rows are tried first, joint after joint; each has to take wrenches that
-    earlier ones have left. The second choice goes through the joints the other way.
+    Each replacement has to take wrenches that earlier ones have left. The second choice prefers
+    the last joints among equal ones.
 
     Parameters
     ----------
@@ -37,11 +41,15 @@ def choose_in_cluster(
         return []
     wrench = _null_wrenches(system, joints, pose)
     order = np.arange(len(joints))
-    one, other = (
-        _greedy(system, joints, way, free, size, pose, wrench.copy())
-        for way in (order, order[::-1])
-    )
-    return sorted([one, other], key=lambda c: (size - _n_removed(c), len(c)))
+    found: list[list[Choice]] = []
+    for may_remove in (False, True):
+        for way in (order, order[::-1]):
+            left = _Left(system, joints, pose, size, wrench.copy())
+            found.append(_greedy(left, way, free, may_remove))
+        found.sort(key=lambda choices: (size - _n_removed(choices), len(choices)))
+        if size > FEW and _n_removed(found[0]) == size:
+            break
+    return found[:2]
 
 
 def _n_removed(choices: list[Choice]) -> int:
@@ -69,37 +77,67 @@ def _null_wrenches(system: System, joints: IntArray, pose: Pose) -> FloatArray:
     return np.asarray(np.linalg.qr(wrench.reshape(-1, wrench.shape[2]))[0].reshape(wrench.shape))
 
 
-def _greedy(
-    system: System,
-    joints: IntArray,
-    order: IntArray,
-    free: BoolArray,
-    size: int,
-    pose: Pose,
-    wrench: FloatArray,
-) -> list[Choice]:
-    """Choose until nothing is left; `wrench` is projected to what is left."""
-    left, sizes = size, joint_sizes(system)
-    whole = np.linalg.norm(wrench, axis=(1, 2))
+@dataclass(eq=False)
+class _Left:
+    """What circulates in a cluster, less what choices have taken."""
+
+    system: System
+    joints: IntArray
+    pose: Pose
+    size: int
+    wrench: FloatArray  # (n_joints, 6, k) null vectors, projected
+
+    def __post_init__(self) -> None:
+        self.sizes = joint_sizes(self.system)
+        self.flat = self.wrench.reshape(-1, self.wrench.shape[2])
+
+    def work(self, i: int, choice: Choice) -> tuple[float, FloatArray]:
+        """Return how clearly a choice would take its share, and the directions that it takes."""
+        extra = self.pose.extra(self.system, choice, float(self.sizes[choice.joint]))
+        value, right = np.linalg.svd(extra @ self.wrench[i], full_matrices=False)[1:]
+        return float(value[-1]), right
+
+    def take(self, choice: Choice, right: FloatArray) -> None:
+        """Project on what the choice leaves."""
+        self.flat -= (self.flat @ right.T) @ right
+        self.size -= choice.relaxation.n_removed
+
+
+def _greedy(left: _Left, order: IntArray, free: BoolArray, may_remove: bool) -> list[Choice]:
+    """Choose until nothing is left, the clearest of those that save most rows first.
+
+    What is left only shrinks, so a choice is looked at again only when it comes first: Minoux
+    (1978), on accelerated greedy algorithms.
+    """
     taken: dict[int, Choice] = {}
-    flat = wrench.reshape(-1, wrench.shape[2])
-    for least in (ROBUST, FAINT):
-        for n_removed in range(6, 0, -1):
-            for i in order.tolist():
-                j = int(joints[i])
-                if j in taken or not free[j] or whole[i] == 0.0:
-                    continue
-                for relaxation in relaxations(system.joint_types[j]):
-                    if relaxation.n_removed != n_removed or n_removed > left:
-                        continue
-                    choice = Choice(j, relaxation)
-                    work = pose.extra(system, choice, float(sizes[j])) @ wrench[i]
-                    value, right = np.linalg.svd(work, full_matrices=False)[1:]
-                    if value[-1] > least * whole[i]:
-                        flat -= (flat @ right.T) @ right
-                        taken[j] = choice
-                        left -= n_removed
-                        break
-            if left == 0:
-                return list(taken.values())
+    for n_removed in range(6, 0, -1):
+        waiting = _waiting(left, order, free, n_removed, may_remove)
+        heapify(waiting)
+        while waiting and n_removed <= left.size:
+            _, place, k, choice = heappop(waiting)
+            if choice.joint in taken:
+                continue
+            clear, right = left.work(int(order[place]), choice)
+            if clear < FAINT:
+                continue
+            again = (-round(clear, 2), place, k, choice)
+            if waiting and again[:3] > waiting[0][:3]:
+                heappush(waiting, again)
+                continue
+            taken[choice.joint] = choice
+            left.take(choice, right)
     return list(taken.values())
+
+
+def _waiting(
+    left: _Left, order: IntArray, free: BoolArray, n_removed: int, may_remove: bool
+) -> list[tuple[float, int, int, Choice]]:
+    """Return the choices that save so many rows, with bounds on how clear they are."""
+    found = []
+    for place, i in enumerate(order.tolist()):
+        j = int(left.joints[i])
+        for k, relaxation in enumerate(relaxations(left.system.joint_types[j])):
+            suits = relaxation.n_removed == n_removed <= left.size
+            if free[j] and suits and (may_remove or relaxation.new is not None):
+                found.append((-1.0, place, k, Choice(j, relaxation)))
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -34,28 +35,46 @@ def choose_in_loop(
     if any(int(pose.circulations.dimension[loop]) != size for pose in poses):
         return []
     wrenches = [pose.wrenches(loop) for pose in poses]
-    works: list[tuple[Choice, list[FloatArray]]] = []
-    for j in own[:MOST_JOINTS].tolist():
-        for relaxation in relaxations(system.joint_types[j]):
-            if relaxation.n_removed <= size:
-                choice = Choice(j, relaxation)
-                work = [
-                    pose.extra(system, choice, float(pose.circulations.length[loop])) @ wrench[j]
-                    for pose, wrench in zip(poses, wrenches, strict=True)
-                ]
-                works.append((choice, work))
-    for n in (1, 2):
+    joints = own[:MOST_JOINTS].tolist()
+    for n, varies in ((1, False), (1, True), (2, False), (2, True)):
+        works = [
+            (choice, _works(system, loop, choice, poses, wrenches))
+            for j in joints
+            for choice in _candidates(system, j, size, n, varies)
+        ]
         found = _together(works, n, size)
         if found:
             return found
     return []
 
 
+def _candidates(system: System, joint: int, size: int, n: int, varies: bool) -> Iterator[Choice]:
+    """Yield what may be one of n choices: with `varies`, new freedoms that vary in S as well."""
+    for relaxation in relaxations(system.joint_types[joint]):
+        suits = relaxation.n_removed == size if n == 1 else relaxation.n_removed < size
+        if suits and (varies or relaxation.extra is not None):
+            yield Choice(joint, relaxation)
+
+
+def _works(
+    system: System,
+    loop: int,
+    choice: Choice,
+    poses: list[Pose],
+    wrenches: list[dict[int, FloatArray]],
+) -> list[FloatArray]:
+    """Return (n_removed, dimension) what new freedoms do on what circulates, pose by pose."""
+    return [
+        pose.extra(system, choice, float(pose.circulations.length[loop])) @ wrench[choice.joint]
+        for pose, wrench in zip(poses, wrenches, strict=True)
+    ]
+
+
 def _together(
     works: list[tuple[Choice, list[FloatArray]]], n: int, size: int
 ) -> list[list[Choice]]:
     """Return the choices of n joints that take all of it."""
-    found: list[tuple[float, bool, list[Choice]]] = []
+    found: list[tuple[float, list[Choice]]] = []
     for group in combinations(works, n):
         choices = [choice for choice, _ in group]
         if sum(choice.relaxation.n_removed for choice in choices) != size:
@@ -64,9 +83,8 @@ def _together(
             continue
         at_poses = zip(*(work for _, work in group), strict=True)
         clear = min(clearness(np.concatenate(parts)) for parts in at_poses)
-        varies = any(choice.relaxation.extra is None for choice in choices)
         if clear > ROBUST:
-            found.append((clear, varies, choices))
-    best = max((clear for clear, _, _ in found), default=0.0)
-    found.sort(key=lambda item: (item[0] < AS_GOOD * best, item[1]))
-    return [choices for _, _, choices in found[:MOST_CHOICES]]
+            found.append((clear, choices))
+    best = max((clear for clear, _ in found), default=0.0)
+    found.sort(key=lambda item: item[0] < AS_GOOD * best)
+    return [choices for _, choices in found[:MOST_CHOICES]]

@@ -39,9 +39,7 @@ def nearby_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
     """Return a consistent state some way along a random motion; velocities are zero, or drives'."""
     moving = moving_state(dynamics, state, seed)
     there = displaced(moving, TURN * moving.velocity)
-    return consistent_state(
-        dynamics.system, there.with_(velocity=np.zeros_like(there.velocity))
-    )
+    return consistent_state(dynamics.system, there.with_(velocity=np.zeros_like(there.velocity)))
 
 
 def _joint_speed(dynamics: ForwardDynamics, state: State) -> float:

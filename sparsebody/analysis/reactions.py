@@ -12,7 +12,7 @@ Wojtyra (2005), Multibody Syst. Dyn. 14:23; Featherstone (2008), sec. 8.10.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -105,11 +105,21 @@ class ReactionReport:
         parts = []
         for loop in self.loops_of(joint):
             n = int(self.circulations.dimension[self.redundant_loops[loop]])
-            parts.append(f"{_constraints(n)} in loop {loop} ({_listed(self.loop_joints(loop))})")
+            parts.append(f"{constraints(n)} in loop {loop} ({listed(self.loop_joints(loop))})")
         shared = int(self.shared_dimension[self.component[joint]])
         if shared:
-            parts.append(f"{_constraints(shared)} of several loops together")
+            parts.append(f"{constraints(shared)} of several loops together")
         return ", ".join(parts)
+
+    def __str__(self) -> str:
+        if self.is_unique:
+            return "all determined"
+        joints = np.count_nonzero(self.freedom)
+        doubt = "" if self.certain else ", NOT certain"
+        return (
+            f"{self.dimension} dimensions not determined, at {joints} of {len(self.freedom)} "
+            f"joints{doubt} ({self.method})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dicts."""
@@ -289,9 +299,11 @@ def _words(which: BoolArray) -> str:
     return ", ".join(words)
 
 
-def _constraints(n: int) -> str:
+def constraints(n: int) -> str:
+    """Return such as '3 redundant constraints'."""
     return f"{n} redundant constraint{'s' * (n != 1)}"
 
 
-def _listed(names: list[str], most: int = 6) -> str:
-    return ", ".join(names if len(names) <= most else [*names[:most], "..."])
+def listed(names: Sequence[str], most: int = 6, separator: str = ", ") -> str:
+    """Return the first names, with dots where there are more."""
+    return separator.join(names if len(names) <= most else [*names[:most], "..."])

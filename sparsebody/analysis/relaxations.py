@@ -148,11 +148,12 @@ def _extra(
     old_T = orthogonal_complement(old_S) if old_S.shape[1] else np.eye(6)
     Q, size, _ = np.linalg.svd(old_T @ (old_T.T @ S))
     Q = Q[:, : np.count_nonzero(size > 1e-6)]
-    apart = [
-        np.pad(basis[:, size > 0.5], ((3 * k, 3 - 3 * k), (0, 0)))
-        for k in range(2)
-        for size, basis in [np.linalg.eigh((Q @ Q.T)[3 * k : 3 * k + 3, 3 * k : 3 * k + 3])]
-    ]
+    apart = []
+    for k in (0, 3):
+        share, basis = np.linalg.eigh(Q[k : k + 3] @ Q[k : k + 3].T)
+        block = np.zeros((6, int(np.count_nonzero(share > 0.5))))
+        block[k : k + 3] = basis[:, share > 0.5]
+        apart.append(block)
     found = np.concatenate(apart, axis=1)
     is_apart = found.shape == Q.shape and np.allclose(found @ found.T, Q @ Q.T, atol=SAME)
     return np.asarray(found.T if is_apart else Q.T)
