@@ -49,9 +49,8 @@ class Replacement:
     def __str__(self) -> str:
         if self.new is None:
             return f"remove joint {self.joint!r} ({self.old.name})"
-        axes = [
-            f"{'-' * int(column.sum() < 0)}{'xyz'[abs(column).argmax()]}" for column in self.turn.T
-        ]
+        signs, places = self.turn.sum(axis=0), np.abs(self.turn).argmax(axis=0)
+        axes = [f"{'-' * int(signs[k] < 0)}{'xyz'[places[k]]}" for k in range(3)]
         turned = "" if axes == ["x", "y", "z"] else f", its axes along {', '.join(axes)} of the old"
         return f"joint {self.joint!r}: {self.new.name} instead of {self.old.name}{turned}"
 
@@ -89,8 +88,8 @@ class LoopAdvice:
         for k, choice in enumerate(self.choices):
             yield f"  {'or ' * bool(k)}{listed([str(r) for r in choice], 4, '; ')}"
         if self.remaining:
-            yield f"  {self.remaining} left: of these none takes as little, or their coordinates are"
-            yield f"  in use: {listed(self.tried, 4, '; ')}"
+            yield f"  {self.remaining} left: no type takes as little, or a drive or force needs it:"
+            yield f"  {listed(self.tried, 4, '; ')}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +109,16 @@ class Advice:
     def remaining(self) -> int:
         """Redundant rows for which nothing was found."""
         return sum(loop.remaining for loop in self.loops)
+
+    @property
+    def remedies(self) -> dict[str, tuple[str, int]]:
+        """What to do about single joints that set a loop right, and how many rows that saves."""
+        alone = (choice[0] for loop in self.loops for choice in loop.choices if len(choice) == 1)
+        names: dict[str, tuple[str, int]] = {}
+        for r in alone:
+            remedy = "remove it" if r.new is None else f"replace by {r.new.name}"
+            names.setdefault(r.joint, (remedy, r.n_removed))
+        return names
 
     @property
     def is_verified(self) -> bool:

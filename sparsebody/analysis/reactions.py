@@ -12,7 +12,7 @@ Wojtyra (2005), Multibody Syst. Dyn. 14:23; Featherstone (2008), sec. 8.10.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -43,6 +43,8 @@ from sparsebody.sparse.rank import CLEAR_GAP
 METHODS = ("auto", "loops", "random")
 COMPONENTS = ("torque x", "torque y", "torque z", "force x", "force y", "force z")
 LOOPS, RANDOM = "circulations of single loops", "random null vectors"
+Remedies = Mapping[str, tuple[str, int]]  # words and the constraints that they remove, by joint
+NO_REMEDIES: Remedies = {}
 _LOST = 1e-7  # of the largest singular value of a joint's random wrenches
 
 
@@ -93,19 +95,32 @@ class ReactionReport:
         start, loops = self._loops_of_joints
         return [int(loop) for loop in loops[start[joint] : start[joint + 1]]]
 
-    def lines(self) -> Iterator[str]:
-        """Say it joint by joint, those with something indeterminate only."""
+    def lines(self, remedies: Remedies = NO_REMEDIES) -> Iterator[str]:
+        """Say it joint by joint, those with something indeterminate only.
+
+        With `remedies` by joint, such as ("replace by point-on-line", 3).
+        """
         for j in np.flatnonzero(self.freedom):
             name = self.joint_names[int(j)]
             known = _words(self.carried[j] & self.unique[j])
             known = f"{known} unique; " if known else ""
-            yield f"joint {name!r}: {known}{_words(~self.unique[j])} not: {self._reason(int(j))}"
+            open_ones = _words(~self.unique[j])
+            remedy = self._remedy(int(j), remedies)
+            yield f"joint {name!r}: {known}{open_ones} not: {self._reason(int(j))}{remedy}"
+
+    def _remedy(self, joint: int, remedies: Remedies) -> str:
+        words, n = remedies.get(self.joint_names[joint], ("", 0))
+        in_loops = self.redundant_loops[self.loops_of(joint)]
+        everything = int(self.circulations.dimension[in_loops].sum())
+        everything += int(self.shared_dimension[self.component[joint]])
+        what = "them" if n == everything else f"{n} of them"
+        return f"; {words} to remove {what}" if words else ""
 
     def _reason(self, joint: int) -> str:
         parts = []
         for loop in self.loops_of(joint):
             n = int(self.circulations.dimension[self.redundant_loops[loop]])
-            parts.append(f"{constraints(n)} in loop {loop} ({listed(self.loop_joints(loop))})")
+            parts.append(f"{constraints(n)} in loop {loop} ({listed(self.loop_joints(loop), 2)})")
         shared = int(self.shared_dimension[self.component[joint]])
         if shared:
             parts.append(f"{constraints(shared)} of several loops together")

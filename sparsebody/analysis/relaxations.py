@@ -1,7 +1,7 @@
 """Joint types that can stand in for another: they allow all its motions, and some more.
 
-Candidates come from JOINT_TYPES, with joint frames turned by quarter turns, and are found by trying:
-whatever pose the old type can take, the new one must be able to take.
+Candidates come from JOINT_TYPES, with joint frames turned by quarter turns, and are found by
+trying: whatever pose the old type can take, the new one must be able to take.
 """
 
 from __future__ import annotations

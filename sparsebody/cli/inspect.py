@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sparsebody.model.mechanism import Mechanism
 
 MOST_LINES = 8  # of reactions and of advice
+FEW_BODIES = 60  # for which advice is given unasked
 
 
 @click.command()
@@ -30,7 +31,7 @@ MOST_LINES = 8  # of reactions and of advice
 @parameter_option
 @solver_options
 @click.option(
-    "--advice", is_flag=True, help="Find joints to replace: nothing redundant, same motion."
+    "--advice", is_flag=True, help="Find joints to replace, so that nothing is redundant."
 )
 @click.option(
     "--save-advised",
@@ -53,12 +54,13 @@ def inspect(
 
     loaded = load(mechanism, parameters)
     found = inspect_mechanism(loaded, ordering=ordering, factorization=factorization)
-    advised = _advised(loaded, save_advised) if advice or save_advised else None
+    is_wanted = advice or save_advised or (found.redundant_rows and found.bodies <= FEW_BODIES)
+    advised = _advised(loaded, save_advised) if is_wanted else None
     if as_json:
         print_json(found.to_dict() | ({} if advised is None else {"advice": advised.to_dict()}))
         return
     _print(found)
-    _print_reactions(found)
+    _print_reactions(found, {} if advised is None else advised.remedies)
     if advised is not None:
         click.echo("\nadvice")
         for line in advised.lines(MOST_LINES):
@@ -76,9 +78,9 @@ def _advised(mechanism: Mechanism, target: Path | None) -> Advice:
     return found
 
 
-def _print_reactions(found: Inspection) -> None:
+def _print_reactions(found: Inspection, remedies: dict[str, tuple[str, int]]) -> None:
     """Say joint by joint which reactions are not determined."""
-    lines = found.reactions.lines()
+    lines = found.reactions.lines(remedies)
     shown = list(islice(lines, MOST_LINES))
     if shown:
         click.echo("\nreactions of rigid joints")

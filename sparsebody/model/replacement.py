@@ -40,8 +40,8 @@ def with_replaced_joints(
     for name in substitutes:
         if mechanism.joint(name).prescribed or name in in_use:
             raise ModelError(
-                f"joint {name!r}: its coordinates are in use by a drive or a force, so it cannot be "
-                "replaced; take these away first"
+                f"joint {name!r}: its coordinates are in use by a drive or a force, so it cannot "
+                "be replaced; take these away first"
             )
     bodies, joints = mechanism.columns()
     copy = Mechanism(mechanism.name, mechanism.gravity)
