@@ -22,6 +22,19 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles, short_cycles
+from sparsebody.spatial.tuples import (
+    Vector,
+    add,
+    cross,
+    difference,
+    dot,
+    load_rotation,
+    load_vector,
+    scaled,
+    store_vector,
+    turned,
+    turned_back,
+)
 
 TOLERANCE = 1e-8  # of freedoms and wrenches of unit size
 NOISE = 1e-15
@@ -142,19 +155,18 @@ def cycle_wrenches(
 
 
 @njit(cache=True)
-def _orthonormal(vectors: FloatArray, n: int, basis: FloatArray, gap: FloatArray) -> int:
-    """Fill `basis` with the span of vectors[:n] and then its complement; return the rank.
+def _orthonormal(vectors: FloatArray, n: int, basis: FloatArray) -> tuple[int, float]:
+    """Fill `basis` with the span of vectors[:n] and then its complement; return rank and gap.
 
-    Gram-Schmidt, the largest remainder first; `gap` becomes the clearness of the rank.
+    Gram-Schmidt, the largest remainder first; overwrites `vectors`.
     """
     rank, least, largest = 0, np.inf, 0.0
     while rank < 6:
         best, size = -1, 0.0
         for i in range(n):
-            square = np.sum(vectors[i] ** 2)
-            if square > size:
-                best, size = i, square
-        size = np.sqrt(size)
+            length = _length(vectors[i])
+            if length > size:
+                best, size = i, length
         largest = size
         if best < 0 or size <= TOLERANCE:
             break
@@ -165,29 +177,41 @@ def _orthonormal(vectors: FloatArray, n: int, basis: FloatArray, gap: FloatArray
             _take_away(vectors[i], basis[rank - 1])
     if rank == 6:
         largest = 0.0
-    gap[0] = least / max(largest, NOISE)
+    unit = np.empty(6)
     for filled in range(rank, 6):
         best, most = 0, -1.0
         for a in range(6):  # the unit vector that is least covered
-            left = 1.0 - np.sum(basis[:filled, a] ** 2)
+            left = 1.0
+            for k in range(filled):
+                left -= basis[k, a] ** 2
             if left > most:
                 best, most = a, left
-        unit = np.zeros(6)
+        unit[:] = 0.0
         unit[best] = 1.0
-        for _ in range(2):
-            for k in range(filled):
-                _take_away(unit, basis[k])
+        for k in range(filled):
+            _take_away(unit, basis[k])
         _add(unit, basis, filled)
-    return rank
+    return rank, least / max(largest, NOISE)
 
 
 @njit(cache=True)
 def _add(vector: FloatArray, basis: FloatArray, place: int) -> None:
     """Put what `vector` adds to basis[:place] there, normalized; orthogonalized once more."""
-    basis[place] = vector / np.sqrt(np.sum(vector**2))
-    for k in range(place):
-        _take_away(basis[place], basis[k])
-    basis[place] /= np.sqrt(np.sum(basis[place] ** 2))
+    basis[place] = vector
+    for _ in range(2):
+        length = _length(basis[place])
+        for a in range(6):
+            basis[place, a] /= length
+        for k in range(place):
+            _take_away(basis[place], basis[k])
+
+
+@njit(cache=True)
+def _length(vector: FloatArray) -> float:
+    square = 0.0
+    for a in range(6):
+        square += vector[a] * vector[a]
+    return float(np.sqrt(square))
 
 
 @njit(cache=True)
@@ -200,18 +224,28 @@ def _take_away(vector: FloatArray, unit: FloatArray) -> None:
 
 
 @njit(cache=True)
+def _store(linear: Vector, angular: Vector, vector: FloatArray) -> None:
+    """Fill a vector of unit length."""
+    store_vector(vector, 0, angular)
+    store_vector(vector, 3, linear)
+    length = _length(vector)
+    for a in range(6):
+        vector[a] /= length
+
+
+@njit(cache=True)
 def _fill_freedoms(
     first_row: IntArray, subspace: FloatArray, sizes: FloatArray, free: FloatArray, n_free: IntArray
 ) -> None:
     """Fill the freedoms (size * angular, linear) of every joint in S axes, orthonormal."""
-    rows, basis, gap = np.empty((12, 6)), np.empty((6, 6)), np.empty(1)
+    rows, basis = np.empty((12, 6)), np.empty((6, 6))
     for j in range(len(sizes)):
         n = min(first_row[j + 1] - first_row[j], 12)
         for k in range(n):
             row = subspace[first_row[j] + k]
-            rows[k, :3], rows[k, 3:] = row[:3] / sizes[j], row[3:]
-            rows[k] /= np.sqrt(np.sum(rows[k] ** 2))
-        rank = _orthonormal(rows, n, basis, gap)
+            moment = scaled(1.0 / sizes[j], load_vector(row, 0))
+            _store(load_vector(row, 3), moment, rows[k])
+        rank, _ = _orthonormal(rows, n, basis)
         n_free[j] = 6 - rank
         free[j, : 6 - rank] = basis[rank:]
 
@@ -231,7 +265,7 @@ def _fill_circulations(
     length: FloatArray,
     gap: FloatArray,
 ) -> None:
-    """Fill what the freedoms of each cycle leave; the first six arrays are given."""
+    """Fill what the freedoms of each cycle leave; the last five arrays start at zero."""
     longest = 0
     for c in range(len(start) - 1):
         longest = max(longest, start[c + 1] - start[c])
@@ -239,20 +273,22 @@ def _fill_circulations(
     for c in range(len(start) - 1):
         joints = edge[start[c] : start[c + 1]]
         for j in joints:
-            center[c] += origin[j] / len(joints)
+            for a in range(3):
+                center[c, a] += origin[j, a] / len(joints)
+        middle = load_vector(center[c], 0)
         for j in joints:
-            away = origin[j] - center[c]
-            length[c] = max(length[c], np.sqrt(np.sum(away**2)), sizes[j])
-        L, n = length[c], 0
+            arm = difference(middle, load_vector(origin[j], 0))
+            length[c] = max(length[c], np.sqrt(dot(arm, arm)), sizes[j])
+        n = 0
         for j in joints:
-            arm = center[c] - origin[j]
+            arm = difference(middle, load_vector(origin[j], 0))
+            R = load_rotation(axes[j])
             for k in range(n_free[j]):
-                w = axes[j] @ free[j, k, :3] / sizes[j]
-                v = axes[j] @ free[j, k, 3:] + np.cross(w, arm)
-                motions[n, :3], motions[n, 3:] = w, v / L
-                motions[n] /= np.sqrt(np.sum(motions[n] ** 2))
+                w = scaled(1.0 / sizes[j], turned(R, load_vector(free[j, k], 0)))
+                v = add(turned(R, load_vector(free[j, k], 3)), cross(w, arm))
+                _store(scaled(1.0 / length[c], v), w, motions[n])
                 n += 1
-        rank = _orthonormal(motions, n, basis, gap[c : c + 1])
+        rank, gap[c] = _orthonormal(motions, n, basis)
         dimension[c] = 6 - rank
         wrench[c, : 6 - rank] = basis[rank:]
 
@@ -278,17 +314,19 @@ def _spread(
     for c in range(len(start) - 1):
         for place in range(start[c], start[c + 1]):
             j = edge[place]
-            arm = (center[c] - origin[j]) / length[c]
+            R = load_rotation(axes[j])
+            arm = difference(load_vector(center[c], 0), load_vector(origin[j], 0))
+            arm = scaled(1.0 / length[c], arm)
             square[:] = 0.0
             for i in range(dimension[c]):
-                force = wrench[c, i, 3:]
-                moment = wrench[c, i, :3] + np.cross(arm, force)
-                part[:3], part[3:] = axes[j].T @ moment, axes[j].T @ force
-                square += part**2
-                part[:3] *= sign[place] * length[c] / sizes[j]
-                part[3:] *= sign[place]
+                force = load_vector(wrench[c, i], 3)
+                moment = add(load_vector(wrench[c, i], 0), cross(arm, force))
+                store_vector(part, 0, turned_back(R, moment))
+                store_vector(part, 3, turned_back(R, force))
                 for a in range(6):
+                    square[a] += part[a] ** 2
+                    size = sign[place] * part[a] * (length[c] / sizes[j] if a < 3 else 1.0)
                     for k in range(weight.shape[2]):
-                        sample[j, a, k] += part[a] * weight[c, i, k]
+                        sample[j, a, k] += size * weight[c, i, k]
             for a in range(6):
                 share[j, a] = max(share[j, a], np.sqrt(square[a]))
