@@ -1,6 +1,9 @@
 """The public names; the modules they stand in are loaded at first use."""
 
+from .analysis.advice import advise, apply_advice
+from .analysis.reactions import determined_reactions
 from .dynamics.accelerations import Accelerations
+from .dynamics.compliance import uniform_compliance
 from .dynamics.forward import ForwardDynamics, forward_dynamics
 from .dynamics.initial import consistent_state
 from .dynamics.inverse import (
@@ -84,8 +87,11 @@ __all__ = [
     "System",
     "Trajectory",
     "Universal",
+    "advise",
+    "apply_advice",
     "consistent_state",
     "count_mobility",
+    "determined_reactions",
     "displaced",
     "driven_accelerations",
     "forward_dynamics",
@@ -97,5 +103,6 @@ __all__ = [
     "point_velocity",
     "read_mechanism",
     "simulate",
+    "uniform_compliance",
     "write_mechanism",
 ]

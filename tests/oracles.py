@@ -44,11 +44,16 @@ def rank(system: System, state: State) -> int:
     return int(np.linalg.matrix_rank(A, tol=_RANK_TOLERANCE * np.linalg.norm(A, 2)))
 
 
-def determined_rows(system: System, state: State) -> np.ndarray:
-    """Which multipliers (n_rows,) are unique: those that no null vector of A' touches."""
+def null_multipliers(system: System, state: State) -> np.ndarray:
+    """Orthonormal multipliers (n_rows, k) that exert no force on any body."""
     n = 6 * system.n_bodies
     U, size, _ = np.linalg.svd(assemble(system, state).matrix.toarray()[n:, :n])
-    null = U[:, np.count_nonzero(size > _RANK_TOLERANCE * size.max(initial=0.0)) :]
+    return U[:, np.count_nonzero(size > _RANK_TOLERANCE * size.max(initial=0.0)) :]
+
+
+def determined_rows(system: System, state: State) -> np.ndarray:
+    """Which multipliers (n_rows,) are unique: those that no null vector of A' touches."""
+    null = null_multipliers(system, state)
     return np.asarray(np.abs(null).max(axis=1, initial=0.0) < 1e-8)
 
 

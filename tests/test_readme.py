@@ -41,9 +41,19 @@ def test_the_example_with_actuators_runs_as_printed(capsys: pytest.CaptureFixtur
     assert str(found.actuation) in capsys.readouterr().out
 
 
+def test_the_example_with_reactions_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    names = run_example(3)
+    shown = capsys.readouterr().out
+    assert "[147.15  49.05]" in shown
+    assert "joint 'low': force x, y, z, torque x, y not: 5 redundant constraints" in shown
+    assert "remove joint 'high'" in shown
+    assert names["advice"].is_verified
+    assert names["proper"].n_joints == 1
+
+
 def test_the_commands_of_the_readme_are_understood() -> None:
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
-    assert len(commands) == 5
+    assert len(commands) == 6
     for command in commands:
         name, *options = shlex.split(command)
         assert name in main.commands

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.analysis.closed_loops import ClosedLoops, closed_loops
+from sparsebody.analysis.reactions import ReactionReport, determined_reactions
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
@@ -64,6 +65,7 @@ class Inspection:
     why: str
     orderings: tuple[OrderingLine, ...]
     closed_loops: ClosedLoops | None  # None for trees
+    reactions: ReactionReport  # which reactions are determined
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, strings, lists and dicts; None for what is not finite."""
@@ -129,6 +131,7 @@ def inspect_mechanism(
         why=str(explained["why"]),
         orderings=_ordering_lines(dynamics),
         closed_loops=closed_loops(system, state, dynamics.rank),
+        reactions=determined_reactions(system, state, dynamics=dynamics),
     )
 
 
@@ -174,6 +177,8 @@ def _ordering_lines(dynamics: ForwardDynamics) -> tuple[OrderingLine, ...]:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON can hold it."""
+    if isinstance(value, ReactionReport):
+        return value.to_dict()
     if isinstance(value, (OrderingLine, ClosedLoops)):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, dict):

@@ -2,39 +2,93 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from sparsebody.cli.arguments import json_option, load, parameter_option, solver_options
+from sparsebody.cli.arguments import (
+    existing_parent,
+    json_option,
+    load,
+    parameter_option,
+    solver_options,
+)
 from sparsebody.cli.output import listed, print_facts, print_json, print_table, seconds
 
 if TYPE_CHECKING:
+    from sparsebody.analysis.advice import Advice
     from sparsebody.analysis.inspection import Inspection
+    from sparsebody.model.mechanism import Mechanism
+
+MOST_LINES = 8  # of reactions and of advice
+FEW_BODIES = 60  # for which advice is given unasked
 
 
 @click.command()
 @click.argument("mechanism")
 @parameter_option
 @solver_options
+@click.option(
+    "--advice", is_flag=True, help="Find joints to replace, so that nothing is redundant."
+)
+@click.option(
+    "--save-advised",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the mechanism with these joints as JSON.",
+)
 @json_option
 def inspect(
     mechanism: str,
     parameters: tuple[tuple[str, str], ...],
     ordering: str,
     factorization: str,
+    advice: bool,
+    save_advised: Path | None,
     as_json: bool,
 ) -> None:
     """Count bodies, joints, loops and mobility; show redundancy, ordering and factorization."""
     from sparsebody.analysis.inspection import inspect_mechanism
 
-    found = inspect_mechanism(
-        load(mechanism, parameters), ordering=ordering, factorization=factorization
-    )
+    loaded = load(mechanism, parameters)
+    found = inspect_mechanism(loaded, ordering=ordering, factorization=factorization)
+    is_wanted = advice or save_advised or (found.redundant_rows and found.bodies <= FEW_BODIES)
+    advised = _advised(loaded, save_advised) if is_wanted else None
     if as_json:
-        print_json(found.to_dict())
-    else:
-        _print(found)
+        print_json(found.to_dict() | ({} if advised is None else {"advice": advised.to_dict()}))
+        return
+    _print(found)
+    _print_reactions(found, {} if advised is None else advised.remedies)
+    if advised is not None:
+        click.echo("\nadvice")
+        for line in advised.lines(MOST_LINES):
+            click.echo(f"  {line}")
+
+
+def _advised(mechanism: Mechanism, target: Path | None) -> Advice:
+    """Return what to replace, and write the mechanism with it."""
+    from sparsebody.analysis.advice import advise, apply_advice
+    from sparsebody.model.files import write_mechanism
+
+    found = advise(mechanism)
+    if target is not None:
+        write_mechanism(apply_advice(mechanism, found), existing_parent(target))
+    return found
+
+
+def _print_reactions(found: Inspection, remedies: dict[str, tuple[str, int]]) -> None:
+    """Say joint by joint which reactions are not determined."""
+    lines = found.reactions.lines(remedies)
+    shown = list(islice(lines, MOST_LINES))
+    if shown:
+        click.echo("\nreactions of rigid joints")
+    for line in shown:
+        click.echo(f"  {line}")
+    rest = int((found.reactions.freedom > 0).sum()) - len(shown)
+    if rest:
+        click.echo(f"  and {rest} joints more; --json lists all")
 
 
 def _print(found: Inspection) -> None:
@@ -52,6 +106,7 @@ def _print(found: Inspection) -> None:
             "redundant rows": _redundancy(found),
             **_closed_loops(found),
             "error as given": f"{found.initial_error:.2g}{worst}",
+            "reactions": str(found.reactions),
             "residual": _residual(found),
             "ordering": found.ordering,
             "factorization": f"{found.factorization}, {seconds(found.predicted_seconds)} predicted",

@@ -19,6 +19,7 @@ from sparsebody.dynamics.compiled import (
     PlanarCore,
     is_plain,
 )
+from sparsebody.dynamics.compliance import Compliance, joint_compliances, least_energy
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
@@ -55,9 +56,12 @@ class ForwardDynamics:
         Names from ORDERINGS and FACTORIZATIONS, or "auto" for the least predicted time.
     redundancy : {"remove", "keep"}
         Leave dependent constraint rows out, or solve with all of them.
-    reactions : {"minimum-norm", "basic"}
+    reactions : {"minimum-norm", "basic", "compliance"}
         Where rows are dependent, the multipliers are not unique: return the smallest, which do
-        not depend on numbering, or those with zeros at the left-out rows (cheaper).
+        not depend on numbering, or those with zeros at the left-out rows (cheaper), or those of
+        least strain energy.
+    compliance : number, (6,), (6, 6) array_like or mapping of joint names to these, optional
+        Of the joints [rad/(N m), m/N], for reactions="compliance"; see joint_compliances.
     reduction : {"auto", "none"}
         Where all bodies move parallel to one plane, give them three freedoms, or always six. The
         answers are the same; a factorization other than "block-qr" asks for six as well.
@@ -81,12 +85,13 @@ class ForwardDynamics:
         factorization: str = "auto",
         redundancy: str = "remove",
         reactions: str = "minimum-norm",
+        compliance: Compliance | None = None,
         reduction: str = "auto",
         baumgarte: float | None = None,
     ) -> None:
         for value, known, what in (
             (redundancy, REDUNDANCY, "redundancy"),
-            (reactions, REACTIONS, "reactions"),
+            (reactions, (*REACTIONS, "compliance"), "reactions"),
             (reduction, REDUCTION, "reduction"),
         ):
             if value not in known:
@@ -94,7 +99,12 @@ class ForwardDynamics:
         if baumgarte is not None and not baumgarte > 0.0:
             raise ModelError(f"the Baumgarte time constant is {baumgarte}; it must be positive")
         self.system = system
+        if (reactions == "compliance") != (compliance is not None):
+            raise ModelError(
+                "give compliance=... together with reactions='compliance', and only then"
+            )
         self.reactions = reactions
+        self.compliance = None if compliance is None else joint_compliances(system, compliance)
         self.baumgarte = baumgarte
         state = consistent_state(system) if state is None else state
         check_state(system, state)
@@ -379,6 +389,8 @@ class Evaluation:
         if len(dynamics.redundant_rows) and dynamics.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(self.constraint)
             multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
+        elif len(dynamics.redundant_rows) and dynamics.compliance is not None:
+            multiplier = least_energy(system, self.constraint, multiplier, dynamics.compliance)
         return Accelerations(
             acceleration,
             multiplier,
@@ -414,6 +426,7 @@ def forward_dynamics(
     redundancy: str = "remove",
     tree: str = "auto",
     reactions: str = "minimum-norm",
+    compliance: Compliance | None = None,
     reduction: str = "auto",
     baumgarte: float | None = None,
 ) -> Accelerations:
@@ -426,6 +439,7 @@ def forward_dynamics(
     method : str
         "sparse" for ForwardDynamics, or a name from TREE_METHODS, in joint coordinates.
     ordering, factorization, redundancy, reduction : str
+    compliance : number, array_like or mapping, optional
         Of the sparse method; see ForwardDynamics.
     tree : str
         Which spanning tree the other methods use, see spanning_tree; "auto": what suits them.
@@ -450,6 +464,7 @@ def forward_dynamics(
         factorization=factorization,
         redundancy=redundancy,
         reactions=reactions,
+        compliance=compliance,
         reduction=reduction,
         baumgarte=baumgarte,
     )

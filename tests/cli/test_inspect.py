@@ -124,3 +124,29 @@ def test_a_broken_file_ends_with_code_2_and_names_the_file(tmp_path):
     result = CliRunner().invoke(main, ["inspect", str(path)])
     assert result.exit_code == 2
     assert f"sparsebody: error: {path}" in result.stderr
+
+
+def test_reactions_and_remedies_are_told_joint_by_joint():
+    result = CliRunner().invoke(main, ["inspect", "four-bar"])
+    assert "3 dimensions not determined, at 4 of 4 joints" in result.stdout
+    assert "joint 'crank-pin': force x, y unique; force z, torque x, y not: " in result.stdout
+    assert "; replace by point-on-line to remove them" in result.stdout
+    assert "verified in 2 poses: rank 17" in result.stdout
+
+
+def test_large_mechanisms_are_advised_when_asked_to(tmp_path):
+    words = ("scissor", "-p", "pairs=40")
+    assert "advice" not in inspected(*words)
+    target = tmp_path / "advised.json"
+    found = inspected(*words, "--advice", "--save-advised", str(target))
+    assert found["advice"]["verified"] is True
+    assert len(found["reactions"]["joints"]) == 118
+    again = inspected(str(target))
+    assert (again["redundant_rows"], again["mobility"]) == (0, found["mobility"])
+    assert again["reactions"]["dimension"] == 0
+
+
+def test_what_the_joints_of_trees_exert_is_determined():
+    result = CliRunner().invoke(main, ["inspect", "chain"])
+    assert "all determined" in result.stdout
+    assert "advice" not in result.stdout

@@ -1,0 +1,228 @@
+"""Replacements of joints that leave nothing redundant and the motion as it is."""
+
+import json
+
+import numpy as np
+import pytest
+from overconstrained import add_linkage, add_twin, random_mechanism
+from random_mechanisms import random_tree
+
+from sparsebody.analysis.advice import Advice, advise, apply_advice
+from sparsebody.analysis.nearby import moving_state, nearby_state
+from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
+from sparsebody.dynamics.initial import consistent_state
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.loop_closure import position_errors
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.gallery import build
+from sparsebody.model.joints import Cylindrical, Fixed, Planar, Revolute
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.simulation import simulate
+
+
+def five_bar() -> Mechanism:
+    """Five hinges with parallel axes: mobility 2."""
+    mechanism = Mechanism("five-bar")
+    corners = np.array([[0, 0, 0], [-0.5, 1, 0], [0.5, 1.8, 0], [1.5, 1.1, 0], [1.2, 0, 0]])
+    names = [WORLD, *(f"bar-{i}" for i in range(4)), WORLD]
+    for i in range(4):
+        middle = (corners[i] + corners[i + 1]) / 2
+        mechanism.add_body(names[i + 1], mass=1.0, inertia=[0.1, 0.1, 0.1], position=middle)
+    for i in range(5):
+        mechanism.add_joint(f"hinge-{i}", Revolute(), *names[i : i + 2], point=corners[i])
+    return mechanism
+
+
+def welded_twice() -> Mechanism:
+    mechanism = Mechanism("welded twice")
+    mechanism.add_body("arm", mass=1.0, inertia=[1, 1, 1], position=[0.5, 0, 0])
+    mechanism.add_body("tip", mass=1.0, inertia=[1, 1, 1], position=[1.0, 0, 0])
+    mechanism.add_joint("hinge", Revolute(), WORLD, "arm", point=[0, 0, 0], axis=[0, 1, 0])
+    mechanism.add_joint("weld", Fixed(), "arm", "tip")
+    mechanism.add_joint("weld again", Fixed(), "arm", "tip", point=[0.7, 0.1, 0])
+    return mechanism
+
+
+def doubled() -> Mechanism:
+    mechanism = random_tree(np.random.default_rng(2), 4, ("revolute",))
+    add_twin(mechanism, "j1")
+    return mechanism
+
+
+CASES = {  # name: mechanism, replacements, types that come in
+    "scissor": (lambda: build("scissor", pairs=6), 5, {"point-on-line"}),
+    "row of four-bars": (lambda: build("n-four-bar", loops=5), 5, {"point-on-line"}),
+    "parallelogram": (lambda: build("n-four-bar", loops=1), 1, {"point-on-line"}),
+    "four-bar": (lambda: build("four-bar"), 1, {"point-on-line"}),
+    "five-bar": (five_bar, 1, {"point-on-line"}),
+    "Bricard": (lambda: build("bricard"), 1, {"cylindrical"}),
+    "sheet": (
+        lambda: build("rotating-squares", rows=4, columns=4),
+        9,
+        {"point-on-line", "point-on-plane"},
+    ),
+    "welded twice": (welded_twice, 1, {None}),
+    "a joint declared twice": (doubled, 1, {None}),
+}
+
+
+def new_types(advice: Advice) -> set[str | None]:
+    return {None if r.new is None else r.new.name for r in advice.replacements}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_overconstrained_mechanisms_become_properly_constrained(case: str) -> None:
+    make, n_replacements, types = CASES[case]
+    mechanism = make()
+    advice = advise(mechanism)
+    assert advice.is_verified
+    assert len(advice.replacements) == n_replacements
+    assert new_types(advice) == types
+    assert advice.check is not None
+    assert advice.check.difference < 1e-10
+    system, advised = mechanism.compile(), apply_advice(mechanism, advice).compile()
+    state = consistent_state(system)
+    first, second = ForwardDynamics(system, state), ForwardDynamics(advised, state)
+    assert len(second.redundant_rows) == 0
+    assert second.rank == first.rank == advised.n_rows
+    a = first(state).acceleration
+    np.testing.assert_allclose(second(state).acceleration, a, atol=1e-10 * np.abs(a).max())
+
+
+@pytest.mark.parametrize("case", ["scissor", "Bricard", "sheet"])
+def test_every_choice_will_do(case: str) -> None:
+    mechanism = CASES[case][0]()
+    advice = advise(mechanism)
+    state = consistent_state(mechanism.compile())
+    expected = forward_dynamics(mechanism.compile(), state).acceleration
+    for loop in advice.loops:
+        rest = [r for other in advice.loops if other is not loop for r in other.choices[0]]
+        for choice in loop.choices[1:]:
+            advised = apply_advice(mechanism, [*rest, *choice]).compile()
+            dynamics = ForwardDynamics(advised, state)
+            assert len(dynamics.redundant_rows) == 0
+            found = dynamics(state).acceleration
+            np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("case", ["four-bar", "Bricard", "five-bar"])
+def test_the_advised_mechanism_moves_on_the_same_path(case: str) -> None:
+    mechanism = CASES[case][0]()
+    advised = apply_advice(mechanism, advise(mechanism))
+    one, other = (simulate(m.compile(), duration=0.3, step=1e-2) for m in (mechanism, advised))
+    np.testing.assert_allclose(other.position, one.position, atol=1e-8)
+
+
+def test_random_mechanisms_with_planted_redundancy_are_set_right() -> None:
+    n_set_right = 0
+    for seed in [seed for seed in range(100) if seed % 5 >= 3]:
+        mechanism = random_mechanism(seed)
+        advice = advise(mechanism, mechanism.compile().initial_state)
+        assert advice.check is not None
+        assert advice.check.is_same, seed
+        assert advice.check.difference < 1e-10, seed
+        n_set_right += advice.is_verified
+    assert n_set_right >= 38  # of 40; see the next test for the others
+
+
+def test_what_no_joint_type_can_mend_is_said() -> None:
+    """A slide that turns and a plane share one moment; no type takes one row from either."""
+    mechanism = Mechanism()
+    mechanism.add_body("disk", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint("rod", Cylindrical(), WORLD, "disk", axis=[0.3, 0.5, 1.0])
+    mechanism.add_joint("table", Planar(), WORLD, "disk")
+    advice = advise(mechanism)
+    assert not advice.is_verified
+    assert advice.remaining == 1
+    assert advice.replacements == ()
+    lines = list(advice.lines())
+    assert lines[0] == "1 redundant constraint in rod, table"
+    assert "cylindrical 'rod': point-on-line (-2), point-on-plane (-3), no joint (-4)" in lines[2]
+    assert apply_advice(mechanism, advice).n_joints == 2
+
+
+def test_joints_with_drives_or_springs_stay() -> None:
+    mechanism = build("four-bar")
+    driven = Mechanism("driven", mechanism.gravity)
+    for name, body in mechanism.bodies.items():
+        driven.add_body(name, mass=body.mass, inertia=body.inertia, position=body.position)
+    for name, joint in mechanism.joints.items():
+        frames = {"predecessor_frame": joint.predecessor_frame}
+        frames["successor_frame"] = joint.successor_frame
+        ends = joint.predecessor, joint.successor
+        driven.add_joint(name, joint.type, *ends, **frames)
+    for name in list(mechanism.joints)[1:]:
+        driven.add_joint_force(f"spring {name}", name, stiffness=1.0)
+    advice = advise(driven)
+    assert advice.is_verified
+    names = {r.joint for loop in advice.loops for choice in loop.choices for r in choice}
+    assert names == {next(iter(mechanism.joints))}
+
+
+def test_proper_mechanisms_need_no_advice() -> None:
+    advice = advise(build("ladder", rungs=3))
+    assert advice.is_verified
+    assert advice.loops == ()
+    assert list(advice.lines()) == []
+
+
+def test_redundancy_of_a_single_pose_is_no_fault_of_joints() -> None:
+    """A lattice of balls has dependent rows where it is drawn, and none in poses near by."""
+    advice = advise(build("lattice", rows=3, columns=3))
+    assert advice.is_singular
+    assert advice.replacements == ()
+    assert "near by" in next(advice.lines())
+
+
+def test_two_linkages_on_one_body_are_set_right_one_by_one() -> None:
+    rng = np.random.default_rng(4)
+    mechanism = random_tree(rng, 2, ("revolute",))
+    for name in ("first", "second"):
+        add_linkage(mechanism, rng, name, 3, base="b1")
+    advice = advise(mechanism)
+    assert advice.is_verified
+    assert len(advice.loops) == 2
+    assert {loop.redundant for loop in advice.loops} == {3}
+
+
+def test_a_long_lift_is_set_right_loop_by_loop() -> None:
+    advice = advise(build("scissor", pairs=150))
+    assert advice.is_verified
+    assert len(advice.replacements) == 149
+    lines = list(advice.lines(3))
+    assert sum(line.startswith("3 redundant constraints in ") for line in lines) == 3
+    assert lines[-2] == "and 146 loops more"
+    assert lines[-1].startswith("verified in 2 poses")
+
+
+def test_the_dictionary_is_plain_json() -> None:
+    found = advise(build("four-bar")).to_dict()
+    assert json.loads(json.dumps(found)) == json.loads(json.dumps(found, allow_nan=False))
+    assert found["verified"] is True
+    assert found["loops"][0]["choices"][0][0]["new"] == "point-on-line"
+
+
+def test_remedies_are_by_joint() -> None:
+    advice = advise(build("four-bar"))
+    assert advice.remedies["crank-pin"] == ("replace by point-on-line", 3)
+    assert advise(welded_twice()).remedies["weld again"] == ("remove it", 6)
+
+
+def test_a_nearby_state_is_consistent_and_elsewhere() -> None:
+    system = build("rotating-squares", rows=3, columns=3).compile()
+    state = consistent_state(system)
+    there = nearby_state(ForwardDynamics(system, state), state, seed=1)
+    motion = joint_motion(system, there)
+    error = position_errors(system, there, motion, coordinate_motion(system, there, motion))
+    assert np.abs(error).max() < 1e-10
+    turned = np.abs(np.sum(state.orientation * there.orientation, axis=1)).min()
+    assert turned < np.cos(0.02)
+
+
+def test_what_cannot_move_stays() -> None:
+    mechanism = Mechanism()
+    mechanism.add_body("block", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint("weld", Fixed(), WORLD, "block")
+    system = mechanism.compile()
+    state = consistent_state(system)
+    assert not moving_state(ForwardDynamics(system, state), state).velocity.any()
