@@ -19,6 +19,7 @@ from sparsebody.dynamics.compiled import (
     PlanarCore,
     is_plain,
 )
+from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
@@ -247,6 +248,16 @@ class ForwardDynamics:
         """
         return Evaluation(self, state, body_force)
 
+    def condition(
+        self, state: State, *, body_force: FloatArray | None = None
+    ) -> ConditionEstimate:
+        """Return the condition number at a state, and the error of accelerations it implies.
+
+        Of the system in use: the kept rows, bodies having three freedoms in a plane. Takes the time
+        of some ten solutions. Parameters and errors as in a call.
+        """
+        return Evaluation(self, state, body_force).condition()
+
 
 def _rank_decision(system: System, state: State, redundancy: str) -> RankDecision | None:
     if redundancy == "keep" or system.n_rows == 0:
@@ -386,6 +397,10 @@ class Evaluation:
             residual,
             dropped,
         )
+
+    def condition(self) -> ConditionEstimate:
+        """Return the condition number, and the error of the accelerations that it implies."""
+        return condition_estimate(self._assembled(), self.state.time)
 
     def velocity_correction(self) -> FloatArray:
         """Return the change of velocity (n_bodies, 6) that makes A v what the rows ask for.

@@ -71,6 +71,8 @@ class Core(CoreBase):
         The greatest number of corrections of a solution.
     """
 
+    width = 6
+
     def __init__(
         self,
         system: System,
@@ -217,8 +219,11 @@ class Core(CoreBase):
         else:
             assert self._numeric is not None
             self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
-        unscramble(self._workspace, acceleration, multiplier)
+        self._unscramble(acceleration, multiplier)
         return checked(residual, time)
+
+    def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
+        unscramble(self._workspace, acceleration, multiplier)
 
     def dropped_residual(self) -> float:
         """Return the largest violation of the rows left out by the newest solution.

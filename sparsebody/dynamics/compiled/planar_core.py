@@ -64,6 +64,8 @@ class PlanarCore(CoreBase):
         A name from FACTORIZATIONS; evaluations with "block-qr" are one compiled call.
     """
 
+    width = 3
+
     def __init__(
         self,
         system: System,
@@ -192,8 +194,11 @@ class PlanarCore(CoreBase):
         else:
             assert self._numeric is not None
             self._x[:], left = refined_solve(self._numeric, self.matrix, right, STEPS)
-        unscramble_planar(self._workspace, acceleration, multiplier)
+        self._unscramble(acceleration, multiplier)
         return checked(left, time)
+
+    def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
+        unscramble_planar(self._workspace, acceleration, multiplier)
 
     def factorize(self, time: float) -> None:
         """Factorize what was assembled last; `time` [s] is for messages.
