@@ -1,4 +1,4 @@
-"""Reference accelerations to 25 digits and more, dependent constraints included, in O(n) on ladders.
+"""Reference accelerations to 25 digits and more, dependent constraints included.
 
 Poses stored as doubles close joints to 1e-16 only, so that constraints which depend on each other
 contradict each other there. So poses and velocities are made consistent to 1e-30 first, and then
@@ -38,6 +38,7 @@ from sparsebody.model.system import State, System
 
 STEPS = 30  # corrections at most
 DONE = 1e-31  # size of a correction, relative, after which none is made
+TINY = 1e-300
 CRUMB = 1e-15  # numbers in joint frames below which zero is meant
 HINGES = ("revolute", "cylindrical", "planar")  # one common axis
 RIGID = ("prismatic", "fixed")  # three common axes
@@ -51,6 +52,8 @@ class Extended:
 
     state: State  # consistent, rounded to doubles
     acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
+    exact: tuple[Doubled, Doubled, Doubled]  # rotations to the world, angular velocities there,
+    # and accelerations (n_bodies, 6) of turning and of centers of mass there
     closure: float  # position error of the worst of all rows [m, rad]
     violation: float  # of the worst of all rows by the accelerations, relative to its terms
     imbalance: float  # of forces on bodies, relative to the largest term
@@ -177,37 +180,47 @@ class _Oracle:
     def reference(self) -> Extended:
         system, n = self.system, self.system.n_bodies
         factor = _Factor(self.inertia(self.rotations()).high, system.mass, self.rows(), self.keep)
-        nothing, still = np.zeros(6 * n), doubled(np.zeros((n, 6)))
-        last = np.inf
-        for _ in range(STEPS):
-            error = self.rows().position_error
-            change = factor.solve(nothing, -error.high)[0].reshape(n, 6)
-            if not np.abs(change).max(initial=0.0) < 0.5 * last:
-                break
-            last = float(np.abs(change).max(initial=0.0))
-            self.displace(change)
+        self.close(factor)
         rows, R = self.rows(), self.rotations()
         D = self.inertia(R)
-        of_bodies = concatenate([self.w, self.v], 1)
-        correction, _, _ = self.solve(factor, rows, D, still, -_products(rows, of_bodies), True)
-        self.w, self.v = self.w + _grounded(correction[:, :3]), self.v + _grounded(correction[:, 3:])
-        w = self.w[:n]
+        self.make_velocity_consistent(factor, rows, D)
+        w, rate = self.w[:n], self.rates(rows)
         gravity = doubled(system.gravity) * doubled(system.mass)[:, None]
         force = concatenate([-cross(w, apply(D, w)), gravity], 1)
-        rate = self.rates(rows)
-        a, lam, change_of_a = self.solve(factor, rows, D, force, rate)
+        a, lam, change = self.solve(factor, rows, D, force, rate)
         left, pull = _products(rows, _grounded(a)) - rate, _pulls(rows, lam, n)
         missing = force - _momenta(D, system.mass, a) - pull
         terms = rows.values.high * _grounded(a).high[rows.ends]
-        size = max(np.abs(terms).max(initial=0.0), rate.largest(), 1e-300)
+        size = max(float(np.abs(terms).max(initial=0.0)), rate.largest(), TINY)
         return Extended(
             self.rounded_state(R),
             self.spatial(R, a),
+            (R, self.w, a),
             rows.position_error.largest(),
             left.largest() / size,
-            missing.largest() / max(force.largest(), pull.largest(), 1e-300),
-            change_of_a,
+            missing.largest() / max(force.largest(), pull.largest(), TINY),
+            change,
         )
+
+    def close(self, factor: _Factor) -> None:
+        """Close all joints, by the least displacements."""
+        n, last = self.system.n_bodies, np.inf
+        for _ in range(STEPS):
+            error = self.rows().position_error
+            change = factor.solve(np.zeros(6 * n), -error.high)[0].reshape(n, 6)
+            size = float(np.abs(change).max(initial=0.0))
+            if not size < 0.5 * last:
+                break
+            last = size
+            self.displace(change)
+
+    def make_velocity_consistent(self, factor: _Factor, rows: _Rows, D: Doubled) -> None:
+        """Take from the velocity what violates constraints."""
+        velocity = concatenate([self.w, self.v], 1)
+        still = doubled(np.zeros((self.system.n_bodies, 6)))
+        change, _, _ = self.solve(factor, rows, D, still, -_products(rows, velocity))
+        velocity = velocity + _grounded(change)
+        self.w, self.v = velocity[:, :3], velocity[:, 3:]
 
     def solve(
         self,
@@ -216,19 +229,17 @@ class _Oracle:
         D: Doubled,
         force: Doubled,
         rate: Doubled,
-        is_small: bool = False,
     ) -> tuple[Doubled, Doubled, float]:
         """Return a (n, 6) and lambda (n_rows,) with D a + A' lambda = force and A a = rate."""
         n, m = self.system.n_bodies, self.system.n_rows
         a, lam = doubled(np.zeros((n, 6))), doubled(np.zeros(m))
-        last, latest = np.inf, np.inf
-        for _ in range(STEPS):
+        last = latest = np.inf
+        for k in range(STEPS):
             missing = force - _momenta(D, self.system.mass, a) - _pulls(rows, lam, n)
             gap = rate - _products(rows, _grounded(a))
             step, push = factor.solve(missing.high.ravel(), gap.high)
-            scale = 1.0 if is_small else (a.largest() or 1.0)
-            latest = float(np.abs(step).max(initial=0.0)) / scale
-            if not latest < 0.5 * last:
+            latest = float(np.abs(step).max(initial=0.0)) / (a.largest() or TINY)
+            if k > 1 and not latest < 0.5 * last:
                 break
             a, lam, last = a + step.reshape(n, 6), lam + push, latest
             if latest < DONE:

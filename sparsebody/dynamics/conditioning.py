@@ -90,7 +90,8 @@ class _Conditioning:
         largest = np.abs(_to_user(axes, x[:n])).max(initial=0.0)
 
         def moved(z: FloatArray) -> FloatArray:
-            return _to_user(axes, self._solution(*np.split(error * z, [n]))[:n])
+            weighted = error * z
+            return _to_user(axes, self._solution(weighted[:n], weighted[n:])[:n])
 
         def felt(v: FloatArray) -> FloatArray:
             return error * self._solution(_from_user(axes, v), np.zeros(self.m))

@@ -248,9 +248,7 @@ class ForwardDynamics:
         """
         return Evaluation(self, state, body_force)
 
-    def condition(
-        self, state: State, *, body_force: FloatArray | None = None
-    ) -> ConditionEstimate:
+    def condition(self, state: State, *, body_force: FloatArray | None = None) -> ConditionEstimate:
         """Return the condition number at a state, and the error of accelerations it implies.
 
         Of the system in use: the kept rows, bodies having three freedoms in a plane. Takes the time

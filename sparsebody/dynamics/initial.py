@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -26,6 +27,7 @@ from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
 
 _CLOSED = 1e-12  # loop errors below this, relative to the size of the mechanism, count as closed
 _ROUNDING = 8 * np.finfo(float).eps  # and below this, relative to the farthest position
+_PASSES = 100  # of the velocity's projection; three are usual
 _ITERATIONS = 100
 
 
@@ -112,6 +114,14 @@ def mechanism_size(system: System) -> float:
 
 def _least_norm(matrix: SaddleMatrix, target: FloatArray, damping: float) -> FloatArray:
     """Return the twists that solve A twist = target, damped, least in the metric of D."""
+    return _least_norm_solver(matrix, damping)(target)
+
+
+def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Callable[[FloatArray], FloatArray]:
+    """Return the function from targets to twists; see `_least_norm`.
+
+    Scaled to a diagonal of ones, or pivots of small bodies drown beside those of large ones.
+    """
     n = matrix.pattern.n_primal_rows
     ends = matrix.pattern.ends[matrix.row_block]
     scale = sum(  # diag(A D^-1 A'), the natural size of each row
@@ -122,14 +132,21 @@ def _least_norm(matrix: SaddleMatrix, target: FloatArray, damping: float) -> Flo
         )
         for side, row in enumerate(matrix.rows.transpose(1, 0, 2))
     )
-    dual = np.concatenate([np.zeros(n), -damping * np.asarray(scale)])
-    quasi_definite = (saddle_csc(matrix) + diags_array(dual)).tocsc()
-    right = np.concatenate([np.zeros(n), target])
+    scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)
+    whole = saddle_csc(matrix)
+    natural = diags_array(1.0 / np.sqrt(np.concatenate([whole.diagonal()[:n], scale])))
+    dual = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
+    quasi_definite = (natural @ whole @ natural + diags_array(dual)).tocsc()
     try:
         factor = splu(quasi_definite)
     except RuntimeError as error:
         raise SingularSystemError("the damped loop equations are singular") from error
-    return np.asarray(factor.solve(right)[:n]).reshape(-1, 6)
+
+    def solve(target: FloatArray) -> FloatArray:
+        right = natural @ np.concatenate([np.zeros(n), target])
+        return np.asarray((natural @ factor.solve(right))[:n]).reshape(-1, 6)
+
+    return solve
 
 
 def _closed_pose(moving: _Moving) -> _Moving:
@@ -216,17 +233,23 @@ def _with_metric(matrix: SaddleMatrix, metric: FloatArray) -> SaddleMatrix:
 
 
 def _consistent_velocity(moving: _Moving) -> _Moving:
-    """Project the velocity; a few passes, because the damping leaves a trace."""
-    system, structure = moving.system, None
-    for _ in range(5):
+    """Project the velocity; in passes, because the damping leaves a trace.
+
+    Most of the error in the softest motions, those with singular values near 1e-6, is left by each.
+    """
+    system, solve, last = moving.system, None, np.inf
+    for _ in range(_PASSES):
         error = moving.velocity_error
-        if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
+        largest = np.abs(error).max()
+        if largest <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
             return moving
-        if structure is None:
-            structure = kkt_structure(system)
-        step = _least_norm(structure.matrix(moving.constraint), -error, 1e-12)
+        if not largest < 0.99 * last:
+            break
+        last = largest
+        if solve is None:
+            solve = _least_norm_solver(kkt_structure(system).matrix(moving.constraint), 1e-12)
         state = moving.state
-        moving = _Moving(system, state.with_(velocity=state.velocity + step))
+        moving = _Moving(system, state.with_(velocity=state.velocity + solve(-error)))
     error = moving.velocity_error
     if np.abs(error).max() > 1e-8 * max(1.0, np.abs(moving.state.velocity).max()):
         raise AssemblyError(
