@@ -60,7 +60,9 @@ class Extended:
     change: float  # last correction of the accelerations, relative to the largest
 
 
-def extended_reference(system: System, state: State, keep: BoolArray | None = None) -> Extended:
+def extended_reference(
+    system: System, state: State, keep: BoolArray | None = None, close: bool = True
+) -> Extended:
     """Return accelerations to 25 digits or more, but for the condition of the kept rows.
 
     Parameters
@@ -69,11 +71,13 @@ def extended_reference(system: System, state: State, keep: BoolArray | None = No
         Gravity, hinges, slides, spheres; points on planes and lines. No springs, loads or drives.
     keep : (n_rows,) bool array, optional
         Independent rows that imply all others; default: those that ForwardDynamics keeps.
+    close : bool
+        Make the state consistent first, or take it as exact, where no rows contradict each other.
     """
     if keep is None:
         decision = ForwardDynamics(system, state, reduction="none").rank_decision
         keep = np.ones(system.n_rows, dtype=bool) if decision is None else decision.keep
-    return _Oracle(system, state, keep).reference()
+    return _Oracle(system, state, keep).reference(close)
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,13 +181,15 @@ class _Oracle:
 
     # ---- solutions -------------------------------------------------------------------------
 
-    def reference(self) -> Extended:
+    def reference(self, close: bool) -> Extended:
         system, n = self.system, self.system.n_bodies
         factor = _Factor(self.inertia(self.rotations()).high, system.mass, self.rows(), self.keep)
-        self.close(factor)
+        if close:
+            self.close(factor)
         rows, R = self.rows(), self.rotations()
         D = self.inertia(R)
-        self.make_velocity_consistent(factor, rows, D)
+        if close:
+            self.make_velocity_consistent(factor, rows, D)
         w, rate = self.w[:n], self.rates(rows)
         gravity = doubled(system.gravity) * doubled(system.mass)[:, None]
         force = concatenate([-cross(w, apply(D, w)), gravity], 1)

@@ -398,7 +398,7 @@ class Evaluation:
 
     def condition(self) -> ConditionEstimate:
         """Return the condition number, and the error of the accelerations that it implies."""
-        return condition_estimate(self._assembled(), self.state.time)
+        return condition_estimate(self._assembled(), self.state)
 
     def velocity_correction(self) -> FloatArray:
         """Return the change of velocity (n_bodies, 6) that makes A v what the rows ask for.

@@ -62,6 +62,11 @@ class CoreBase(ABC):
         self.solve(right, np.empty((self.system.n_bodies, 6)), _UNWANTED, time, goal)
         return self._x.copy()
 
+    @property
+    def body_order(self) -> IntArray:
+        """(n_bodies,) the user's numbers of the bodies in elimination order."""
+        return self._bodies
+
     def unit_axes(self) -> FloatArray:
         """Return (n_bodies, width, 6): what each unit of x is, in the user's units of a body.
 
