@@ -38,6 +38,7 @@ class CoreBase(ABC):
         self._parts = parts
         self.has_constant_subspaces = not given_joints(system).any()
         self._is_factorized = False
+        self.is_rough = False  # whether few digits of the newest solution are good
         self._given: Given = NOTHING
         self._shift = np.zeros(0)
         self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
@@ -58,9 +59,15 @@ class CoreBase(ABC):
         """Give the newest solution's bodies and rows the user's numbers and units."""
 
     def solve_in_units(self, right: FloatArray, time: float, goal: float) -> FloatArray:
-        """Return the solution of [1 A'; A 0] x = right as it is, in elimination order."""
+        """Return the solution of [1 A'; A 0] x = right as it is, in elimination order.
+
+        The newest solution stays what it is.
+        """
+        newest = self._x.copy()
         self.solve(right, np.empty((self.system.n_bodies, 6)), _UNWANTED, time, goal)
-        return self._x.copy()
+        found = self._x.copy()
+        self._x[:] = newest
+        return found
 
     @property
     def body_order(self) -> IntArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +32,7 @@ from sparsebody.dynamics.compiled.workspace import (
     RowTable,
     Workspace,
 )
-from sparsebody.errors import AccuracyWarning, SingularSystemError
+from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, block_qr, refined_solve
 from sparsebody.factorization.block_ldl import (
     REGULAR,
@@ -114,7 +113,7 @@ class Core(CoreBase):
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._n_left_out = len(others["predecessor"])  # joints
         self._numeric: Numeric | None = None
-        self._is_shifted = self._has_warned = False
+        self._is_shifted = False
 
     def __reduce__(self) -> tuple[type[Core], tuple[object, ...]]:
         """Copy and pickle what it is made of: compiled code's arrays can be neither."""
@@ -207,8 +206,8 @@ class Core(CoreBase):
             residual, first = solve_by_qr(
                 self._qr, self._kept, self.system.n_bodies, right, True, self._x
             )
-            if goal == 0.0 and first > HOPELESS:
-                self._warn(first, time)
+            if goal == 0.0:
+                self.is_rough = first > HOPELESS
         elif self._is_compiled:
             residual, change = refine(
                 self._workspace, right, steps, max(goal, self._goal), self._is_shifted
@@ -298,18 +297,6 @@ class Core(CoreBase):
             symbolic.check(status, self._values)
         except SingularSystemError as error:
             raise self._singular(error, time) from error
-
-    def _warn(self, first: float, time: float) -> None:
-        """Tell once how few digits are good."""
-        if not self._has_warned:
-            warnings.warn(
-                f"the accelerations at t = {time:.6g} s are rough: before corrections they miss "
-                f"the constraints by {first:.0e} of the largest term, for rounding hides the "
-                "softest motions of so long a mechanism; use a shorter one",
-                AccuracyWarning,
-                stacklevel=4,
-            )
-        self._has_warned = True
 
 
 def _renumbered(

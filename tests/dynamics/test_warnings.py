@@ -1,0 +1,69 @@
+"""Warnings point at the user's line, whoever asked for accelerations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import sparsebody as sb
+from sparsebody.dynamics.compiled import core
+from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
+from sparsebody.errors import AccuracyWarning, RankWarning
+from sparsebody.model.gallery import build
+from sparsebody.model.system import State, System
+
+ASK: dict[str, Callable[[System, State], object]] = {
+    "acceleration": lambda system, state: dynamics(system).acceleration(state),
+    "call": lambda system, state: dynamics(system)(state),
+    "evaluation": lambda system, state: dynamics(system).evaluate(state).accelerations(),
+    "its acceleration": lambda system, state: dynamics(system).evaluate(state).acceleration(),
+    "function": lambda system, state: forward_dynamics(system, state, reduction="none"),
+    "simulate": lambda system, state: sb.simulate(
+        system, state, duration=0.02, step=0.01, dynamics=dynamics(system)
+    ),
+}
+
+
+def dynamics(system: System) -> ForwardDynamics:
+    return ForwardDynamics(system, reduction="none")
+
+
+@pytest.fixture
+def rough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every solution for a rough one."""
+    monkeypatch.setattr(core, "ROUGH", -1.0)
+    monkeypatch.setattr(core, "HOPELESS", -1.0)
+
+
+@pytest.mark.usefixtures("rough")
+@pytest.mark.parametrize("name", ASK)
+def test_roughness_is_told_once_with_the_condition_number_at_the_line_that_asked(name: str) -> None:
+    system = build("scissor", pairs=4).compile()
+    with pytest.warns(AccuracyWarning, match=r"rough \(condition number 2\.7e\+02: ") as heard:
+        ASK[name](system, system.initial_state)
+    assert [warning.filename for warning in heard] == [__file__]
+
+
+@pytest.mark.usefixtures("rough")
+def test_a_second_solution_is_not_told_of() -> None:
+    system = build("scissor", pairs=4).compile()
+    solver = dynamics(system)
+    with pytest.warns(AccuracyWarning):
+        first = solver(system.initial_state)
+    second = solver(system.initial_state)
+    assert second.dropped_residual == pytest.approx(first.dropped_residual, abs=1e-14)
+
+
+def test_violated_rows_are_told_of_at_the_line_that_asked() -> None:
+    """By two blocks on two spheres, spinning against each other across the line between them."""
+    mechanism = sb.Mechanism()
+    for name, spin in (("one", 1.0), ("other", -1.0)):
+        mechanism.add_body(name, mass=1.0, inertia=[1, 1, 1], angular_velocity=[0, 0, spin])
+    for place in (0.0, 1.0):
+        point = [place, 0, 0]
+        mechanism.add_joint(f"at {place}", sb.Spherical(), "one", "other", point=point)
+    system = mechanism.compile()
+    with pytest.warns(RankWarning, match="are violated here") as heard:
+        forward_dynamics(system, system.initial_state, reduction="none")
+    assert [warning.filename for warning in heard] == [__file__]
