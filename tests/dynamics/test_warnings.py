@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import sparsebody as sb
@@ -56,14 +57,12 @@ def test_a_second_solution_is_not_told_of() -> None:
 
 
 def test_violated_rows_are_told_of_at_the_line_that_asked() -> None:
-    """By two blocks on two spheres, spinning against each other across the line between them."""
-    mechanism = sb.Mechanism()
-    for name, spin in (("one", 1.0), ("other", -1.0)):
-        mechanism.add_body(name, mass=1.0, inertia=[1, 1, 1], angular_velocity=[0, 0, spin])
-    for place in (0.0, 1.0):
-        point = [place, 0, 0]
-        mechanism.add_joint(f"at {place}", sb.Spherical(), "one", "other", point=point)
-    system = mechanism.compile()
+    """By a flat lattice that folds, as in test_forward."""
+    system = build("lattice", rows=3, columns=3).compile()
+    flat = sb.consistent_state(system)
+    rng = np.random.default_rng(0)
+    folded = sb.displaced(flat, 0.1 * rng.normal(size=(system.n_bodies, 6)))
+    solver = ForwardDynamics(system, flat)
     with pytest.warns(RankWarning, match="are violated here") as heard:
-        forward_dynamics(system, system.initial_state, reduction="none")
+        solver(sb.consistent_state(system, folded))
     assert [warning.filename for warning in heard] == [__file__]
