@@ -50,6 +50,7 @@ from sparsebody.sparse.saddle import SaddleMatrix
 ROUNDING = 1e-15  # a relative residual that no correction makes smaller
 SMOOTH = 1e-11  # one that needs none where inertias are added up from the leaves of trees on
 EVEN = 1e3  # the largest over the smallest root of an inertia with which that is so
+MOST_STEPS = 8  # corrections of solutions by other factorizations; one or two are usual
 HOPELESS = 0.1  # relative residual before corrections that is worth a warning
 
 
@@ -217,7 +218,7 @@ class Core(CoreBase):
                 return self.solve(right, acceleration, multiplier, time, goal)
         else:
             assert self._numeric is not None
-            self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
+            self._x[:], residual = refined_solve(self._numeric, self.matrix, right, MOST_STEPS)
         self._unscramble(acceleration, multiplier)
         return checked(residual, time)
 
@@ -272,8 +273,16 @@ class Core(CoreBase):
             try:
                 self._numeric = self.symbolic.factorize(self.matrix)
             except SingularSystemError as error:
-                raise self._singular(error, time) from error
+                self._doubt(self._singular(error, time), error)
         self._is_factorized = True
+
+    def _doubt(self, named: SingularSystemError, cause: SingularSystemError) -> None:
+        """Go over to QR, which loses no pivot to rounding alone; raise `named` if it does."""
+        self._go_over_to_qr()
+        assert self._by_qr is not None
+        if factorize_by_qr(self._qr, self._kept) != block_qr.REGULAR:
+            self._by_qr = self._qr = None
+            raise named from cause
 
     def _go_over_to_qr(self) -> None:
         """Factorize by QR from now on: rounding hides the softest motions from LDL'."""

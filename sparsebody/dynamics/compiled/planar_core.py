@@ -38,7 +38,7 @@ from sparsebody.sparse.etree import positions
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
-STEPS = 2  # corrections of solutions by other factorizations
+STEPS = 8  # corrections of solutions by other factorizations at most
 
 
 class OutOfPlaneError(Exception):
