@@ -28,7 +28,9 @@ PAIRS = (3, 10, 100, 1000, 10_000, 100_000)
 EXTENDED = 1000  # pairs up to which the reference has 25 digits: an hour for the longest otherwise
 ALL_BACKENDS = 1000  # pairs up to which every backend is tried
 RESIDUAL = ERROR = 1e-10  # what is promised
-HEADER = "pairs  dependent  backend      freedoms  residual  error    kappa    10 kappa eps  foretold"
+HEADER = (
+    " pairs  dependent  backend      freedoms  residual    error    kappa  10 kappa eps  foretold"
+)
 
 
 @dataclass(frozen=True)

@@ -218,7 +218,11 @@ class Core(CoreBase):
                 return self.solve(right, acceleration, multiplier, time, goal)
         else:
             assert self._numeric is not None
-            self._x[:], residual = refined_solve(self._numeric, self.matrix, right, MOST_STEPS)
+            try:
+                self._x[:], residual = refined_solve(self._numeric, self.matrix, right, MOST_STEPS)
+            except SingularSystemError as error:
+                self._doubt(self._singular(error, time), error)
+                return self.solve(right, acceleration, multiplier, time, goal)
         self._unscramble(acceleration, multiplier)
         return checked(residual, time)
 
@@ -283,6 +287,7 @@ class Core(CoreBase):
         if factorize_by_qr(self._qr, self._kept) != block_qr.REGULAR:
             self._by_qr = self._qr = None
             raise named from cause
+        self._is_factorized = True
 
     def _go_over_to_qr(self) -> None:
         """Factorize by QR from now on: rounding hides the softest motions from LDL'."""
