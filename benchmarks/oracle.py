@@ -262,6 +262,11 @@ def reference(problem: Problem) -> Reference:
     return solve(problem, equations(problem))
 
 
+def scissor_reference(problem: Problem) -> FloatArray:
+    """Return the accelerations of a scissor in closed form, without its condition."""
+    return to_spatial(problem, scissor_accelerations(problem))
+
+
 def solve(problem: Problem, equation: Equations) -> Reference:
     """Solve by SuperLU with partial pivoting; refine until the corrections stop shrinking."""
     n = len(equation.force)

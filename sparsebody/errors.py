@@ -1,4 +1,7 @@
-"""Every error that sparsebody raises on purpose, under one base class."""
+"""Every error that sparsebody raises on purpose, under one base class, and how it warns."""
+
+import sys
+import warnings
 
 
 class SparsebodyError(Exception):
@@ -62,3 +65,15 @@ class ModelWarning(UserWarning):
 
 class MotionError(SparsebodyError, ValueError):
     """Wanted accelerations that joints forbid or actuators cannot cause; the message names both."""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside of this package that asked, however deep inside the cause is."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == __name__.partition(".")[0]

@@ -62,11 +62,11 @@ def add_linkage(
         )
 
 
-def add_twin(mechanism: Mechanism, name: str) -> None:
+def add_twin(mechanism: Mechanism, name: str, twin: str = "") -> None:
     """Declare a joint once more, so that all its rows depend on the first ones."""
     joint = mechanism.joints[name]
     mechanism.add_joint(
-        f"twin of {name}",
+        twin or f"twin of {name}",
         joint.type,
         joint.predecessor,
         joint.successor,

@@ -59,6 +59,8 @@ class Inspection:
     initial_error_joint: str | None
     residual: float  # relative, of the accelerations at the start
     dropped_residual: float  # relative, of the rows left out
+    condition_number: float  # of the kept rows, scaled to unit norm
+    forward_error: float  # of the accelerations, relative, that rounding can cause
     ordering: str
     factorization: str
     predicted_seconds: float
@@ -102,7 +104,7 @@ def inspect_mechanism(
         system, state, ordering=ordering, factorization=factorization, reactions="basic"
     )
     counts = count_mobility(system, dynamics)
-    solution = dynamics(state)
+    solution, condition = dynamics(state), dynamics.condition(state)
     explained: dict[str, Any] = dynamics.explain()
     error, worst = _initial_error(system)
     return Inspection(
@@ -125,6 +127,8 @@ def inspect_mechanism(
         initial_error_joint=worst,
         residual=float(solution.residual),
         dropped_residual=float(solution.dropped_residual),
+        condition_number=condition.kappa,
+        forward_error=condition.forward_error,
         ordering=dynamics.ordering,
         factorization=dynamics.factorization,
         predicted_seconds=float(explained["predicted_seconds"]),

@@ -108,6 +108,8 @@ def _print(found: Inspection) -> None:
             "error as given": f"{found.initial_error:.2g}{worst}",
             "reactions": str(found.reactions),
             "residual": _residual(found),
+            "condition number": f"{found.condition_number:.2g}; rounding moves accelerations by up "
+            f"to {found.forward_error:.0e} of the largest",
             "ordering": found.ordering,
             "factorization": f"{found.factorization}, {seconds(found.predicted_seconds)} predicted",
         }

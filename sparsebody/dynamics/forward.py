@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 
 import numpy as np
@@ -20,14 +19,17 @@ from sparsebody.dynamics.compiled import (
     is_plain,
 )
 from sparsebody.dynamics.compliance import Compliance, joint_compliances, least_energy
+from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
 from sparsebody.errors import (
+    AccuracyWarning,
     ModelError,
     RankWarning,
     ShapeError,
     UnknownNameError,
+    warn_user,
 )
 from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
@@ -109,6 +111,7 @@ class ForwardDynamics:
         state = consistent_state(system) if state is None else state
         check_state(system, state)
         self._asked_for = ordering, factorization, redundancy
+        self._has_warned = False
         self._analyzed_at = state
         wants_plane = reduction == "auto" and redundancy == "remove"
         self.is_planar = False
@@ -210,16 +213,15 @@ class ForwardDynamics:
             If the rows that were left out are violated: they are independent at this state, or
             the state is not consistent.
         AccuracyWarning
-            Once, if rounding leaves few digits, as in lifts of more than ten thousand pairs.
+            Once, if rounding leaves few digits, as in very long lifts; with the condition number.
         """
         result = self.evaluate(state, body_force=body_force).accelerations()
         if result.dropped_residual > WORST_RESIDUAL:
-            warnings.warn(
+            warn_user(
                 f"the constraint rows left out at the pose analyzed are violated here by "
                 f"{result.dropped_residual:.1e}: make the state consistent, or a new "
                 "ForwardDynamics at this state",
                 RankWarning,
-                stacklevel=2,
             )
         return result
 
@@ -248,7 +250,20 @@ class ForwardDynamics:
         except OutOfPlaneError:
             self.leave_plane()
             self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
+        if self.core.is_rough:
+            self._warn_of_roughness(state)
         return out
+
+    def _warn_of_roughness(self, state: State) -> None:
+        """Tell once, right after a solution, how few of its digits are good."""
+        if not self._has_warned:
+            self._has_warned = True
+            found = condition_estimate(self.core, state)
+            warn_user(
+                f"the accelerations at t = {state.time:.6g} s are rough ({found}), for rounding "
+                "hides the softest motions of so long a mechanism; use a shorter one",
+                AccuracyWarning,
+            )
 
     def evaluate(self, state: State, *, body_force: FloatArray | None = None) -> Evaluation:
         """Return what can be asked of the dynamics at a state.
@@ -256,6 +271,14 @@ class ForwardDynamics:
         Parameters and errors as in a call; nothing is computed before it is asked for.
         """
         return Evaluation(self, state, body_force)
+
+    def condition(self, state: State, *, body_force: FloatArray | None = None) -> ConditionEstimate:
+        """Return the condition number at a state, and the error of accelerations it implies.
+
+        Of the system in use: the kept rows, bodies having three freedoms in a plane. Takes the time
+        of some ten solutions. Parameters and errors as in a call.
+        """
+        return Evaluation(self, state, body_force).condition()
 
 
 def _rank_decision(system: System, state: State, redundancy: str) -> RankDecision | None:
@@ -346,6 +369,13 @@ class Evaluation:
             self._number = dynamics.core.newest
         return dynamics.core
 
+    def _solution(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
+        """Return the accelerations and their residual; fill the multipliers if there are any."""
+        found = self._solve_assembled(multiplier)
+        if self.dynamics.core.is_rough:
+            self.dynamics._warn_of_roughness(self.state)
+        return found
+
     def _solve_assembled(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
         core, state = self.dynamics.core, self.state
         acceleration = np.empty((self.dynamics.system.n_bodies, 6))
@@ -378,13 +408,13 @@ class Evaluation:
 
     def acceleration(self) -> FloatArray:
         """Return the accelerations (n_bodies, 6) alone."""
-        return self._solve_assembled(_UNWANTED)[0]
+        return self._solution(_UNWANTED)[0]
 
     def accelerations(self) -> Accelerations:
         """Return accelerations, multipliers and joint wrenches, with their residuals."""
         dynamics, system = self.dynamics, self.dynamics.system
         multiplier = np.zeros(system.n_rows)
-        acceleration, residual = self._solve_assembled(multiplier)
+        acceleration, residual = self._solution(multiplier)
         dropped = dynamics.core.dropped_residual()
         if len(dynamics.redundant_rows) and dynamics.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(self.constraint)
@@ -398,6 +428,10 @@ class Evaluation:
             residual,
             dropped,
         )
+
+    def condition(self) -> ConditionEstimate:
+        """Return the condition number, and the error of the accelerations that it implies."""
+        return condition_estimate(self._assembled(), self.state)
 
     def velocity_correction(self) -> FloatArray:
         """Return the change of velocity (n_bodies, 6) that makes A v what the rows ask for.

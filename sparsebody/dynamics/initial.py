@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,11 +23,14 @@ from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.kinematics.motion import JointMotion, joint_motion
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 
 _CLOSED = 1e-12  # loop errors below this, relative to the size of the mechanism, count as closed
 _ROUNDING = 8 * np.finfo(float).eps  # and below this, relative to the farthest position
+Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+_PASSES = 5  # of the velocity's projection; two are usual
 _ITERATIONS = 100
+_FEW_DIGITS, _STRAY = 1e-5, 1e3  # of an error, after which conjugate gradients end
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +116,14 @@ def mechanism_size(system: System) -> float:
 
 def _least_norm(matrix: SaddleMatrix, target: FloatArray, damping: float) -> FloatArray:
     """Return the twists that solve A twist = target, damped, least in the metric of D."""
+    return _least_norm_solver(matrix, damping)(target)[0]
+
+
+def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
+    """Return the function from targets to twists D^-1 A' z, and z.
+
+    Scaled to a diagonal of ones, or pivots of small bodies drown beside those of large ones.
+    """
     n = matrix.pattern.n_primal_rows
     ends = matrix.pattern.ends[matrix.row_block]
     scale = sum(  # diag(A D^-1 A'), the natural size of each row
@@ -122,14 +134,21 @@ def _least_norm(matrix: SaddleMatrix, target: FloatArray, damping: float) -> Flo
         )
         for side, row in enumerate(matrix.rows.transpose(1, 0, 2))
     )
-    dual = np.concatenate([np.zeros(n), -damping * np.asarray(scale)])
-    quasi_definite = (saddle_csc(matrix) + diags_array(dual)).tocsc()
-    right = np.concatenate([np.zeros(n), target])
+    scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)
+    whole = saddle_csc(matrix)
+    natural = diags_array(1.0 / np.sqrt(np.concatenate([whole.diagonal()[:n], scale])))
+    dual = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
+    quasi_definite = (natural @ whole @ natural + diags_array(dual)).tocsc()
     try:
         factor = splu(quasi_definite)
     except RuntimeError as error:
         raise SingularSystemError("the damped loop equations are singular") from error
-    return np.asarray(factor.solve(right)[:n]).reshape(-1, 6)
+
+    def solve(target: FloatArray) -> tuple[FloatArray, FloatArray]:
+        found = natural @ factor.solve(natural @ np.concatenate([np.zeros(n), target]))
+        return found[:n].reshape(-1, 6), -found[n:]
+
+    return solve
 
 
 def _closed_pose(moving: _Moving) -> _Moving:
@@ -216,18 +235,23 @@ def _with_metric(matrix: SaddleMatrix, metric: FloatArray) -> SaddleMatrix:
 
 
 def _consistent_velocity(moving: _Moving) -> _Moving:
-    """Project the velocity; a few passes, because the damping leaves a trace."""
-    system, structure = moving.system, None
-    for _ in range(5):
-        error = moving.velocity_error
+    """Project the velocity; a few passes, because rounding leaves a trace."""
+    system, solve = moving.system, None
+    error = moving.velocity_error
+    for _ in range(_PASSES):
         if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
             return moving
-        if structure is None:
-            structure = kkt_structure(system)
-        step = _least_norm(structure.matrix(moving.constraint), -error, 1e-12)
-        state = moving.state
-        moving = _Moving(system, state.with_(velocity=state.velocity + step))
-    error = moving.velocity_error
+        if solve is None:
+            matrix = kkt_structure(system).matrix(moving.constraint)
+            solve = _least_norm_solver(matrix, 1e-12)
+        for change in (_undamped(matrix, solve, -error), solve(-error)[0]):
+            velocity = moving.state.velocity + change
+            trial = _Moving(system, moving.state.with_(velocity=velocity))
+            if np.abs(trial.velocity_error).max() < np.abs(error).max():
+                moving, error = trial, trial.velocity_error
+                break
+        else:
+            break
     if np.abs(error).max() > 1e-8 * max(1.0, np.abs(moving.state.velocity).max()):
         raise AssemblyError(
             f"mechanism {system.name!r} has no consistent velocity: "
@@ -235,6 +259,35 @@ def _consistent_velocity(moving: _Moving) -> _Moving:
             + "; a drive works against a joint"
         )
     return moving
+
+
+def _undamped(matrix: SaddleMatrix, solve: Solver, target: FloatArray) -> FloatArray:
+    """Return the twists without the damping of a solver, to a few digits.
+
+    By conjugate gradients on A D^-1 A': only motions with singular values below the root of the
+    damping take more than one step. They end where rounding, which contradicts dependent rows,
+    is what remains.
+    """
+    A = constraint_matrix(matrix)
+    change, rest = np.zeros((A.shape[1] // 6, 6)), target
+    best, least, first = change, np.inf, np.abs(target).max()
+    last, direction, dual = np.inf, change, np.zeros_like(target)
+    for _ in range(_ITERATIONS):
+        twist, z = solve(rest)
+        size = float(rest @ z)
+        direction, dual = twist + size / last * direction, z + size / last * dual
+        moved = A @ direction.ravel()
+        curvature = float(dual @ moved)
+        if not (size > 0.0 and curvature > 0.0):
+            break
+        change = change + size / curvature * direction
+        rest, last = rest - size / curvature * moved, size
+        left = np.abs(rest).max()
+        if left < least:
+            best, least = change, left
+        if left <= _FEW_DIGITS * first or left > _STRAY * first:
+            break
+    return best
 
 
 def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:

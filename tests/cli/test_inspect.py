@@ -69,6 +69,7 @@ def test_people_read_the_same_counts_and_the_orderings():
     text = " ".join(result.stdout.split())
     assert "redundant rows 6, certain; left out at" in text
     assert "mobility 0 (with 1 prescribed coordinate)" in text
+    assert "condition number 45; rounding moves accelerations by up to" in text
     assert "minimum-degree" in text
 
 

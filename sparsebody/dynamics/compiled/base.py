@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from typing import NoReturn
 
 import numpy as np
@@ -14,15 +15,18 @@ from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.model.system import State, System, check_state
 
 WORST_RESIDUAL = 1e-6
+_UNWANTED = np.zeros(0)
 Arguments = tuple[
     FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
 ]
 
 
-class CoreBase:
+class CoreBase(ABC):
     """A System, what is given for it, and its bodies and joints in elimination order."""
 
     has_constant_subspaces: bool  # whether no joint's T varies in S coordinates
+    width: int  # freedoms of a body
+    _x: FloatArray  # (width n_bodies + n_kept,) the newest solution, in units
 
     def __init__(
         self, system: System, parts: GivenParts, bodies: IntArray, joints: IntArray
@@ -34,9 +38,56 @@ class CoreBase:
         self._parts = parts
         self.has_constant_subspaces = not given_joints(system).any()
         self._is_factorized = False
+        self.is_rough = False  # whether few digits of the newest solution are good
         self._given: Given = NOTHING
         self._shift = np.zeros(0)
         self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
+
+    @abstractmethod
+    def solve(
+        self,
+        right: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+        time: float,
+        goal: float = 0.0,
+    ) -> float:
+        """Solve for a right-hand side in elimination order, and return the residual."""
+
+    @abstractmethod
+    def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
+        """Give the newest solution's bodies and rows the user's numbers and units."""
+
+    def solve_in_units(self, right: FloatArray, time: float, goal: float) -> FloatArray:
+        """Return the solution of [1 A'; A 0] x = right as it is, in elimination order.
+
+        The newest solution stays what it is.
+        """
+        newest = self._x.copy()
+        self.solve(right, np.empty((self.system.n_bodies, 6)), _UNWANTED, time, goal)
+        found = self._x.copy()
+        self._x[:] = newest
+        return found
+
+    @property
+    def body_order(self) -> IntArray:
+        """(n_bodies,) the user's numbers of the bodies in elimination order."""
+        return self._bodies
+
+    def unit_axes(self) -> FloatArray:
+        """Return (n_bodies, width, 6): what each unit of x is, in the user's units of a body.
+
+        Bodies in elimination order.
+        """
+        n, width, solution = self.system.n_bodies, self.width, self._x.copy()
+        axes, acceleration = np.empty((n, width, 6)), np.empty((n, 6))
+        for i in range(width):
+            self._x[:] = 0.0
+            self._x[i : width * n : width] = 1.0
+            self._unscramble(acceleration, _UNWANTED)
+            axes[:, i] = acceleration[self._bodies]
+        self._x[:] = solution
+        return axes
 
     def _arguments(
         self, state: State, body_force: FloatArray | None, shift: FloatArray

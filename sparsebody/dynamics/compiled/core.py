@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +32,7 @@ from sparsebody.dynamics.compiled.workspace import (
     RowTable,
     Workspace,
 )
-from sparsebody.errors import AccuracyWarning, SingularSystemError
+from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, block_qr, refined_solve
 from sparsebody.factorization.block_ldl import (
     REGULAR,
@@ -51,6 +50,7 @@ from sparsebody.sparse.saddle import SaddleMatrix
 ROUNDING = 1e-15  # a relative residual that no correction makes smaller
 SMOOTH = 1e-11  # one that needs none where inertias are added up from the leaves of trees on
 EVEN = 1e3  # the largest over the smallest root of an inertia with which that is so
+MOST_STEPS = 8  # corrections of solutions by other factorizations; one or two are usual
 HOPELESS = 0.1  # relative residual before corrections that is worth a warning
 
 
@@ -70,6 +70,8 @@ class Core(CoreBase):
     refinement : int
         The greatest number of corrections of a solution.
     """
+
+    width = 6
 
     def __init__(
         self,
@@ -112,7 +114,7 @@ class Core(CoreBase):
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._n_left_out = len(others["predecessor"])  # joints
         self._numeric: Numeric | None = None
-        self._is_shifted = self._has_warned = False
+        self._is_shifted = False
 
     def __reduce__(self) -> tuple[type[Core], tuple[object, ...]]:
         """Copy and pickle what it is made of: compiled code's arrays can be neither."""
@@ -205,8 +207,8 @@ class Core(CoreBase):
             residual, first = solve_by_qr(
                 self._qr, self._kept, self.system.n_bodies, right, True, self._x
             )
-            if goal == 0.0 and first > HOPELESS:
-                self._warn(first, time)
+            if goal == 0.0:
+                self.is_rough = first > HOPELESS
         elif self._is_compiled:
             residual, change = refine(
                 self._workspace, right, steps, max(goal, self._goal), self._is_shifted
@@ -216,9 +218,16 @@ class Core(CoreBase):
                 return self.solve(right, acceleration, multiplier, time, goal)
         else:
             assert self._numeric is not None
-            self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
-        unscramble(self._workspace, acceleration, multiplier)
+            try:
+                self._x[:], residual = refined_solve(self._numeric, self.matrix, right, MOST_STEPS)
+            except SingularSystemError as error:
+                self._doubt(self._singular(error, time), error)
+                return self.solve(right, acceleration, multiplier, time, goal)
+        self._unscramble(acceleration, multiplier)
         return checked(residual, time)
+
+    def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
+        unscramble(self._workspace, acceleration, multiplier)
 
     def dropped_residual(self) -> float:
         """Return the largest violation of the rows left out by the newest solution.
@@ -268,7 +277,16 @@ class Core(CoreBase):
             try:
                 self._numeric = self.symbolic.factorize(self.matrix)
             except SingularSystemError as error:
-                raise self._singular(error, time) from error
+                self._doubt(self._singular(error, time), error)
+        self._is_factorized = True
+
+    def _doubt(self, named: SingularSystemError, cause: SingularSystemError) -> None:
+        """Go over to QR, which loses no pivot to rounding alone; raise `named` if it does."""
+        self._go_over_to_qr()
+        assert self._by_qr is not None
+        if factorize_by_qr(self._qr, self._kept) != block_qr.REGULAR:
+            self._by_qr = self._qr = None
+            raise named from cause
         self._is_factorized = True
 
     def _go_over_to_qr(self) -> None:
@@ -293,18 +311,6 @@ class Core(CoreBase):
             symbolic.check(status, self._values)
         except SingularSystemError as error:
             raise self._singular(error, time) from error
-
-    def _warn(self, first: float, time: float) -> None:
-        """Tell once how few digits are good."""
-        if not self._has_warned:
-            warnings.warn(
-                f"the accelerations at t = {time:.6g} s are rough: before corrections they miss "
-                f"the constraints by {first:.0e} of the largest term, for rounding hides the "
-                "softest motions of so long a mechanism; use a shorter one",
-                AccuracyWarning,
-                stacklevel=4,
-            )
-        self._has_warned = True
 
 
 def _renumbered(

@@ -38,7 +38,7 @@ from sparsebody.sparse.etree import positions
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
-STEPS = 2  # corrections of solutions by other factorizations
+STEPS = 8  # corrections of solutions by other factorizations at most
 
 
 class OutOfPlaneError(Exception):
@@ -63,6 +63,8 @@ class PlanarCore(CoreBase):
     factorization : str
         A name from FACTORIZATIONS; evaluations with "block-qr" are one compiled call.
     """
+
+    width = 3
 
     def __init__(
         self,
@@ -192,8 +194,11 @@ class PlanarCore(CoreBase):
         else:
             assert self._numeric is not None
             self._x[:], left = refined_solve(self._numeric, self.matrix, right, STEPS)
-        unscramble_planar(self._workspace, acceleration, multiplier)
+        self._unscramble(acceleration, multiplier)
         return checked(left, time)
+
+    def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
+        unscramble_planar(self._workspace, acceleration, multiplier)
 
     def factorize(self, time: float) -> None:
         """Factorize what was assembled last; `time` [s] is for messages.

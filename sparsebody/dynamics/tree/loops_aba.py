@@ -7,8 +7,6 @@ where fronts stay bounded, as on ladders with a good tree. Any joint closes a lo
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from numba import njit
 
@@ -40,7 +38,7 @@ from sparsebody.dynamics.tree.proximal import (
 from sparsebody.dynamics.tree.recursive_newton_euler import NO_FORCE, accelerations
 from sparsebody.dynamics.tree.solution import TreeSolution, check_finite
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
-from sparsebody.errors import AccuracyWarning
+from sparsebody.errors import AccuracyWarning, warn_user
 from sparsebody.model.system import State, System
 
 SOFT = 1e-14  # proximal term of a row, relative to A I^-1 A' of its two bodies
@@ -171,12 +169,11 @@ class LoopsArticulatedBody(TreeDynamics):
         """Keep how the iterations went; warn where they did not converge."""
         self.iterations, self.factorizations, self.last_step = outcome
         if self.factorizations > LEVELS and np.isfinite(self.last_step):
-            warnings.warn(
+            warn_user(
                 f"the accelerations at t = {state.time:.6g} s still change by {self.last_step:.0e} "
                 f"of the largest after {self.iterations} proximal iterations; make the state "
                 "consistent, or use method 'sparse'",
                 AccuracyWarning,
-                stacklevel=4,
             )
 
     def _is_unique(self) -> bool:

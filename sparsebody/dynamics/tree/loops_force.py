@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,7 @@ from sparsebody.dynamics.tree.whitened_loops import (
     products,
     whiten,
 )
-from sparsebody.errors import RankWarning
+from sparsebody.errors import RankWarning, warn_user
 from sparsebody.model.system import System
 
 POOR = 1e-9  # a pivot of A, of rows of unit length, below which QR is more accurate
@@ -86,11 +85,10 @@ class LoopsForce(LoopDynamics):
             force, x = self._by_factors(equations, L, z[0])
             dropped = self._dropped(equations, x)
         if dropped > WORST_RESIDUAL:
-            warnings.warn(
+            warn_user(
                 f"loop constraints that depend on others are violated by {dropped:.1e}: make the "
                 "state consistent",
                 RankWarning,
-                stacklevel=3,
             )
         multiplier = np.zeros(problem.system.n_rows)
         multiplier[self.clusters.row] = force

@@ -1,0 +1,167 @@
+"""Condition numbers against singular values, and the errors they predict against true ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from benchmarks.cases import Problem, problem
+from benchmarks.extended import Extended, extended_reference
+from sparsebody.dynamics.conditioning import ROUNDING
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.initial import consistent_state
+from sparsebody.factorization import available_factorizations
+from sparsebody.model.gallery import build
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.system import System
+from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.spatial import quaternion_product
+
+TILTED = (1.3, -2.1, -9.493155)  # gravity [m/s^2]
+
+
+def moving(system: System) -> Problem:
+    """A system at a consistent state with random velocities."""
+    state = system.initial_state
+    velocity = np.random.default_rng(0).normal(size=state.velocity.shape)
+    return Problem(system.name, system, consistent_state(system, state.with_(velocity=velocity)))
+
+
+def turned(given: Problem) -> Problem:
+    """The same somewhere else and at an angle, so that no number is round."""
+    system, state = given.system, given.state
+    q = np.array([0.8, 0.36, -0.3, 0.37])
+    q /= np.linalg.norm(q)
+    R = 2.0 * (np.outer(q[1:], q[1:]) + (q[0] ** 2 - 0.5) * np.eye(3) + q[0] * skew(q[1:]))
+    orientation = np.array([quaternion_product(q, p) for p in state.orientation])
+    on_world = (system.predecessor < 0)[:, None]
+    near = np.where(on_world, system.predecessor_point @ R.T, system.predecessor_point)
+    frames = np.where(
+        on_world[:, :, None], R @ system.predecessor_rotation, system.predecessor_rotation
+    )
+    return Problem(
+        given.mechanism,
+        replace(system, predecessor_point=near, predecessor_rotation=frames),
+        state.with_(position=state.position @ R.T, orientation=orientation),
+    )
+
+
+def skew(x: np.ndarray) -> np.ndarray:
+    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
+
+
+def floating_ladder(rungs: int, disorder: float) -> Problem:
+    """Revolute bars in a plane that hang on the world by one hinge: two freedoms."""
+    whole = build("ladder", rungs=rungs, joint="revolute", disorder=disorder, gravity=TILTED)
+    ladder = Mechanism("ladder", TILTED)
+    for body in whole.bodies.values():
+        ladder.add_body(
+            body.name,
+            mass=body.mass,
+            inertia=body.inertia,
+            center_of_mass=body.center_of_mass,
+            position=body.position,
+        )
+    for name, joint in whole.joints.items():
+        if name != "base-1":
+            ladder.add_joint(
+                name,
+                joint.type,
+                joint.predecessor,
+                joint.successor,
+                predecessor_frame=joint.predecessor_frame,
+                successor_frame=joint.successor_frame,
+            )
+    return moving(ladder.compile())
+
+
+def sheet(k: int) -> Problem:
+    return moving(build("rotating-squares", rows=k, columns=k, gravity=TILTED).compile())
+
+
+CASES = {
+    "scissor 10": lambda: problem("scissor", 20),
+    "scissor 100": lambda: problem("scissor", 200),
+    "scissor 1000": lambda: problem("scissor", 2000),
+    "turned scissor 30": lambda: turned(problem("scissor", 60)),
+    "turned ladder 10": lambda: turned(problem("ladder", 20)),
+    "turned ladder 300": lambda: turned(problem("ladder", 600)),
+    "turned lattice": lambda: turned(problem("lattice", 100)),
+    "sheet 3": lambda: sheet(3),
+    "sheet 8": lambda: sheet(8),
+    "sheet 12": lambda: sheet(12),
+    "ladder 20": lambda: floating_ladder(20, 0.15),
+    "ladder 80": lambda: floating_ladder(80, 0.15),
+    "ladder 200": lambda: floating_ladder(200, 0.15),
+    "four-bars": lambda: moving(build("n-four-bar", loops=30, gravity=TILTED).compile()),
+    "bricard": lambda: moving(build("bricard", gravity=TILTED).compile()),
+}
+
+
+def relative_error(found: np.ndarray, exact: Extended) -> float:
+    return float(np.abs(found - exact.acceleration).max() / np.abs(exact.acceleration).max())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_errors_are_about_as_large_as_estimated(name: str) -> None:
+    """With 10 kappa eps as a bound where places have no more digits than distances need."""
+    given = CASES[name]()
+    exact = extended_reference(given.system, given.state)
+    for reduction in ("auto", "none"):
+        dynamics = ForwardDynamics(given.system, exact.state, reduction=reduction)
+        found = dynamics.condition(exact.state)
+        error = relative_error(dynamics(exact.state).acceleration, exact)
+        assert error <= 10.0 * found.forward_error
+        assert found.forward_error <= 1e4 * max(error, ROUNDING)
+        if not name.startswith("turned ladder"):
+            assert error <= max(1e-10, 10.0 * found.kappa * ROUNDING)
+
+
+@pytest.mark.parametrize("factorization", available_factorizations())
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("scissor", {"pairs": 8}), ("ladder", {"rungs": 6}), ("bricard", {}), ("chain", {})],
+)
+def test_condition_numbers_are_those_of_the_singular_values(
+    factorization: str, name: str, parameters: dict[str, int]
+) -> None:
+    system = build(name, **parameters).compile()
+    dynamics = ForwardDynamics(system, factorization=factorization)
+    state = consistent_state(system)
+    found = dynamics.condition(state)
+    A = constraint_matrix(dynamics.core.matrix).toarray()
+    size = np.linalg.svd(A / np.linalg.norm(A, axis=1)[:, None], compute_uv=False)
+    assert found.sigma_max == pytest.approx(size[0], rel=0.03)
+    assert found.sigma_min == pytest.approx(size[-1], rel=0.05)
+    assert found.kappa == pytest.approx(found.sigma_max / found.sigma_min)
+
+
+def test_the_condition_of_a_scissor_grows_with_the_square_of_its_length() -> None:
+    kappa = []
+    for n in (200, 2000):
+        given = problem("scissor", n)
+        kappa.append(ForwardDynamics(given.system, given.state).condition(given.state).kappa)
+    assert kappa[1] / kappa[0] == pytest.approx(100.0, rel=0.05)
+
+
+def test_bodies_without_joints_are_well_conditioned() -> None:
+    mechanism = Mechanism(gravity=[0, 0, -9.81])
+    mechanism.add_body("stone", mass=2.0, inertia=[1, 2, 3])
+    system = mechanism.compile()
+    found = ForwardDynamics(system).condition(system.initial_state)
+    assert found.kappa == 1.0
+    assert found.forward_error < 1e-14
+    assert str(found) == f"condition number 1.0e+00: {found.forward_error:.0e} of the " + (
+        "accelerations uncertain"
+    )
+
+
+def test_estimates_do_not_disturb_the_solution() -> None:
+    given = problem("scissor", 40)
+    dynamics = ForwardDynamics(given.system, given.state)
+    evaluation = dynamics.evaluate(given.state)
+    before = evaluation.accelerations()
+    assert evaluation.condition() == evaluation.condition()
+    np.testing.assert_array_equal(evaluation.accelerations().acceleration, before.acceleration)

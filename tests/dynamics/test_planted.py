@@ -1,0 +1,103 @@
+"""1,000 random mechanisms with planted dependences: none wrong, and no false alarm."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from planted import PLANTS, Planted, planted
+
+from sparsebody.assembly.body_forces import applied_forces, bias_forces
+from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.initial import consistent_state
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.system import State, System
+from sparsebody.sparse.saddle import constraint_matrix
+
+MECHANISMS, BATCH = 1000, 125
+EPS = float(np.finfo(float).eps)
+HELD = 1e-9  # part of the accelerations without joints that is none: everything is fixed
+NOTHING = 1e-11  # singular values of unit rows that are zeros: all others are beyond 1e-8
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Gauss' principle by singular values, in coordinates in which inertias are one."""
+
+    acceleration: np.ndarray  # (n_bodies, 6)
+    unbound: float  # the largest one of the bodies without joints
+    rank: int
+    kappa: float
+    smallest: float  # singular value that counts
+
+
+def dense(system: System, state: State) -> Dense:
+    motion = joint_motion(system, state)
+    coordinates = coordinate_motion(system, state, motion)
+    rows = constraint_rows(system, state, motion, coordinates)
+    A = constraint_matrix(kkt_structure(system).matrix(rows)).toarray()
+    root = np.linalg.cholesky(system.inverse_inertia)
+    unit = np.einsum("rnk,nkl->rnl", A.reshape(len(A), -1, 6), root).reshape(A.shape)
+    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
+    free = np.einsum("nkl,nk->nl", root, force).ravel()
+    norm = np.linalg.norm(unit, axis=1, keepdims=True)
+    unit, asked = unit / norm, rows.acceleration / norm[:, 0]
+    U, size, _ = np.linalg.svd(unit, full_matrices=False)
+    U, size = U[:, size > NOTHING], size[size > NOTHING]
+    a = free
+    for _ in range(6):  # and corrections; by forces of constraints, which V is not exactly
+        a = a + unit.T @ (U @ (U.T @ (asked - unit @ a) / size**2))
+    found, unbound = (np.einsum("nkl,nl->nk", root, x.reshape(-1, 6)) for x in (a, free))
+    return Dense(
+        found, float(np.abs(unbound).max()), len(size), float(size[0] / size[-1]), float(size[-1])
+    )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    seed: int
+    family: str
+    error: float
+    limit: float
+    complaint: str
+
+
+def outcome(seed: int, given: Planted) -> Outcome:
+    system = given.system
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        state = consistent_state(system)
+        dynamics = ForwardDynamics(system, state)
+        found = dynamics(state)
+    expected = dense(system, state)
+    complaints = [str(warning.message) for warning in heard]
+    n_dependent = given.n_dependent
+    if n_dependent is not None and system.n_rows - expected.rank != n_dependent:
+        complaints.append(f"by singular values {system.n_rows - expected.rank} are dependent")
+    if dynamics.rank != expected.rank:
+        complaints.append(f"rank {dynamics.rank}, not {expected.rank}")
+    if dynamics.rank_decision is not None and not dynamics.rank_decision.certain:
+        complaints.append(f"not certain, smallest singular value {expected.smallest:.1e}")
+    size = np.abs(expected.acceleration).max()
+    size = size if size > HELD * expected.unbound else expected.unbound
+    error = float(np.abs(found.acceleration - expected.acceleration).max() / size)
+    limit = max(1e-9, 10.0 * expected.kappa * EPS)
+    return Outcome(seed, given.family, error, limit, "; ".join(complaints))
+
+
+@pytest.mark.parametrize("first", range(0, MECHANISMS, BATCH))
+def test_no_planted_mechanism_gets_wrong_accelerations_or_a_false_alarm(first: int) -> None:
+    outcomes = [outcome(seed, planted(seed)) for seed in range(first, first + BATCH)]
+    assert [o for o in outcomes if o.complaint or not o.error <= o.limit] == []
+
+
+def test_every_plant_occurs_alone_and_beside_others() -> None:
+    families = [planted(seed).family for seed in range(MECHANISMS)]
+    alone = {family for family in families if family in PLANTS}
+    assert alone == set(PLANTS)
+    assert families.count("regular") == 3 * MECHANISMS // 8
