@@ -22,6 +22,7 @@ from sparsebody.dynamics.compiled import (
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
+from sparsebody.dynamics.structure import rows_by_structure, with_structure
 from sparsebody.errors import (
     ModelError,
     RankWarning,
@@ -95,6 +96,7 @@ class ForwardDynamics:
             raise ModelError(f"the Baumgarte time constant is {baumgarte}; it must be positive")
         self.system = system
         self.reactions = reactions
+        self.reduction = reduction
         self.baumgarte = baumgarte
         state = consistent_state(system) if state is None else state
         check_state(system, state)
@@ -103,13 +105,13 @@ class ForwardDynamics:
         wants_plane = reduction == "auto" and redundancy == "remove"
         self.is_planar = False
         if not (wants_plane and factorization in IN_PLANE and self._prepare_in_plane(state)):
-            self._prepare(state)
+            self._prepare(state, reduction)
 
-    def _prepare(self, state: State) -> None:
+    def _prepare(self, state: State, reduction: str) -> None:
         """Decide what evaluations need to know, with all freedoms of the bodies."""
         ordering, factorization, redundancy = self._asked_for
         self.is_planar = False
-        self.rank_decision = _rank_decision(self.system, state, redundancy)
+        self.rank_decision = _rank_decision(self.system, state, redundancy, reduction)
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(self.system, keep)
         self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
@@ -140,7 +142,7 @@ class ForwardDynamics:
     def leave_plane(self) -> None:
         """Give the bodies all their freedoms from now on, for a state that is not in the plane."""
         newest = self.core.newest
-        self._prepare(self._analyzed_at)
+        self._prepare(self._analyzed_at, "none")
         self.core.newest = newest  # evaluations know theirs by number
         self.__dict__.pop("redundant_rows", None)
 
@@ -248,13 +250,18 @@ class ForwardDynamics:
         return Evaluation(self, state, body_force)
 
 
-def _rank_decision(system: System, state: State, redundancy: str) -> RankDecision | None:
+def _rank_decision(
+    system: System, state: State, redundancy: str, reduction: str
+) -> RankDecision | None:
     if redundancy == "keep" or system.n_rows == 0:
         return None
+    keep = None if reduction == "none" else rows_by_structure(system)
     rows = _rows(system, state)
     unused = np.empty((system.n_bodies, 0, 0))
-    pattern = kkt_structure(system).pattern
-    return independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
+    pattern = kkt_structure(system, keep).pattern
+    kept = rows if keep is None else rows[keep]
+    found = independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, kept))
+    return found if keep is None else with_structure(keep, found)
 
 
 def _rows(system: System, state: State) -> FloatArray:
