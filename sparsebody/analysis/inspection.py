@@ -18,6 +18,7 @@ from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.subgroups import Subgroup
 from sparsebody.model.system import State, System
 
 
@@ -47,6 +48,7 @@ class Inspection:
     loops: int  # independent cycles of the graph, the world being one node
     mobility: int
     planar: bool  # all bodies move parallel to one plane, and have three freedoms there
+    subgroups: tuple[Subgroup, ...]  # with rows too many
     constraint_rows: int  # those of prescribed coordinates included
     rank: int
     redundant_rows: int
@@ -75,6 +77,7 @@ def inspect_mechanism(
     *,
     ordering: str = "auto",
     factorization: str = "auto",
+    reduction: str = "auto",
 ) -> Inspection:
     """Return the counts of a mechanism, its redundancy, and how it would be solved.
 
@@ -84,6 +87,8 @@ def inspect_mechanism(
         Looked at in the consistent pose nearest to its initial one.
     ordering, factorization : str
         Names from ORDERINGS and FACTORIZATIONS, or "auto".
+    reduction : {"auto", "none"}
+        Whether displacement subgroups are looked for.
 
     Raises
     ------
@@ -97,7 +102,12 @@ def inspect_mechanism(
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     state = consistent_state(system)
     dynamics = ForwardDynamics(
-        system, state, ordering=ordering, factorization=factorization, reactions="basic"
+        system,
+        state,
+        ordering=ordering,
+        factorization=factorization,
+        reactions="basic",
+        reduction=reduction,
     )
     counts = count_mobility(system, dynamics)
     solution = dynamics(state)
@@ -112,6 +122,7 @@ def inspect_mechanism(
         loops=counts.loops,
         mobility=counts.mobility,
         planar=dynamics.is_planar,
+        subgroups=dynamics.subgroups,
         constraint_rows=counts.constraint_rows,
         rank=dynamics.rank,
         redundant_rows=counts.redundant_rows,
@@ -176,6 +187,8 @@ def _plain(value: Any) -> Any:
     """Return a value as JSON can hold it."""
     if isinstance(value, (OrderingLine, ClosedLoops)):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Subgroup):
+        return _plain(value.to_dict())
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -6,30 +6,43 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparsebody.cli.arguments import json_option, load, parameter_option, solver_options
+from sparsebody.cli.arguments import (
+    json_option,
+    load,
+    parameter_option,
+    reduction_option,
+    solver_options,
+)
 from sparsebody.cli.output import listed, print_facts, print_json, print_table, seconds
 
 if TYPE_CHECKING:
     from sparsebody.analysis.inspection import Inspection
+
+MOST_LINES = 8  # of subgroups
 
 
 @click.command()
 @click.argument("mechanism")
 @parameter_option
 @solver_options
+@reduction_option
 @json_option
 def inspect(
     mechanism: str,
     parameters: tuple[tuple[str, str], ...],
     ordering: str,
     factorization: str,
+    reduction: str,
     as_json: bool,
 ) -> None:
     """Count bodies, joints, loops and mobility; show redundancy, ordering and factorization."""
     from sparsebody.analysis.inspection import inspect_mechanism
 
     found = inspect_mechanism(
-        load(mechanism, parameters), ordering=ordering, factorization=factorization
+        load(mechanism, parameters),
+        ordering=ordering,
+        factorization=factorization,
+        reduction=reduction,
     )
     if as_json:
         print_json(found.to_dict())
@@ -48,6 +61,7 @@ def _print(found: Inspection) -> None:
             "loops": f"{found.loops}",
             "mobility": f"{found.mobility}{_driven(found)}",
             "freedoms": "3 a body: all move parallel to a plane" if found.planar else "6 a body",
+            **_subgroups(found),
             "constraint rows": f"{found.constraint_rows}, of rank {found.rank}",
             "redundant rows": _redundancy(found),
             **_closed_loops(found),
@@ -80,6 +94,16 @@ def _driven(found: Inspection) -> str:
     if not found.prescribed:
         return ""
     return f"  (with {found.prescribed} prescribed coordinate{'s' * (found.prescribed > 1)})"
+
+
+def _subgroups(found: Inspection) -> dict[str, str]:
+    """Return a line for every subgroup, those about moving bodies that are alike in one."""
+    from sparsebody.model.subgroups import describe
+
+    lines = describe(found.subgroups)
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:MOST_LINES], f"and {len(lines) - MOST_LINES} more"]
+    return {f"subgroup {k + 1}" if len(lines) > 1 else "subgroup": s for k, s in enumerate(lines)}
 
 
 def _redundancy(found: Inspection) -> str:

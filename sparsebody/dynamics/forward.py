@@ -22,7 +22,7 @@ from sparsebody.dynamics.compiled import (
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
-from sparsebody.dynamics.structure import rows_by_structure, with_structure
+from sparsebody.dynamics.structure import has_loops, rows_by_structure, with_structure
 from sparsebody.errors import (
     ModelError,
     RankWarning,
@@ -32,6 +32,12 @@ from sparsebody.errors import (
 from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
 from sparsebody.kinematics.motion import JointMotion, joint_motion
+from sparsebody.model.subgroups import (
+    Subgroup,
+    describe,
+    displacement_classes,
+    found_subgroups,
+)
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
@@ -60,8 +66,9 @@ class ForwardDynamics:
         Where rows are dependent, the multipliers are not unique: return the smallest, which do
         not depend on numbering, or those with zeros at the left-out rows (cheaper).
     reduction : {"auto", "none"}
-        Where all bodies move parallel to one plane, give them three freedoms, or always six. The
-        answers are the same; a factorization other than "block-qr" asks for six as well.
+        Leave the rows out first that displacement subgroups make redundant, and where all bodies
+        move parallel to one plane, give them three freedoms; or decide by numbers alone, with
+        six. The answers are the same; a factorization other than "block-qr" asks for six as well.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
 
@@ -158,6 +165,13 @@ class ForwardDynamics:
             return np.zeros(0, dtype=np.intp)
         return np.flatnonzero(~self.rank_decision.keep)
 
+    @cached_property
+    def subgroups(self) -> tuple[Subgroup, ...]:
+        """The sub-mechanisms that move within displacement subgroups, and have rows too many."""
+        if self.reduction == "none" or not has_loops(self.system):
+            return ()
+        return found_subgroups(displacement_classes(self.system))
+
     @property
     def ordering(self) -> str:
         """Name of the ordering in use."""
@@ -173,6 +187,7 @@ class ForwardDynamics:
         decision = self.rank_decision
         return {
             "planar": self.is_planar,
+            "subgroups": describe(self.subgroups),
             "constraint_rows": self.system.n_rows,
             "redundant_rows": len(self.redundant_rows),
             "redundancy_gap": None if decision is None else decision.gap,
