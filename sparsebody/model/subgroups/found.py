@@ -10,6 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.subgroups.classes import Classes, Forest
+from sparsebody.model.subgroups.contents import Contents
 from sparsebody.model.subgroups.kinds import (
     KINDS,
     PLANE,
@@ -20,7 +21,6 @@ from sparsebody.model.subgroups.kinds import (
     SPHERE,
     TRANSLATION,
 )
-from sparsebody.model.subgroups.links import PartNumbers
 from sparsebody.model.system import System
 
 
@@ -86,8 +86,10 @@ class Subgroup:
 
 def found_subgroups(classes: Classes) -> tuple[Subgroup, ...]:
     """Return the classes that make rows redundant, smaller subgroups first."""
-    contents = _Contents(classes)
-    return tuple(contents.subgroup(kind, label) for kind, label in _with_redundancy(classes))
+    contents = Contents(classes)
+    return tuple(
+        _subgroup(classes, contents, kind, label) for kind, label in _with_redundancy(classes)
+    )
 
 
 def describe(subgroups: tuple[Subgroup, ...]) -> list[str]:
@@ -115,99 +117,58 @@ def _closing(forest: Forest) -> IntArray:
     return edge[np.unique(forest.links.joint[edge], return_index=True)[1]]
 
 
-class _Contents:
-    """Bodies and joints of parts: rigid groups, and what slides join."""
-
-    def __init__(self, classes: Classes) -> None:
-        g, s = classes.geometry, classes.sliding
-        self.classes, self.begin = classes, PartNumbers.of(s)
-        begin = self.begin
-        parts = (
-            np.arange(s.n_groups),
-            begin.lines + s.lines.label,
-            begin.planes + s.planes.label,
-            begin.at_will + s.at_will.label,
-        )
-        groups = np.arange(s.n_groups), s.lines.group, s.planes.group, np.arange(s.n_groups)
-        self._groups = _Table(np.concatenate(parts), np.concatenate(groups))
-        of_slides = (
-            begin.lines + s.lines.label[s.lines.ends[0]],
-            begin.planes + s.planes.label[s.planes.ends[0]],
-            begin.at_will + s.at_will.label[g.group[0, s.joint]],
-        )
-        slides = s.joint, s.joint[s.planes.edge], s.joint
-        self._slides = _Table(np.concatenate(of_slides), np.concatenate(slides))
-        self._bodies = _Table(g.bodies.label, np.arange(len(g.bodies.label)))
-        inside = np.flatnonzero(g.is_inside)
-        self._inside = _Table(g.group[0, inside], inside)
-
-    def subgroup(self, kind: int, label: int) -> Subgroup:
-        """Return a class."""
-        system, forest = self.classes.system, self.classes.forests[kind]
-        links = forest.links
-        of_class = np.flatnonzero(forest.label[links.ends[0]] == label)
-        joints = links.joint[of_class]
-        parts = np.unique(links.part[forest.label == label])
-        if kind == RIGID:
-            bodies = parts - self.begin.bodies
-        else:
-            groups = np.unique(self._groups.of(parts))
-            bodies = self._bodies.of(groups)
-            joints = np.concatenate([joints, self._slides.of(parts), self._inside.of(groups)])
-        n = system.n_bodies
-        base = -1 if n in bodies else int(bodies.min())
-        count = self.classes.n_redundant[kind]
-        closing = links.joint[np.intersect1d(_closing(forest), of_class)]
-        axis, point = self._element(kind, of_class, base)
-        return Subgroup(
-            system=system,
-            kind=KINDS[kind].name,
-            freedoms=KINDS[kind].freedoms,
-            base=base,
-            axis=axis,
-            point=point,
-            bodies=np.setdiff1d(bodies, [base % (n + 1)]),
-            joints=np.unique(joints),
-            redundant={int(j): int(count[j]) for j in closing if count[j]},
-        )
-
-    def _element(
-        self, kind: int, of_class: IntArray, base: int
-    ) -> tuple[FloatArray | None, FloatArray | None]:
-        """Return axis and point as far as a joint on the base, or sliding on it, shows them."""
-        if kind in (RIGID, TRANSLATION):
-            return None, None
-        g, s, links = self.classes.geometry, self.classes.sliding, self.classes.forests[kind].links
-        body = g.bodies.label[base]
-        part = s.at_will.label[body]
-        joint = links.joint[of_class]
-        side, k = np.nonzero(s.at_will.label[g.group[:, joint]] == part)
-        best = np.argmax(g.group[side, joint[k]] == body)
-        side, k = side[best], k[best]
-        j, group = joint[k], g.group[side, joint[k]]
-        turn = g.bodies.rotation[base].T @ s.at_will.rotation[body].T @ s.at_will.rotation[group]
-        R = g.rotation[side, j]
-        axis = turn @ R[:, 2]
-        height = 0.0 if links.height is None else links.height[of_class[k]]
-        x = g.point[side, j] + height * R[:, 2]
-        point = g.bodies.rotation[base].T @ (x - g.bodies.offset[base])
-        if base >= 0:
-            point = point + self.classes.system.center_of_mass[base]
-        is_direction = kind in (SLIDE, SLIDES, PLANE, SCHOENFLIES)
-        axis_or_none = None if kind == SPHERE else axis
-        return axis_or_none, None if is_direction or group != body else point
+def _subgroup(classes: Classes, contents: Contents, kind: int, label: int) -> Subgroup:
+    system, forest = classes.system, classes.forests[kind]
+    links = forest.links
+    of_class = np.flatnonzero(forest.label[links.ends[0]] == label)
+    joints = links.joint[of_class]
+    parts = np.unique(links.part[forest.label == label])
+    if kind == RIGID:
+        bodies = parts - contents.begin.bodies
+    else:
+        groups = np.unique(contents.groups.of(parts))
+        bodies = contents.bodies.of(groups)
+        joints = np.concatenate([joints, contents.slides.of(parts), contents.inside.of(groups)])
+    n = system.n_bodies
+    base = -1 if n in bodies else int(bodies.min())
+    count = classes.n_redundant[kind]
+    closing = links.joint[np.intersect1d(_closing(forest), of_class)]
+    axis, point = _element(classes, kind, of_class, base)
+    return Subgroup(
+        system=system,
+        kind=KINDS[kind].name,
+        freedoms=KINDS[kind].freedoms,
+        base=base,
+        axis=axis,
+        point=point,
+        bodies=np.setdiff1d(bodies, [base % (n + 1)]),
+        joints=np.unique(joints),
+        redundant={int(j): int(count[j]) for j in closing if count[j]},
+    )
 
 
-class _Table:
-    """Values by keys, several to a key."""
-
-    def __init__(self, keys: IntArray, values: IntArray) -> None:
-        order = np.argsort(keys, kind="stable")
-        self._keys, self._values = keys[order], values[order]
-
-    def of(self, keys: IntArray) -> IntArray:
-        """Return the values of some keys."""
-        first = np.searchsorted(self._keys, keys)
-        last = np.searchsorted(self._keys, keys, side="right")
-        pieces = [self._values[a:b] for a, b in zip(first, last, strict=True)]
-        return np.concatenate([np.zeros(0, dtype=np.intp), *pieces]).astype(np.intp)
+def _element(
+    classes: Classes, kind: int, of_class: IntArray, base: int
+) -> tuple[FloatArray | None, FloatArray | None]:
+    """Return axis and point as far as a joint on the base, or sliding on it, shows them."""
+    if kind in (RIGID, TRANSLATION):
+        return None, None
+    g, s, links = classes.geometry, classes.sliding, classes.forests[kind].links
+    body = g.bodies.label[base]
+    part = s.at_will.label[body]
+    joint = links.joint[of_class]
+    side, k = np.nonzero(s.at_will.label[g.group[:, joint]] == part)
+    best = np.argmax(g.group[side, joint[k]] == body)
+    side, k = side[best], k[best]
+    j, group = joint[k], g.group[side, joint[k]]
+    turn = g.bodies.rotation[base].T @ s.at_will.rotation[body].T @ s.at_will.rotation[group]
+    R = g.rotation[side, j]
+    axis = turn @ R[:, 2]
+    height = 0.0 if links.height is None else links.height[of_class[k]]
+    x = g.point[side, j] + height * R[:, 2]
+    point = g.bodies.rotation[base].T @ (x - g.bodies.offset[base])
+    if base >= 0:
+        point = point + classes.system.center_of_mass[base]
+    is_direction = kind in (SLIDE, SLIDES, PLANE, SCHOENFLIES)
+    axis_or_none = None if kind == SPHERE else axis
+    return axis_or_none, None if is_direction or group != body else point
