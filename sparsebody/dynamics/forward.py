@@ -17,11 +17,13 @@ from sparsebody.dynamics.compiled import (
     Core,
     OutOfPlaneError,
     PlanarCore,
+    ReducedCore,
     is_plain,
 )
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
+from sparsebody.dynamics.reduced import ground_reduction
 from sparsebody.dynamics.structure import has_loops, rows_by_structure, with_structure
 from sparsebody.errors import (
     ModelError,
@@ -111,7 +113,11 @@ class ForwardDynamics:
         self._analyzed_at = state
         wants_plane = reduction == "auto" and redundancy == "remove"
         self.is_planar = False
-        if not (wants_plane and factorization in IN_PLANE and self._prepare_in_plane(state)):
+        if not (
+            wants_plane
+            and factorization in IN_PLANE
+            and (self._prepare_in_plane(state) or self._prepare_reduced(state))
+        ):
             self._prepare(state, reduction)
 
     def _prepare(self, state: State, reduction: str) -> None:
@@ -122,7 +128,7 @@ class ForwardDynamics:
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(self.system, keep)
         self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
-        self.core: Core | PlanarCore = Core(
+        self.core: Core | PlanarCore | ReducedCore = Core(
             self.system, self.structure, self.choice.order, self.choice.factorization
         )
         self.structure.pattern.forget_adjacency()
@@ -142,6 +148,33 @@ class ForwardDynamics:
             found.left_out,
             self.choice.order,
             self.choice.factorization,
+        )
+        self.structure.pattern.forget_adjacency()
+        return True
+
+    def _prepare_reduced(self, state: State) -> bool:
+        """Do the same with what freedoms subgroups about the world leave; tell if that pays."""
+        if not has_loops(self.system):
+            return False
+        classes = displacement_classes(self.system)
+        rows = _rows(self.system, state)
+        found = ground_reduction(self.system, classes, rows, state, self.baumgarte is None)
+        if found is None:
+            return False
+        ordering, factorization, _ = self._asked_for
+        choice = choose_in_plane(found.structure.pattern, ordering, factorization)
+        if choice.factorization != "block-qr":
+            return False
+        self.rank_decision, self.structure, self.choice = found.decision, found.structure, choice
+        freedoms = found.motion.freedoms
+        self.core = ReducedCore(
+            self.system,
+            found.structure,
+            found.basis,
+            freedoms,
+            found.held,
+            found.tree,
+            choice.order,
         )
         self.structure.pattern.forget_adjacency()
         return True
@@ -345,7 +378,7 @@ class Evaluation:
             return _UNWANTED
         return -2.0 / T * self.velocity_error - self.position_error / T**2
 
-    def _assembled(self) -> Core | PlanarCore:
+    def _assembled(self) -> Core | PlanarCore | ReducedCore:
         """Return the core, which has assembled this state."""
         dynamics = self.dynamics
         if self._number != dynamics.core.newest:
@@ -363,7 +396,7 @@ class Evaluation:
         acceleration = np.empty((self.dynamics.system.n_bodies, 6))
         if self._number == core.newest:
             residual = core.solve(core.right, acceleration, multiplier, state.time)
-            if multiplier.size and isinstance(core, PlanarCore):
+            if multiplier.size and not isinstance(core, Core):
                 core.fill_outer(state, self.body_force, acceleration, multiplier)
             return acceleration, residual
         arguments = state, self.body_force, self._shift, acceleration, multiplier

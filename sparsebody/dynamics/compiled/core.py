@@ -322,12 +322,17 @@ def _renumbered(
 
 def _factor(symbolic: Symbolic) -> Factor:
     """Return what compiled code needs of a block LDL'; next to nothing for other factorizations."""
-    if isinstance(symbolic, BlockLDLSymbolic):
-        arrays = symbolic.tables._asdict() | symbolic.storage._asdict()
-    else:
-        flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
-        tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
-        arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
+    if not isinstance(symbolic, BlockLDLSymbolic):
+        return empty_factor()
+    arrays = symbolic.tables._asdict() | symbolic.storage._asdict()
+    return Factor(padded=arrays.pop("x"), **arrays)
+
+
+def empty_factor() -> Factor:
+    """Return a factor that is none, for evaluations by other factorizations."""
+    flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
+    tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
+    arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
     return Factor(padded=arrays.pop("x"), **arrays)
 
 

@@ -29,6 +29,7 @@ from sparsebody.model.subgroups.kinds import (
 )
 
 FREE = -1
+KEEP_DIRECTIONS = (RIGID, SLIDE, SLIDES, TRANSLATION)
 THROUGH_POINT = (TURN, SCREW, CYLINDER, SPHERE)  # integrators of finite order lose this
 
 
