@@ -23,7 +23,7 @@ from sparsebody.dynamics.compiled import (
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
-from sparsebody.dynamics.reduced import ground_reduction
+from sparsebody.dynamics.reduced import ground_reduction, order_with_freedoms
 from sparsebody.dynamics.structure import has_loops, rows_by_structure, with_structure
 from sparsebody.errors import (
     ModelError,
@@ -115,8 +115,10 @@ class ForwardDynamics:
         self.is_planar = False
         if not (
             wants_plane
-            and factorization in IN_PLANE
-            and (self._prepare_in_plane(state) or self._prepare_reduced(state))
+            and (
+                (factorization in IN_PLANE and self._prepare_in_plane(state))
+                or self._prepare_reduced(state)
+            )
         ):
             self._prepare(state, reduction)
 
@@ -128,7 +130,7 @@ class ForwardDynamics:
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(self.system, keep)
         self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
-        self.core: Core | PlanarCore | ReducedCore = Core(
+        self.core: Core | PlanarCore = Core(
             self.system, self.structure, self.choice.order, self.choice.factorization
         )
         self.structure.pattern.forget_adjacency()
@@ -162,19 +164,18 @@ class ForwardDynamics:
         if found is None:
             return False
         ordering, factorization, _ = self._asked_for
-        choice = choose_in_plane(found.structure.pattern, ordering, factorization)
-        if choice.factorization != "block-qr":
-            return False
+        choice = choose_solver(found.structure.pattern, ordering, factorization)
         self.rank_decision, self.structure, self.choice = found.decision, found.structure, choice
         freedoms = found.motion.freedoms
         self.core = ReducedCore(
             self.system,
             found.structure,
+            order_with_freedoms(found.structure.pattern, choice.order, freedoms),
+            choice.factorization,
             found.basis,
             freedoms,
             found.held,
             found.tree,
-            choice.order,
         )
         self.structure.pattern.forget_adjacency()
         return True
@@ -378,7 +379,7 @@ class Evaluation:
             return _UNWANTED
         return -2.0 / T * self.velocity_error - self.position_error / T**2
 
-    def _assembled(self) -> Core | PlanarCore | ReducedCore:
+    def _assembled(self) -> Core | PlanarCore:
         """Return the core, which has assembled this state."""
         dynamics = self.dynamics
         if self._number != dynamics.core.newest:
@@ -396,7 +397,7 @@ class Evaluation:
         acceleration = np.empty((self.dynamics.system.n_bodies, 6))
         if self._number == core.newest:
             residual = core.solve(core.right, acceleration, multiplier, state.time)
-            if multiplier.size and not isinstance(core, Core):
+            if multiplier.size and isinstance(core, (PlanarCore, ReducedCore)):
                 core.fill_outer(state, self.body_force, acceleration, multiplier)
             return acceleration, residual
         arguments = state, self.body_force, self._shift, acceleration, multiplier

@@ -25,6 +25,7 @@ from sparsebody.dynamics.compiled.reduced import (
     STRAY,
 )
 from sparsebody.dynamics.compiled.reduced_outer import OuterTree
+from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.model.subgroups import Classes
 from sparsebody.model.subgroups.frames import incidence
 from sparsebody.model.subgroups.ground import (
@@ -82,7 +83,7 @@ def ground_reduction(
     if tree is None:
         return None
     keep &= is_within[system.row_joint] | ~classes.is_redundant
-    structure = _structure(system, keep, freedoms)
+    structure = kkt_structure(system, keep)
     ones = np.broadcast_to(np.eye(6), (system.n_bodies, 6, 6))
     nothing = np.empty((system.n_bodies, 0, 0))
     pattern = _on_the_world(structure.pattern, freedoms)
@@ -95,17 +96,8 @@ def ground_reduction(
     method = f"displacement subgroups about the world, then {found.method}"
     decision = replace(found, keep=kept | outer, method=method)
     held = _held(system, motion, state)
-    structure = _structure(system, kept, freedoms)
+    structure = kkt_structure(system, kept)
     return GroundReduction(motion, basis, held, tree, structure, decision)
-
-
-def _structure(system: System, keep: BoolArray, freedoms: IntArray) -> KKTStructure:
-    """Return the structure of some rows; bodies without freedoms are taken for the world."""
-    structure = kkt_structure(system, keep, np.maximum(freedoms, 1))
-    is_moving = np.append(freedoms > 0, False)
-    ends = structure.pattern.ends
-    ends = np.where(is_moving[ends], ends, -1)
-    return replace(structure, pattern=BlockPattern(structure.pattern.block_sizes, ends))
 
 
 def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
@@ -114,10 +106,22 @@ def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
     Their subgroups hold them there, by rows that are not in the matrix any more; for each of these
     bodies there is one row of nothing, after the others.
     """
-    bodies = np.flatnonzero((freedoms > 0) & (freedoms < 6))
+    bodies = np.flatnonzero(freedoms < 6)
     ends = np.stack([bodies, np.full_like(bodies, -1)], axis=1)
     sizes = np.concatenate([pattern.block_sizes, np.ones(len(bodies), dtype=np.intp)])
     return BlockPattern(sizes, np.concatenate([pattern.ends, ends]))
+
+
+def order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntArray) -> IntArray:
+    """Return an order with the joints of bodies with fewer freedoms than six after both bodies.
+
+    Where a body cannot give way to a joint, its rows are dependent as long as the other one stands.
+    """
+    n = pattern.n_primal
+    has_less = np.append(freedoms < 6, False)[pattern.ends].any(axis=1)
+    sizes = pattern.block_sizes.copy()
+    sizes[n:] += 6 * has_less  # more than a body has
+    return safe_order(BlockPattern(sizes, pattern.ends), order)
 
 
 def _inverse_roots(system: System) -> FloatArray:

@@ -106,7 +106,8 @@ class Core(CoreBase):
         pattern.forget_adjacency()
         self._kept = RowTable(**kept)
         chunks = _chunks(self.symbolic, kept, n)
-        self._workspace = Workspace(kept=self._kept, factor=factor, chunks=chunks, **arrays)
+        self._solver = {"factor": factor, "chunks": chunks}
+        self._workspace = Workspace(kept=self._kept, **self._solver, **arrays)
         self._by_qr: BlockQRSymbolic | None = None
         self._qr: QR | None = None  # where LDL' is not accurate enough
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
@@ -217,8 +218,11 @@ class Core(CoreBase):
         else:
             assert self._numeric is not None
             self._x[:], residual = refined_solve(self._numeric, self.matrix, right, steps)
-        unscramble(self._workspace, acceleration, multiplier)
+        self._unscramble(acceleration, multiplier)
         return checked(residual, time)
+
+    def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
+        unscramble(self._workspace, acceleration, multiplier)
 
     def dropped_residual(self) -> float:
         """Return the largest violation of the rows left out by the newest solution.
@@ -322,17 +326,12 @@ def _renumbered(
 
 def _factor(symbolic: Symbolic) -> Factor:
     """Return what compiled code needs of a block LDL'; next to nothing for other factorizations."""
-    if not isinstance(symbolic, BlockLDLSymbolic):
-        return empty_factor()
-    arrays = symbolic.tables._asdict() | symbolic.storage._asdict()
-    return Factor(padded=arrays.pop("x"), **arrays)
-
-
-def empty_factor() -> Factor:
-    """Return a factor that is none, for evaluations by other factorizations."""
-    flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
-    tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
-    arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
+    if isinstance(symbolic, BlockLDLSymbolic):
+        arrays = symbolic.tables._asdict() | symbolic.storage._asdict()
+    else:
+        flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
+        tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
+        arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
     return Factor(padded=arrays.pop("x"), **arrays)
 
 

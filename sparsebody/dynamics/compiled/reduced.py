@@ -2,8 +2,8 @@
 
 Rows and forces are assembled as for all freedoms, in units in which inertias are one, and then
 multiplied by an orthonormal basis Q of what each body can do there. Q is constant in its axes, so
-that the acceleration is Q times that of the freedoms. Vectors have six places for every body, of
-which the first ones are used.
+that the acceleration is Q times that of the freedoms. Vectors and rows have six places for every
+body, of which the first ones are used; what is saved are the rows outside the subgroups.
 """
 
 # numba's structref is untyped.
@@ -17,11 +17,10 @@ from numba.experimental import structref
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import KERNEL, PHASE, assemble
-from sparsebody.dynamics.compiled.qr_solution import QR, factorize_by_qr, solve_by_qr
-from sparsebody.dynamics.compiled.solution import unscramble
+from sparsebody.dynamics.compiled.solution import factorize_assembled, refine, unscramble
 from sparsebody.dynamics.compiled.struct import Struct, register
-from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Index, RowTable, Workspace
-from sparsebody.factorization.block_qr import REGULAR
+from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Index, Workspace
+from sparsebody.factorization.block_ldl import REGULAR
 from sparsebody.spatial.tuples import (
     add,
     difference,
@@ -52,15 +51,12 @@ class _ReducedWorkspaceType(types.StructRef):
 class ReducedWorkspace(Struct):
     """What an evaluation needs beyond that of all freedoms: n bodies, k kept rows."""
 
-    whole: Workspace
-    kept: RowTable  # rows on the freedoms
-    factor: QR
+    whole: Workspace  # with all freedoms, where rows are assembled
+    reduced: Workspace  # what is factorized and solved
 
     freedoms: Index  # (n + 1,) of the world 0
     basis: FloatArray  # (n + 1, 36) Q, row by row; columns beyond the freedoms are zero
     held: FloatArray  # (n, N_HELD) see above
-    right: FloatArray  # (6 n + k,) forces on the freedoms, then the accelerations asked for
-    x: FloatArray  # (6 n + k,) accelerations of the freedoms, then multipliers
 
 
 structref.define_proxy(
@@ -153,17 +149,17 @@ def assemble_reduced(
     both: bool,
 ) -> int:
     """Fill rows and right-hand side at a state; return GOOD, NOT_FINITE or OUTSIDE."""
-    w = r.whole
+    w, to = r.whole, r.reduced
     state = position, orientation, velocity
     if not assemble(w, *state, load, given_rows, given, shift):
         return NOT_FINITE
     table = r.freedoms, r.basis
-    found = _bodies(*table, r.held, w.unit, w.position, w.rotation, w.velocity, w.right, r.right)
+    found = _bodies(*table, r.held, w.unit, w.position, w.rotation, w.velocity, w.right, to.right)
     kept = w.kept
     joints = kept.predecessor, kept.successor, kept.first_row, kept.is_given
-    _rows(*joints, kept.rows, *table, both, r.kept.rows)
+    _rows(*joints, kept.rows, *table, both, to.kept.rows)
     for k in range(6 * w.body.size, w.right.size):
-        r.right[k] = w.right[k]
+        to.right[k] = w.right[k]
     return found
 
 
@@ -172,7 +168,7 @@ def unscramble_reduced(
     r: ReducedWorkspace, acceleration: FloatArray, multiplier: FloatArray
 ) -> None:
     """Give bodies all their coordinates, and bodies and rows the user's numbers."""
-    x, whole = r.x, r.whole.x
+    x, whole = r.reduced.x, r.whole.x
     for i in range(np.uintp(r.whole.body.size)):
         d, first, Q = np.uintp(r.freedoms[i]), np.uintp(6) * i, r.basis[i]
         for a in range(np.uintp(6)):
@@ -195,18 +191,19 @@ def accelerate_reduced(
     given_rows: FloatArray,
     given: FloatArray,
     shift: FloatArray,
+    steps: int,
+    goal: float,
     acceleration: FloatArray,
     multiplier: FloatArray,
-) -> tuple[int, int, float]:
-    """Do a whole evaluation; return what assembly, factorization and solution return."""
+) -> tuple[int, int, float, float]:
+    """Do a whole evaluation; return what assembly, factorization and refinement return."""
     state = position, orientation, velocity
     found = assemble_reduced(r, *state, load, given_rows, given, shift, False)
     if found != GOOD:
-        return found, REGULAR, np.nan
-    status = factorize_by_qr(r.factor, r.kept)
+        return found, REGULAR, np.nan, np.nan
+    status = factorize_assembled(r.reduced)
     if status != REGULAR:
-        return found, status, np.nan
-    n = r.whole.body.size
-    left, _ = solve_by_qr(r.factor, r.kept, n, r.right, multiplier.size > 0, r.x)
+        return found, status, np.nan, np.nan
+    left, change = refine(r.reduced, r.reduced.right, steps, goal, False)
     unscramble_reduced(r, acceleration, multiplier)
-    return found, status, left
+    return found, status, left, change
