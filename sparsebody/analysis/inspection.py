@@ -19,6 +19,7 @@ from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.subgroups import Subgroup
 from sparsebody.model.system import State, System
 
 
@@ -48,6 +49,7 @@ class Inspection:
     loops: int  # independent cycles of the graph, the world being one node
     mobility: int
     planar: bool  # all bodies move parallel to one plane, and have three freedoms there
+    subgroups: tuple[Subgroup, ...]  # with rows too many
     constraint_rows: int  # those of prescribed coordinates included
     rank: int
     redundant_rows: int
@@ -79,6 +81,7 @@ def inspect_mechanism(
     *,
     ordering: str = "auto",
     factorization: str = "auto",
+    reduction: str = "auto",
 ) -> Inspection:
     """Return the counts of a mechanism, its redundancy, and how it would be solved.
 
@@ -88,6 +91,8 @@ def inspect_mechanism(
         Looked at in the consistent pose nearest to its initial one.
     ordering, factorization : str
         Names from ORDERINGS and FACTORIZATIONS, or "auto".
+    reduction : {"auto", "none"}
+        Whether displacement subgroups are looked for.
 
     Raises
     ------
@@ -101,7 +106,12 @@ def inspect_mechanism(
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
     state = consistent_state(system)
     dynamics = ForwardDynamics(
-        system, state, ordering=ordering, factorization=factorization, reactions="basic"
+        system,
+        state,
+        ordering=ordering,
+        factorization=factorization,
+        reactions="basic",
+        reduction=reduction,
     )
     counts = count_mobility(system, dynamics)
     solution, condition = dynamics(state), dynamics.condition(state)
@@ -116,6 +126,7 @@ def inspect_mechanism(
         loops=counts.loops,
         mobility=counts.mobility,
         planar=dynamics.is_planar,
+        subgroups=dynamics.subgroups,
         constraint_rows=counts.constraint_rows,
         rank=dynamics.rank,
         redundant_rows=counts.redundant_rows,
@@ -185,6 +196,8 @@ def _plain(value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, (OrderingLine, ClosedLoops)):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Subgroup):
+        return _plain(value.to_dict())
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

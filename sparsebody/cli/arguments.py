@@ -71,6 +71,17 @@ def solver_options(command: C) -> C:
     return command
 
 
+def reduction_option(command: C) -> C:
+    """Add --reduction."""
+    return click.option(
+        "--reduction",
+        default="auto",
+        show_default=True,
+        metavar="NAME",
+        help="auto: use displacement subgroups; none: six freedoms a body, rank by numbers alone.",
+    )(command)
+
+
 def json_option(command: C) -> C:
     """Add --json."""
     return click.option(

@@ -13,6 +13,7 @@ from sparsebody.cli.arguments import (
     json_option,
     load,
     parameter_option,
+    reduction_option,
     solver_options,
 )
 from sparsebody.cli.output import listed, print_facts, print_json, print_table, seconds
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from sparsebody.analysis.inspection import Inspection
     from sparsebody.model.mechanism import Mechanism
 
-MOST_LINES = 8  # of reactions and of advice
+MOST_LINES = 8  # of subgroups, reactions and advice
 FEW_BODIES = 60  # for which advice is given unasked
 
 
@@ -30,6 +31,7 @@ FEW_BODIES = 60  # for which advice is given unasked
 @click.argument("mechanism")
 @parameter_option
 @solver_options
+@reduction_option
 @click.option(
     "--advice", is_flag=True, help="Find joints to replace, so that nothing is redundant."
 )
@@ -45,6 +47,7 @@ def inspect(
     parameters: tuple[tuple[str, str], ...],
     ordering: str,
     factorization: str,
+    reduction: str,
     advice: bool,
     save_advised: Path | None,
     as_json: bool,
@@ -53,7 +56,9 @@ def inspect(
     from sparsebody.analysis.inspection import inspect_mechanism
 
     loaded = load(mechanism, parameters)
-    found = inspect_mechanism(loaded, ordering=ordering, factorization=factorization)
+    found = inspect_mechanism(
+        loaded, ordering=ordering, factorization=factorization, reduction=reduction
+    )
     is_wanted = advice or save_advised or (found.redundant_rows and found.bodies <= FEW_BODIES)
     advised = _advised(loaded, save_advised) if is_wanted else None
     if as_json:
@@ -102,6 +107,7 @@ def _print(found: Inspection) -> None:
             "loops": f"{found.loops}",
             "mobility": f"{found.mobility}{_driven(found)}",
             "freedoms": "3 a body: all move parallel to a plane" if found.planar else "6 a body",
+            **_subgroups(found),
             "constraint rows": f"{found.constraint_rows}, of rank {found.rank}",
             "redundant rows": _redundancy(found),
             **_closed_loops(found),
@@ -137,6 +143,16 @@ def _driven(found: Inspection) -> str:
     if not found.prescribed:
         return ""
     return f"  (with {found.prescribed} prescribed coordinate{'s' * (found.prescribed > 1)})"
+
+
+def _subgroups(found: Inspection) -> dict[str, str]:
+    """Return a line for every subgroup, those about moving bodies that are alike in one."""
+    from sparsebody.model.subgroups import describe
+
+    lines = describe(found.subgroups)
+    if len(lines) > MOST_LINES:
+        lines = [*lines[:MOST_LINES], f"and {len(lines) - MOST_LINES} more"]
+    return {f"subgroup {k + 1}" if len(lines) > 1 else "subgroup": s for k, s in enumerate(lines)}
 
 
 def _redundancy(found: Inspection) -> str:

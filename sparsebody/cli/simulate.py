@@ -15,6 +15,7 @@ from sparsebody.cli.arguments import (
     json_option,
     load,
     parameter_option,
+    reduction_option,
     solver_options,
 )
 from sparsebody.cli.output import print_facts, print_json, seconds
@@ -58,6 +59,7 @@ _INTERRUPTED = 130
 )
 @click.option("--record-reactions", is_flag=True, help="Record the wrenches of the joints too.")
 @solver_options
+@reduction_option
 @click.option("--quiet", is_flag=True, help="Print no summary and show no progress.")
 @json_option
 def simulate(

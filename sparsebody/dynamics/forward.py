@@ -16,6 +16,7 @@ from sparsebody.dynamics.compiled import (
     Core,
     OutOfPlaneError,
     PlanarCore,
+    ReducedCore,
     is_plain,
 )
 from sparsebody.dynamics.compliance import Compliance, joint_compliances, least_energy
@@ -23,6 +24,8 @@ from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estima
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
+from sparsebody.dynamics.reduced import ground_reduction, order_with_freedoms
+from sparsebody.dynamics.structure import has_loops, rows_by_structure, with_structure
 from sparsebody.errors import (
     AccuracyWarning,
     ModelError,
@@ -34,6 +37,12 @@ from sparsebody.errors import (
 from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
 from sparsebody.kinematics.motion import JointMotion, joint_motion
+from sparsebody.model.subgroups import (
+    Subgroup,
+    describe,
+    displacement_classes,
+    found_subgroups,
+)
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
@@ -65,8 +74,9 @@ class ForwardDynamics:
     compliance : number, (6,), (6, 6) array_like or mapping of joint names to these, optional
         Of the joints [rad/(N m), m/N], for reactions="compliance"; see joint_compliances.
     reduction : {"auto", "none"}
-        Where all bodies move parallel to one plane, give them three freedoms, or always six. The
-        answers are the same; a factorization other than "block-qr" asks for six as well.
+        Leave the rows out first that displacement subgroups make redundant, and where all bodies
+        move parallel to one plane, give them three freedoms; or decide by numbers alone, with
+        six. The answers are the same; a factorization other than "block-qr" asks for six as well.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
 
@@ -107,6 +117,7 @@ class ForwardDynamics:
             )
         self.reactions = reactions
         self.compliance = None if compliance is None else joint_compliances(system, compliance)
+        self.reduction = reduction
         self.baumgarte = baumgarte
         state = consistent_state(system) if state is None else state
         check_state(system, state)
@@ -115,14 +126,20 @@ class ForwardDynamics:
         self._analyzed_at = state
         wants_plane = reduction == "auto" and redundancy == "remove"
         self.is_planar = False
-        if not (wants_plane and factorization in IN_PLANE and self._prepare_in_plane(state)):
-            self._prepare(state)
+        if not (
+            wants_plane
+            and (
+                (factorization in IN_PLANE and self._prepare_in_plane(state))
+                or self._prepare_reduced(state)
+            )
+        ):
+            self._prepare(state, reduction)
 
-    def _prepare(self, state: State) -> None:
+    def _prepare(self, state: State, reduction: str) -> None:
         """Decide what evaluations need to know, with all freedoms of the bodies."""
         ordering, factorization, redundancy = self._asked_for
         self.is_planar = False
-        self.rank_decision = _rank_decision(self.system, state, redundancy)
+        self.rank_decision = _rank_decision(self.system, state, redundancy, reduction)
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(self.system, keep)
         self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
@@ -150,10 +167,36 @@ class ForwardDynamics:
         self.structure.pattern.forget_adjacency()
         return True
 
+    def _prepare_reduced(self, state: State) -> bool:
+        """Do the same with what freedoms subgroups about the world leave; tell if that pays."""
+        if not has_loops(self.system):
+            return False
+        classes = displacement_classes(self.system)
+        rows = _rows(self.system, state)
+        found = ground_reduction(self.system, classes, rows, state, self.baumgarte is None)
+        if found is None:
+            return False
+        ordering, factorization, _ = self._asked_for
+        choice = choose_solver(found.structure.pattern, ordering, factorization)
+        self.rank_decision, self.structure, self.choice = found.decision, found.structure, choice
+        freedoms = found.motion.freedoms
+        self.core = ReducedCore(
+            self.system,
+            found.structure,
+            order_with_freedoms(found.structure.pattern, choice.order, freedoms),
+            choice.factorization,
+            found.basis,
+            freedoms,
+            found.held,
+            found.tree,
+        )
+        self.structure.pattern.forget_adjacency()
+        return True
+
     def leave_plane(self) -> None:
         """Give the bodies all their freedoms from now on, for a state that is not in the plane."""
         newest = self.core.newest
-        self._prepare(self._analyzed_at)
+        self._prepare(self._analyzed_at, "none")
         self.core.newest = newest  # evaluations know theirs by number
         self.__dict__.pop("redundant_rows", None)
 
@@ -168,6 +211,13 @@ class ForwardDynamics:
         if self.rank_decision is None:
             return np.zeros(0, dtype=np.intp)
         return np.flatnonzero(~self.rank_decision.keep)
+
+    @cached_property
+    def subgroups(self) -> tuple[Subgroup, ...]:
+        """The sub-mechanisms that move within displacement subgroups, and have rows too many."""
+        if self.reduction == "none" or not has_loops(self.system):
+            return ()
+        return found_subgroups(displacement_classes(self.system))
 
     @property
     def ordering(self) -> str:
@@ -184,6 +234,7 @@ class ForwardDynamics:
         decision = self.rank_decision
         return {
             "planar": self.is_planar,
+            "subgroups": describe(self.subgroups),
             "constraint_rows": self.system.n_rows,
             "redundant_rows": len(self.redundant_rows),
             "redundancy_gap": None if decision is None else decision.gap,
@@ -281,13 +332,18 @@ class ForwardDynamics:
         return Evaluation(self, state, body_force).condition()
 
 
-def _rank_decision(system: System, state: State, redundancy: str) -> RankDecision | None:
+def _rank_decision(
+    system: System, state: State, redundancy: str, reduction: str
+) -> RankDecision | None:
     if redundancy == "keep" or system.n_rows == 0:
         return None
+    keep = None if reduction == "none" else rows_by_structure(system)
     rows = _rows(system, state)
     unused = np.empty((system.n_bodies, 0, 0))
-    pattern = kkt_structure(system).pattern
-    return independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
+    pattern = kkt_structure(system, keep).pattern
+    kept = rows if keep is None else rows[keep]
+    found = independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, kept))
+    return found if keep is None else with_structure(keep, found)
 
 
 def _rows(system: System, state: State) -> FloatArray:
@@ -381,7 +437,7 @@ class Evaluation:
         acceleration = np.empty((self.dynamics.system.n_bodies, 6))
         if self._number == core.newest:
             residual = core.solve(core.right, acceleration, multiplier, state.time)
-            if multiplier.size and isinstance(core, PlanarCore):
+            if multiplier.size and isinstance(core, (PlanarCore, ReducedCore)):
                 core.fill_outer(state, self.body_force, acceleration, multiplier)
             return acceleration, residual
         arguments = state, self.body_force, self._shift, acceleration, multiplier

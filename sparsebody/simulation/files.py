@@ -204,7 +204,7 @@ def check_same_run(path: Path, file: h5py.File, header: Header) -> None:
             f"cannot resume {str(path)!r}: it holds the motion of a mechanism "
             f"{file.attrs['name']!r} with other bodies, joints or numbers{remedy}"
         )
-    stored = json.loads(file.attrs["options"])
+    stored = {"reduction": "auto"} | json.loads(file.attrs["options"])  # older files have none
     for name, value in header.options.items():
         if stored.get(name) != value:
             raise SimulationOptionError(

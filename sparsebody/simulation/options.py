@@ -28,6 +28,7 @@ class SimulationOptions:
     time_constant: float  # [s], of the Baumgarte terms
     ordering: str
     factorization: str
+    reduction: str
     record_every: int  # steps from one record to the next
     record_reactions: bool
 
@@ -44,6 +45,7 @@ def simulation_options(
     time_constant: float | None,
     ordering: str,
     factorization: str,
+    reduction: str,
     record_step: float | None,
     record_reactions: bool,
 ) -> SimulationOptions:
@@ -61,6 +63,7 @@ def simulation_options(
         float(time_constant),
         ordering,
         factorization,
+        reduction,
         1 if record_step is None else _whole_steps(record_step, step),
         bool(record_reactions),
     )

@@ -58,6 +58,7 @@ def simulate(
     dynamics: ForwardDynamics | None = None,
     ordering: str = "auto",
     factorization: str = "auto",
+    reduction: str = "auto",
     control: Control | None = None,
     output: str | Path | None = None,
     record_step: float | None = None,
@@ -83,7 +84,7 @@ def simulate(
         A name in STABILIZATIONS: "projection" closes the joints after every step, "baumgarte"
         pulls them together with `time_constant` [s] (default ten steps), "none" lets them drift.
     dynamics : ForwardDynamics, optional
-        A prepared one; else it is made with `ordering` and `factorization`.
+        A prepared one; else it is made with `ordering`, `factorization` and `reduction`.
     control : callable, optional
         control(time, state) returns wrenches (n_bodies, 6) about the centers of mass in body
         axes, moment first [N m, N], which act besides the forces of the model.
@@ -136,6 +137,7 @@ def simulate(
         time_constant=time_constant,
         ordering=ordering if dynamics is None else dynamics.ordering,
         factorization=factorization if dynamics is None else dynamics.factorization,
+        reduction=reduction if dynamics is None else dynamics.reduction,
         record_step=record_step,
         record_reactions=record_reactions,
     )
@@ -194,6 +196,7 @@ def _dynamics(system: System, state: State, options: SimulationOptions) -> Forwa
         state,
         ordering=options.ordering,
         factorization=options.factorization,
+        reduction=options.reduction,
         baumgarte=options.time_constant if uses_time_constant else None,
     )
 

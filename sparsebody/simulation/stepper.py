@@ -277,5 +277,6 @@ def _analyzed_at(dynamics: ForwardDynamics, state: State) -> ForwardDynamics:
         ordering=dynamics.ordering,
         factorization=dynamics.factorization,
         reactions=dynamics.reactions,
+        reduction=dynamics.reduction,
         baumgarte=dynamics.baumgarte,
     )

@@ -108,7 +108,8 @@ class Core(CoreBase):
         pattern.forget_adjacency()
         self._kept = RowTable(**kept)
         chunks = _chunks(self.symbolic, kept, n)
-        self._workspace = Workspace(kept=self._kept, factor=factor, chunks=chunks, **arrays)
+        self._solver = {"factor": factor, "chunks": chunks}
+        self._workspace = Workspace(kept=self._kept, **self._solver, **arrays)
         self._by_qr: BlockQRSymbolic | None = None
         self._qr: QR | None = None  # where LDL' is not accurate enough
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))

@@ -64,7 +64,7 @@ def _fill(
 ) -> None:
     """`need` is what the wrenches of all constraints on each body have to add up to."""
     for k in range(len(row_joint)):
-        _take(k, row_joint[k], multiplier[k], predecessor, successor, rows, need)
+        take(k, row_joint[k], multiplier[k], predecessor, successor, rows, need)
     first = np.full(len(predecessor), -1, dtype=np.intp)
     for k in tree_rows[::-1]:
         first[row_joint[k]] = k
@@ -84,7 +84,7 @@ def _fill(
         for c in range(3):
             k = tree_rows[start + c]
             multiplier[k] = found[c]
-            _take(k, j, found[c], predecessor, successor, rows, need)
+            take(k, j, found[c], predecessor, successor, rows, need)
 
 
 @njit(cache=True)
@@ -98,7 +98,7 @@ def _components(basis: FloatArray, wrench: FloatArray, out: FloatArray) -> None:
 
 
 @njit(cache=True)
-def _take(
+def take(
     k: int,
     j: int,
     size: float,

@@ -78,7 +78,7 @@ class PlanarCore(CoreBase):
         self._made_of = system, motion, structure, left_out, order, factorization
         n = system.n_bodies
         duals = postordered_duals(structure.pattern, order)
-        bodies = _as_met(structure.pattern.ends[duals], n)
+        bodies = as_met(structure.pattern.ends[duals], n)
         is_line = planar_lines(system, motion)
         parts = GivenParts(system, but=is_line)
         super().__init__(system, parts, bodies, structure.joints[duals])
@@ -261,7 +261,7 @@ class PlanarCore(CoreBase):
         return SaddleMatrix(self._pattern, ones, ones, self._values)
 
 
-def _as_met(ends: IntArray, n: int) -> IntArray:
+def as_met(ends: IntArray, n: int) -> IntArray:
     """Return the primal blocks in the order in which the dual ones meet them."""
     met, first = np.unique(ends[ends >= 0], return_index=True)
     others = np.setdiff1d(np.arange(n), met, assume_unique=True)

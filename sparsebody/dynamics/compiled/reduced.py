@@ -1,0 +1,209 @@
+"""The system (8.64) where bodies move within displacement subgroups about the world.
+
+Rows and forces are assembled as for all freedoms, in units in which inertias are one, and then
+multiplied by an orthonormal basis Q of what each body can do there. Q is constant in its axes, so
+that the acceleration is Q times that of the freedoms. Vectors and rows have six places for every
+body, of which the first ones are used; what is saved are the rows outside the subgroups.
+"""
+
+# numba's structref is untyped.
+# mypy: disable-error-code="attr-defined, no-untyped-call, no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+from numba.experimental import structref
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.compiled.assembly import KERNEL, PHASE, assemble
+from sparsebody.dynamics.compiled.solution import factorize_assembled, refine, unscramble
+from sparsebody.dynamics.compiled.struct import Struct, register
+from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Index, Workspace
+from sparsebody.factorization.block_ldl import REGULAR
+from sparsebody.spatial.tuples import (
+    add,
+    difference,
+    load9,
+    load_triangle,
+    load_vector,
+    scaled,
+    turned,
+    upper_times,
+)
+
+OFF = 1e-9  # how far a state may leave its subgroup: directions, and parts of velocities
+STRAY = 1e-6  # how far a point may, in sizes of the body: integrators keep it by corrections only
+STILL = 1e-12  # velocities that are none [m/s]
+GOOD, NOT_FINITE, OUTSIDE = 0, 1, 2
+
+# Columns of the table `held`: two directions on the body and in the world; a point on the body, in
+# the world, the directions in which it must not move, and how far it may.
+FIRST, FIRST_AT, SECOND, SECOND_AT, POINT, POINT_AT, ACROSS, REACH = 0, 3, 6, 9, 12, 15, 18, 27
+N_HELD = 28
+
+
+@register
+class _ReducedWorkspaceType(types.StructRef):
+    """The type of ReducedWorkspace in compiled code."""
+
+
+class ReducedWorkspace(Struct):
+    """What an evaluation needs beyond that of all freedoms: n bodies, k kept rows."""
+
+    whole: Workspace  # with all freedoms, where rows are assembled
+    reduced: Workspace  # what is factorized and solved
+
+    freedoms: Index  # (n + 1,) of the world 0
+    basis: FloatArray  # (n + 1, 36) Q, row by row; columns beyond the freedoms are zero
+    held: FloatArray  # (n, N_HELD) see above
+
+
+structref.define_proxy(
+    ReducedWorkspace, _ReducedWorkspaceType, list(ReducedWorkspace.__annotations__)
+)
+
+
+@njit(**KERNEL)
+def _bodies(freedoms, basis, held, unit, position, rotation, velocity, right, reduced):
+    """Fill the forces on the freedoms; return GOOD, or OUTSIDE if the state is not in there."""
+    fastest = astray = 0.0
+    is_held = True
+    for i in range(np.uintp(held.shape[0])):
+        d, first = np.uintp(freedoms[i]), np.uintp(6) * i
+        Q = basis[i]
+        for c in range(np.uintp(6)):
+            total = 0.0
+            if c < d:
+                for a in range(np.uintp(6)):
+                    total += Q[np.uintp(6) * a + c] * right[first + a]
+            reduced[first + c] = total
+        w = upper_times(load_triangle(unit, i, ROOT), load_vector(velocity[i], 0))
+        u = scaled(unit[i, MASS_ROOT], load_vector(velocity[i], 3))
+        v = w[0], w[1], w[2], u[0], u[1], u[2]
+        share = 1.0 / unit[i, MASS_ROOT]
+        for a in range(6):
+            fastest = max(fastest, abs(v[a]) * share)
+        if d == np.uintp(6):
+            continue
+        r0, r1, r2, r3, r4, r5 = v
+        for c in range(d):
+            y = 0.0
+            for a in range(6):
+                y += Q[np.uintp(6) * np.uintp(a) + c] * v[a]
+            r0, r1, r2 = r0 - Q[c] * y, r1 - Q[6 + c] * y, r2 - Q[12 + c] * y
+            r3, r4, r5 = r3 - Q[18 + c] * y, r4 - Q[24 + c] * y, r5 - Q[30 + c] * y
+        rest = max(max(abs(r0), abs(r1), abs(r2)), max(abs(r3), abs(r4), abs(r5)))
+        astray = max(astray, rest * share)
+        is_held &= _is_held(held[i], load_vector(position[i], 0), load9(rotation, i))
+    return GOOD if is_held and astray <= OFF * fastest + STILL else OUTSIDE
+
+
+@njit(**KERNEL)
+def _is_held(held, x, R):
+    """Tell whether directions and a point of a body are where they belong."""
+    for near, at in ((FIRST, FIRST_AT), (SECOND, SECOND_AT)):
+        gap = difference(turned(R, load_vector(held, near)), load_vector(held, at))
+        if not max(abs(gap[0]), abs(gap[1]), abs(gap[2])) <= OFF:
+            return False
+    there = add(x, turned(R, load_vector(held, POINT)))
+    gap = difference(there, load_vector(held, POINT_AT))
+    for a in range(0, 9, 3):
+        line = load_vector(held, ACROSS + a)
+        if not abs(line[0] * gap[0] + line[1] * gap[1] + line[2] * gap[2]) <= held[REACH]:
+            return False
+    return True
+
+
+@njit(**KERNEL)
+def _rows(predecessor, successor, first_row, is_given, rows, freedoms, basis, both, reduced):
+    """Fill the rows on the freedoms; those on successors only where they vary, or for `both`."""
+    for j in range(np.uintp(predecessor.size)):
+        p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
+        is_varying = both or is_given[j]
+        for k in range(np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])):
+            _row(rows[k, 0], basis[p], np.uintp(freedoms[p]), reduced[k, 0])
+            if is_varying:
+                _row(rows[k, 1], basis[s], np.uintp(freedoms[s]), reduced[k, 1])
+
+
+@njit(**KERNEL)
+def _row(row, Q, d, reduced):
+    for c in range(d):
+        total = 0.0
+        for a in range(np.uintp(6)):
+            total += row[a] * Q[np.uintp(6) * a + c]
+        reduced[c] = total
+
+
+@njit(**PHASE)
+def assemble_reduced(
+    r: ReducedWorkspace,
+    position: FloatArray,
+    orientation: FloatArray,
+    velocity: FloatArray,
+    load: FloatArray,
+    given_rows: FloatArray,
+    given: FloatArray,
+    shift: FloatArray,
+    both: bool,
+) -> int:
+    """Fill rows and right-hand side at a state; return GOOD, NOT_FINITE or OUTSIDE."""
+    w, to = r.whole, r.reduced
+    state = position, orientation, velocity
+    if not assemble(w, *state, load, given_rows, given, shift):
+        return NOT_FINITE
+    table = r.freedoms, r.basis
+    found = _bodies(*table, r.held, w.unit, w.position, w.rotation, w.velocity, w.right, to.right)
+    kept = w.kept
+    joints = kept.predecessor, kept.successor, kept.first_row, kept.is_given
+    _rows(*joints, kept.rows, *table, both, to.kept.rows)
+    for k in range(6 * w.body.size, w.right.size):
+        to.right[k] = w.right[k]
+    return found
+
+
+@njit(**PHASE)
+def unscramble_reduced(
+    r: ReducedWorkspace, acceleration: FloatArray, multiplier: FloatArray
+) -> None:
+    """Give bodies all their coordinates, and bodies and rows the user's numbers."""
+    x, whole = r.reduced.x, r.whole.x
+    for i in range(np.uintp(r.whole.body.size)):
+        d, first, Q = np.uintp(r.freedoms[i]), np.uintp(6) * i, r.basis[i]
+        for a in range(np.uintp(6)):
+            total = 0.0
+            for c in range(d):
+                total += Q[np.uintp(6) * a + c] * x[first + c]
+            whole[first + a] = total
+    for k in range(6 * r.whole.body.size, x.size):
+        whole[k] = x[k]
+    unscramble(r.whole, acceleration, multiplier)
+
+
+@njit(**PHASE)
+def accelerate_reduced(
+    r: ReducedWorkspace,
+    position: FloatArray,
+    orientation: FloatArray,
+    velocity: FloatArray,
+    load: FloatArray,
+    given_rows: FloatArray,
+    given: FloatArray,
+    shift: FloatArray,
+    steps: int,
+    goal: float,
+    acceleration: FloatArray,
+    multiplier: FloatArray,
+) -> tuple[int, int, float, float]:
+    """Do a whole evaluation; return what assembly, factorization and refinement return."""
+    state = position, orientation, velocity
+    found = assemble_reduced(r, *state, load, given_rows, given, shift, False)
+    if found != GOOD:
+        return found, REGULAR, np.nan, np.nan
+    status = factorize_assembled(r.reduced)
+    if status != REGULAR:
+        return found, status, np.nan, np.nan
+    left, change = refine(r.reduced, r.reduced.right, steps, goal, False)
+    unscramble_reduced(r, acceleration, multiplier)
+    return found, status, left, change

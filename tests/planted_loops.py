@@ -1,0 +1,141 @@
+"""Loops whose joints all move within one displacement subgroup, planted in other mechanisms."""
+
+from __future__ import annotations
+
+import numpy as np
+from random_mechanisms import random_inertia, random_rotation
+
+from sparsebody.model.frames import Frame
+from sparsebody.model.joints import JOINT_TYPES, Helical
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.spatial import quaternion_from_rotation, rotation_about, rotation_from_quaternion
+
+TYPES = {
+    "rigid": ("fixed",),
+    "rotation about a line": ("revolute",),
+    "translation along a line": ("prismatic",),
+    "helical": ("helical",),
+    "planar translations": ("prismatic",),
+    "cylindrical": ("revolute", "helical", "cylindrical", "prismatic"),
+    "spherical": ("revolute", "revolute", "spherical", "universal"),
+    "translational": ("prismatic", "prismatic", "fixed"),
+    "planar": ("revolute", "revolute", "planar", "prismatic", "fixed"),
+    "Schoenflies": ("revolute", "helical", "cylindrical", "planar", "prismatic", "prismatic"),
+}
+FREEDOMS = dict(zip(TYPES, (0, 1, 1, 1, 2, 2, 3, 3, 3, 4), strict=True))
+
+
+def pose(mechanism: Mechanism, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """(R, x) of a body's frame in the world."""
+    if name == WORLD:
+        return np.eye(3), np.zeros(3)
+    body = mechanism.body(name)
+    return rotation_from_quaternion(np.asarray(body.orientation)), np.asarray(body.position)
+
+
+def add_random_body(mechanism: Mechanism, rng: np.random.Generator, name: str) -> None:
+    mass = float(rng.uniform(0.5, 2.0))
+    mechanism.add_body(
+        name,
+        mass=mass,
+        inertia=random_inertia(rng, mass),
+        position=rng.normal(size=3),
+        orientation=quaternion_from_rotation(random_rotation(rng)),
+        center_of_mass=0.2 * rng.normal(size=3),
+    )
+
+
+def joint_axes(rng: np.random.Generator, kind: str, name: str, Q: np.ndarray) -> np.ndarray:
+    """Axes of a joint that moves within the subgroup about, along or across z of Q."""
+    turn = rotation_about([0, 0, 1], rng.uniform(-3, 3))
+    tilt = rotation_about([1, 0, 0], np.pi / 2)
+    if kind in ("rigid", "spherical"):
+        return random_rotation(rng)
+    if name == "prismatic" and kind in ("planar", "planar translations"):
+        return Q @ turn @ tilt
+    if name == "prismatic" and kind in ("translational", "Schoenflies"):
+        which = (np.eye(3), tilt, rotation_about([0, 1, 0], np.pi / 2), Q)
+        return which[int(rng.integers(4))] @ rotation_about([0, 0, 1], rng.uniform(-3, 3))
+    return Q @ turn @ (rotation_about([1, 0, 0], np.pi) if rng.random() < 0.3 else np.eye(3))
+
+
+def add_joint_within(
+    mechanism: Mechanism,
+    rng: np.random.Generator,
+    name: str,
+    ends: tuple[str, str],
+    kind: str,
+    Q: np.ndarray,
+    center: np.ndarray,
+) -> None:
+    """Join two bodies where they are by a joint that moves within a subgroup."""
+    type_name = str(rng.choice(TYPES[kind]))
+    if kind == "planar translations":
+        type_name = "prismatic"
+    joint_type = Helical(0.17) if type_name == "helical" else JOINT_TYPES[type_name]()
+    R = joint_axes(rng, kind, type_name, Q)
+    is_about_center = kind in ("spherical", "rotation about a line", "helical", "cylindrical")
+    x = center + (0.0 if is_about_center else 1.0) * rng.normal(size=3)
+    if is_about_center and type_name not in ("spherical", "universal"):
+        x = x + rng.normal() * R[:, 2]
+    frames = []
+    for body in ends:
+        R_b, x_b = pose(mechanism, body)
+        frames.append(Frame(R_b.T @ (x - x_b), quaternion_from_rotation(R_b.T @ R)))
+    mechanism.add_joint(
+        name, joint_type, *ends, predecessor_frame=frames[0], successor_frame=frames[1]
+    )
+
+
+def plant(
+    mechanism: Mechanism,
+    rng: np.random.Generator,
+    name: str,
+    kind: str,
+    base: str,
+    bodies: int,
+    loops: int = 1,
+) -> None:
+    """Add bodies that move within a subgroup relative to a base, in loops."""
+    Q, center = random_rotation(rng), rng.normal(size=3)
+    members = [base]
+    for i in range(bodies):
+        member = f"{name} {i}"
+        add_random_body(mechanism, rng, member)
+        ends = members[-1 if rng.random() < 0.7 else int(rng.integers(len(members)))], member
+        add_joint_within(mechanism, rng, f"{name} joint {i}", ends, kind, Q, center)
+        members.append(member)
+    for k in range(loops):
+        first, second = rng.choice(len(members), size=2, replace=False)
+        if k == 0:
+            first, second = len(members) - 1, 0
+        ends = members[first], members[second]
+        add_joint_within(mechanism, rng, f"{name} loop {k}", ends, kind, Q, center)
+
+
+def planted(seed: int) -> Mechanism:
+    """Loops in one to four subgroups, on the world or on each other, and other loops around."""
+    rng = np.random.default_rng(seed)
+    mechanism = Mechanism("planted", gravity=rng.normal(size=3))
+    for k in range(int(rng.integers(1, 5))):
+        base = str(rng.choice([WORLD, *mechanism.bodies]))
+        kind = str(rng.choice(list(TYPES)))
+        plant(
+            mechanism, rng, f"{kind} {k}", kind, base, int(rng.integers(1, 4)), int(rng.integers(3))
+        )
+    bodies = [WORLD, *mechanism.bodies]
+    for k in range(int(rng.integers(3))):
+        if len(bodies) < 2:
+            break
+        ends = rng.choice(len(bodies), size=2, replace=False)
+        kind = str(rng.choice(["spherical", "planar", "Schoenflies"]))
+        add_joint_within(
+            mechanism,
+            rng,
+            f"other {k}",
+            (bodies[ends[0]], bodies[ends[1]]),
+            kind,
+            random_rotation(rng),
+            rng.normal(size=3),
+        )
+    return mechanism
