@@ -26,6 +26,8 @@ from sparsebody.sparse.frontal_qr import frontal_pivots
 from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
 from sparsebody.sparse.fronts import Fronts, fronts
 from sparsebody.sparse.nested_qr import nested_flops, nested_pivots
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.pebble_game import generic_bars
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.sparse.small_rank import NOISE, SHARE, SMALL, small_choice
 from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_choices
@@ -214,8 +216,18 @@ def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDe
         everything = np.ones(n, dtype=np.bool_)
         return RankDecision(everything, 0.0, False, "nothing left out", "too wide to be decided")
     best = max(frontal, key=lambda choice: (_is_clear(choice), choice.gap))
+    if _is_clear(best) and best.rank == _generic_rank(part.pattern):
+        return RankDecision(best.keep, best.gap, True, f"{best.method} and pebble game")
     doubt = _doubt(best) or "no second method is clear, or it keeps another number of rows"
     return RankDecision(best.keep, best.gap, False, best.method, doubt)
+
+
+def _generic_rank(pattern: BlockPattern) -> int:
+    """Return what no geometry exceeds; -1 where bodies have different freedoms."""
+    n, sizes = pattern.n_primal, pattern.block_sizes
+    if n == 0 or np.any(sizes[:n] != sizes[0]):
+        return -1
+    return int(generic_bars(pattern.ends, sizes[n:], n, int(sizes[0])).sum())
 
 
 def _along(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
