@@ -125,9 +125,7 @@ def inspect_mechanism(
         redundant_rows=counts.redundant_rows,
         redundant_joints=_redundant_joints(system, dynamics),
         generic=generic_mobility(system),
-        generic_in_plane=(
-            generic_mobility_in_plane(system, state) if dynamics.is_planar else None
-        ),
+        generic_in_plane=(generic_mobility_in_plane(system, state) if dynamics.is_planar else None),
         certain=bool(explained["redundancy_certain"]),
         redundancy_gap=explained["redundancy_gap"],
         redundancy_method=str(explained["redundancy_method"]),

@@ -79,9 +79,7 @@ def generic_mobility(system: System) -> GenericMobility:
     return _generic(system, np.diff(system.first_row), 6)
 
 
-def generic_mobility_in_plane(
-    system: System, state: State | None = None
-) -> GenericMobility | None:
+def generic_mobility_in_plane(system: System, state: State | None = None) -> GenericMobility | None:
     """Return the same of a mechanism that moves in a plane, by the rows within it; None if not.
 
     `state` lies in the plane; default: the consistent initial one.

@@ -101,9 +101,7 @@ def _bring_pebble(
 
 
 @njit(cache=True)
-def _turn_path(
-    node: int, u: int, v: int, out: IntArray, used: IntArray, came_by: IntArray
-) -> None:
+def _turn_path(node: int, u: int, v: int, out: IntArray, used: IntArray, came_by: IntArray) -> None:
     """Let the bars from u or v to `node` be held from the other side; that frees one of u or v."""
     before, bar = came_by[node]
     out[node, used[node]] = before
