@@ -14,7 +14,12 @@ from sparsebody.analysis.reactions import ReactionReport, determined_reactions
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
-from sparsebody.dynamics.mobility import count_mobility
+from sparsebody.dynamics.mobility import (
+    GenericMobility,
+    count_mobility,
+    generic_mobility,
+    generic_mobility_in_plane,
+)
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.kinematics.motion import joint_motion
@@ -54,9 +59,12 @@ class Inspection:
     rank: int
     redundant_rows: int
     redundant_joints: dict[str, int]  # left-out rows by joint
+    generic: GenericMobility  # what counting alone says
+    generic_in_plane: GenericMobility | None  # None unless planar
     certain: bool  # the rank decision shows a clear gap
     redundancy_gap: float | None  # smallest kept over largest dropped pivot, None without any
     redundancy_method: str
+    redundancy_doubt: str  # why it is not certain
     initial_error: float  # largest joint error of the pose as given [rad, m]
     initial_error_joint: str | None
     residual: float  # relative, of the accelerations at the start
@@ -131,9 +139,12 @@ def inspect_mechanism(
         rank=dynamics.rank,
         redundant_rows=counts.redundant_rows,
         redundant_joints=_redundant_joints(system, dynamics),
+        generic=generic_mobility(system),
+        generic_in_plane=(generic_mobility_in_plane(system, state) if dynamics.is_planar else None),
         certain=bool(explained["redundancy_certain"]),
         redundancy_gap=explained["redundancy_gap"],
         redundancy_method=str(explained["redundancy_method"]),
+        redundancy_doubt=str(explained["redundancy_doubt"]),
         initial_error=error,
         initial_error_joint=worst,
         residual=float(solution.residual),
@@ -194,7 +205,7 @@ def _plain(value: Any) -> Any:
     """Return a value as JSON can hold it."""
     if isinstance(value, ReactionReport):
         return value.to_dict()
-    if isinstance(value, (OrderingLine, ClosedLoops)):
+    if isinstance(value, (OrderingLine, ClosedLoops, GenericMobility)):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Subgroup):
         return _plain(value.to_dict())

@@ -21,6 +21,7 @@ from sparsebody.cli.output import listed, print_facts, print_json, print_table, 
 if TYPE_CHECKING:
     from sparsebody.analysis.advice import Advice
     from sparsebody.analysis.inspection import Inspection
+    from sparsebody.dynamics.mobility import GenericMobility
     from sparsebody.model.mechanism import Mechanism
 
 MOST_LINES = 8  # of subgroups, reactions and advice
@@ -110,6 +111,7 @@ def _print(found: Inspection) -> None:
             **_subgroups(found),
             "constraint rows": f"{found.constraint_rows}, of rank {found.rank}",
             "redundant rows": _redundancy(found),
+            **_generic(found),
             **_closed_loops(found),
             "error as given": f"{found.initial_error:.2g}{worst}",
             "reactions": str(found.reactions),
@@ -159,8 +161,26 @@ def _redundancy(found: Inspection) -> str:
     if not found.redundant_rows:
         return "0"
     joints = [f"{name} ({count})" for name, count in found.redundant_joints.items()]
-    certainty = "certain" if found.certain else "NOT certain: no clear gap between pivots"
+    certainty = "certain" if found.certain else f"NOT certain: {found.redundancy_doubt}"
     return f"{found.redundant_rows}, {certainty}; left out at {listed(joints)}"
+
+
+def _generic(found: Inspection) -> dict[str, str]:
+    """Return what counting alone says, and what special geometry adds to it."""
+    facts = {"generic": _generic_line(found, found.generic, found.generic.rank)}
+    in_plane = found.generic_in_plane
+    if in_plane is not None:
+        outer = 3 * found.bodies  # out of the plane
+        facts["generic in plane"] = _generic_line(found, in_plane, in_plane.rank + outer)
+    return facts
+
+
+def _generic_line(found: Inspection, generic: GenericMobility, rank: int) -> str:
+    line = f"rank {generic.rank} of {generic.rows}, mobility {generic.mobility}"
+    n = rank - found.rank
+    if n == 0:
+        return f"{line}; nothing is due to special geometry"
+    return f"{line}; special geometry adds {n} redundant row{'s' * (n > 1)} and as many freedoms"
 
 
 def _closed_loops(found: Inspection) -> dict[str, str]:

@@ -239,6 +239,7 @@ class ForwardDynamics:
             "redundant_rows": len(self.redundant_rows),
             "redundancy_gap": None if decision is None else decision.gap,
             "redundancy_certain": True if decision is None else decision.certain,
+            "redundancy_doubt": "" if decision is None else decision.doubt,
             "redundancy_method": "all rows kept" if decision is None else decision.method,
             **self.choice.explain(),
         }

@@ -8,8 +8,13 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from sparsebody.arrays import IntArray
+from sparsebody.dynamics.compiled.planar_tables import rows_in_plane
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.model.system import System
+from sparsebody.dynamics.initial import consistent_state
+from sparsebody.model.planar import planar_motion
+from sparsebody.model.system import State, System
+from sparsebody.sparse.pebble_game import generic_bars
 
 
 @dataclass(frozen=True)
@@ -44,3 +49,54 @@ def count_loops(system: System) -> int:
     graph = coo_array((np.ones(len(edges)), (first % n, second % n)), shape=(n, n))
     components, _ = connected_components(graph, directed=False)
     return int(len(edges) - n + components)
+
+
+@dataclass(frozen=True)
+class GenericMobility:
+    """What counting alone says: the joints of a mechanism in general position.
+
+    The rank of the constraints is never above the generic one. The difference is due to special
+    geometry, such as axes that are parallel or meet.
+    """
+
+    freedoms: int  # of a body: 6, or 3 in a plane
+    rows: int  # those that act within the plane, where bodies have 3 freedoms
+    rank: int
+    mobility: int
+
+
+def generic_mobility(system: System) -> GenericMobility:
+    """Return the rank and mobility of the same graph with joints in general position.
+
+    A joint with c rows counts as c bars between its bodies, each with a line of its own: exact for
+    hinges (Tay and Whiteley 1984). Two ball joints between the same bodies count as six bars, not
+    as the hinge that they are.
+
+    References
+    ----------
+    Tay (1984), J. Comb. Theory B 36:95; Lee and Streinu (2008), Discrete Math. 308:1425.
+    """
+    return _generic(system, np.diff(system.first_row), 6)
+
+
+def generic_mobility_in_plane(system: System, state: State | None = None) -> GenericMobility | None:
+    """Return the same of a mechanism that moves in a plane, by the rows within it; None if not.
+
+    `state` lies in the plane; default: the consistent initial one.
+    """
+    motion = planar_motion(system)
+    if motion is None:
+        return None
+    rows = rows_in_plane(system, motion, consistent_state(system) if state is None else state)
+    if rows is None:
+        return None
+    within = np.flatnonzero(~motion.is_outer)[rows.any(axis=(1, 2))]
+    bars = np.bincount(system.row_joint[within], minlength=system.n_joints)
+    return _generic(system, bars, 3)
+
+
+def _generic(system: System, bars: IntArray, freedoms: int) -> GenericMobility:
+    """Play the pebble game."""
+    ends = np.stack([system.predecessor, system.successor], axis=1)
+    rank = int(generic_bars(ends, bars, system.n_bodies, freedoms).sum())
+    return GenericMobility(freedoms, int(bars.sum()), rank, freedoms * system.n_bodies - rank)

@@ -12,11 +12,12 @@ from sparsebody.sparse.pattern import BlockPattern
 _SEARCHES = 3  # for a block at the periphery of a part
 
 
-def bisected(pattern: BlockPattern) -> IntArray:
+def bisected(pattern: BlockPattern, elsewhere: bool = False) -> IntArray:
     """Return the primal blocks in an order in which every half, quarter, ... is compact.
 
     A part is searched breadth first from its periphery and cut in the middle: the places
-    [a, b) split into [a, m) and [m, b) with m = (a + b) // 2, down to single blocks.
+    [a, b) split into [a, m) and [m, b) with m = (a + b) // 2, down to single blocks. With
+    `elsewhere`, the search starts from what is farthest from another block, so that cuts differ.
 
     References
     ----------
@@ -24,12 +25,12 @@ def bisected(pattern: BlockPattern) -> IntArray:
     """
     indptr, beyond = primal_graph(pattern)
     order = np.arange(pattern.n_primal, dtype=np.intp)
-    _bisect(indptr, beyond, order)
+    _bisect(indptr, beyond, elsewhere, order)
     return order
 
 
 @njit(cache=True)
-def _bisect(indptr: IntArray, beyond: IntArray, order: IntArray) -> None:
+def _bisect(indptr: IntArray, beyond: IntArray, elsewhere: bool, order: IntArray) -> None:
     """Reorder every part of `order`, the whole first."""
     n = len(order)
     part_of = np.full(n, n, dtype=np.intp)  # the end of the part that holds a block
@@ -43,7 +44,7 @@ def _bisect(indptr: IntArray, beyond: IntArray, order: IntArray) -> None:
         first, end = stack[depth, 0], stack[depth, 1]
         if end - first < 3:
             continue
-        _reorder(order[first:end], end, indptr, beyond, part_of, seen, queue)
+        _reorder(order[first:end], end, elsewhere, indptr, beyond, part_of, seen, queue)
         middle = (first + end) // 2
         for block in order[first:middle]:
             part_of[block] = middle
@@ -56,6 +57,7 @@ def _bisect(indptr: IntArray, beyond: IntArray, order: IntArray) -> None:
 def _reorder(
     part: IntArray,
     label: int,
+    elsewhere: bool,
     indptr: IntArray,
     beyond: IntArray,
     part_of: IntArray,
@@ -64,11 +66,13 @@ def _reorder(
 ) -> None:
     """Put the blocks of one part in breadth-first order."""
     placed = int(np.intp(0))
-    for seed in part:
+    n = len(part)
+    for k in range(n):
+        seed = part[(k + n // 3) % n if elsewhere else k]
         if seen[seed]:
             continue
         start = seed
-        for _ in range(_SEARCHES):
+        for _ in range(1 if elsewhere else _SEARCHES):
             end = _search(start, label, indptr, beyond, part_of, seen, queue, placed)
             start = queue[end - 1]
             for k in range(placed, end):

@@ -1,12 +1,12 @@
 """Which constraint rows depend on the others, and can be left out.
 
-Rows are scaled to unit norm after multiplication with D^-1/2, so that units and masses do not
-matter, and the decision is made in each biconnected component of the graph by itself. That is
-exact for mechanisms: suppose A' y = 0, that is, the forces y balance on every body. The world, or a
-body where components meet, splits a component off; on a rigid motion of all bodies of the part that
-hangs there no constraint does work, so the forces of that part on that body do no work either, for
-any of its motions: they balance by themselves. Hence every component's share of y is a dependence.
-A bridge is a component of one joint, so its rows depend on nothing but each other.
+Rows are equilibrated, so that units, sizes and masses do not matter, and the decision is made in
+each biconnected component of the graph by itself. That is exact for mechanisms: suppose A' y = 0,
+that is, the forces y balance on every body. The world, or a body where components meet, splits a
+component off; on a rigid motion of all bodies of the part that hangs there no constraint does work,
+so the forces of that part on that body do no work either, for any of its motions: they balance by
+themselves. Hence every component's share of y is a dependence. A bridge is a component of one
+joint, so its rows depend on nothing but each other.
 """
 
 from __future__ import annotations
@@ -21,25 +21,31 @@ from scipy.sparse import csr_array
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.bisection import bisected
 from sparsebody.sparse.components import biconnected_components
+from sparsebody.sparse.equilibration import equilibrated
 from sparsebody.sparse.frontal_qr import frontal_pivots
 from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
 from sparsebody.sparse.fronts import Fronts, fronts
 from sparsebody.sparse.nested_qr import nested_flops, nested_pivots
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.pebble_game import generic_bars
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.sparse.small_rank import NOISE, SHARE, SMALL, small_choice
 from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_choices
-from sparsebody.sparse.whitening import WhitenedRows, whitened_part
+from sparsebody.sparse.whitening import PartOfRows, part_of_rows
 
 CLEAR_GAP = 1e3  # between the smallest |R_ii| that is kept and the largest that is dropped
 SECOND_GAP = 10.0  # enough of a second method whose gap, out of thousands, is at the same count
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
+ROUNDING = 2e-12  # the most that was ever left of a dependent row of unit norm
+DOUBTFUL = 1e-7  # remainders from rounding up to here are neither zero nor clearly not
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
 MOST_FLOPS = 1e12  # of a frontal QR on nested halves: less than a minute
 MOST_WORK = 2e10  # rows times the square of the front, for a second opinion: a second or so
 NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
 POOR = 1e-6  # smallest singular value of kept rows below which a better choice is looked for
-FRONTAL, SWEPT = "frontal QR", "swept pivots"
+PIVOTED = "pivoted QR by components"
+FRONTAL, HALVES, SWEPT = "frontal QR", "frontal QR on halves", "swept pivots"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +54,11 @@ class RankDecision:
 
     keep: BoolArray  # (n_dual_rows,)
     gap: float  # smallest kept |R_ii| by largest dropped one, in the least clear component
-    certain: bool  # whether the gap is clear in every component
+    certain: (
+        bool  # whether the gap is clear in every component, and two methods agree in large ones
+    )
     method: str  # in words
+    doubt: str = ""  # what is not certain, in words
 
     @property
     def rank(self) -> int:
@@ -98,17 +107,20 @@ def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecis
     small = sizes <= SMALL
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
     keep = np.zeros(pattern.n_rows - pattern.n_primal_rows, dtype=np.bool_)
-    decision = RankDecision(keep, np.inf, True, "pivoted QR by components")
+    decision = RankDecision(keep, np.inf, True, PIVOTED)
     if small.any():
         member = by_component[np.repeat(small, np.diff(start))]
-        part = whitened_part(matrix, member, label)
-        keep[part.index], gap = small_choice(part, _sums(np.diff(start)[small]), tolerance)
-        decision = replace(decision, gap=gap, certain=gap >= CLEAR_GAP)
-    for c in np.flatnonzero(~small):
-        part = whitened_part(matrix, by_component[start[c] : start[c + 1]], label, sweep=True)
-        found = _decide_large(part, tolerance)
+        part = equilibrated(part_of_rows(matrix, member, label))
+        found = small_choice(part, _sums(np.diff(start)[small]), tolerance)
         keep[part.index] = found.keep
-        decision = _joined(decision, found)
+        doubt = _doubt(found)
+        decision = replace(decision, gap=found.gap, certain=not doubt, doubt=doubt)
+    for c in np.flatnonzero(~small):
+        member = by_component[start[c] : start[c + 1]]
+        part = equilibrated(part_of_rows(matrix, member, label, sweep=True))
+        large = _decide_large(part, tolerance)
+        keep[part.index] = large.keep
+        decision = _joined(decision, large)
     return decision
 
 
@@ -127,25 +139,41 @@ def _joined(whole: RankDecision, part: RankDecision) -> RankDecision:
     """Take a component's doubts over; the rows are copied by the caller."""
     method = whole.method if part.method in whole.method else f"{whole.method}; {part.method}"
     certain = whole.certain and part.certain
-    return RankDecision(whole.keep, min(whole.gap, part.gap), certain, method)
+    doubt = whole.doubt or part.doubt
+    return RankDecision(whole.keep, min(whole.gap, part.gap), certain, method, doubt)
 
 
-def _decide_large(part: WhitenedRows, tolerance: float) -> RankDecision:
+def _doubt(choice: RowChoice) -> str:
+    """Say what keeps a choice from being clear; "" where any tolerance in between gives the same.
+
+    A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
+    """
+    if choice.largest_dropped > ROUNDING:
+        return f"nearly singular: a row that was left out is {choice.largest_dropped:.0e} off zero"
+    if choice.least_kept < DOUBTFUL:
+        return (
+            f"nearly singular: a row that was kept is only {choice.least_kept:.0e} off the others"
+        )
+    return "" if choice.gap >= CLEAR_GAP else f"a gap of only {choice.gap:.0e} between remainders"
+
+
+def _is_clear(choice: RowChoice) -> bool:
+    return not _doubt(choice)
+
+
+def _decide_large(part: PartOfRows, tolerance: float) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
-    Where those that are clear agree, theirs is the rank, unless all that they keep is poorly
-    conditioned. Otherwise dense QR decides, as long as that takes no minutes. Wide components,
-    such as lattices, are decided by nested halves: along a sweep, errors grow from level to level.
+    Where two that are clear agree, theirs is the rank, unless all that they keep is poorly
+    conditioned. Otherwise dense QR decides, as long as that takes no minutes.
     """
     n = len(part.rows)
     narrow = next(_both_ways(part)).width <= NARROW
-    if n > SPARSE_ROWS and narrow:
-        decision = _decide_narrow(part, tolerance)
+    if n > DENSE_ROWS or (n > SPARSE_ROWS and narrow):
+        decision = _first_agreement(part, tolerance, narrow)
         if n > DENSE_ROWS or decision.is_regular:
             return decision
     choices = [] if narrow else _by_halves(part, tolerance)
-    if n > DENSE_ROWS:
-        return _decide_wide(part, choices)
     rows = _as_matrix(part)
     choices += _frontal_choices(part, tolerance)
     if n > SPARSE_ROWS:
@@ -154,89 +182,121 @@ def _decide_large(part: WhitenedRows, tolerance: float) -> RankDecision:
         swept = [_by_pivots(sweep, part)] if is_quick else []
         swept += swept_choices(rows)
         found = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
-        clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
-        if len({np.count_nonzero(choice.keep) for choice in clear}) == 1:
-            methods = sorted({c.method for c in found if _agree(clear[0], c, SECOND_GAP)})
+        clear = [choice for choice in found if _is_clear(choice)]
+        if len({choice.rank for choice in clear}) == 1:
+            same = [c.method for c in found if _agree(clear[0], c)]
+            methods = sorted({clear[0].method, *same})
             best, floor = _preferred(rows, clear)
-            if floor >= POOR:
-                return RankDecision(best.keep, best.gap, len(methods) > 1, " and ".join(methods))
+            if floor >= POOR and len(methods) > 1:
+                return RankDecision(best.keep, best.gap, True, " and ".join(methods))
     decision = _decide_by_qr(rows, tolerance)
-    same = [choice for choice in choices if np.count_nonzero(choice.keep) == decision.rank]
+    alike = [choice for choice in choices if choice.rank == decision.rank]
     pivoted = RowChoice(decision.keep, decision.gap, decision.method)
-    return replace(decision, keep=_preferred(rows, [*same, pivoted])[0].keep)
+    return replace(decision, keep=_preferred(rows, [*alike, pivoted])[0].keep)
 
 
-def _decide_narrow(part: WhitenedRows, tolerance: float) -> RankDecision:
-    """Decide by one pass with either method, or one more from the other end."""
-    found: list[RowChoice] = []
-    for sweep in _both_ways(part):
-        by_fronts, by_pivots = _by_fronts(sweep, part, tolerance), _by_pivots(sweep, part)
-        if _agree(by_fronts, by_pivots):
-            return RankDecision(by_fronts.keep, by_fronts.gap, True, f"{FRONTAL} and {SWEPT}")
-        found += [by_fronts, by_pivots]
-    best = max(found, key=lambda choice: choice.gap)
-    clear = [choice for choice in found if choice.gap >= CLEAR_GAP]
-    if len({np.count_nonzero(choice.keep) for choice in clear}) == 1:
-        return RankDecision(best.keep, best.gap, False, best.method)
-    return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
+def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDecision:
+    """Ask one method after the other until two that are clear agree.
 
-
-def _decide_wide(part: WhitenedRows, by_halves: list[RowChoice]) -> RankDecision:
-    """Decide by nested halves; a sweep, less accurate, is a second opinion where it is quick."""
+    Wide components, such as lattices, are decided by nested halves: along a sweep, errors grow from
+    level to level. Halves that are cut elsewhere, like sweeps from the other end, meet the rows in
+    another order, and have other errors.
+    """
     n = len(part.rows)
-    everything = RowChoice(np.ones(n, dtype=np.bool_), 0.0, "nothing left out")
-    best = max([everything, *by_halves], key=lambda choice: choice.gap)
-    if best.gap < CLEAR_GAP:
-        return RankDecision(best.keep, best.gap, False, f"{best.method}, in doubt")
-    for sweep in _both_ways(part):
-        if float(n) * sweep.width**2 > MOST_WORK:
-            continue
-        if _agree(best, _by_pivots(sweep, part), SECOND_GAP):
-            return RankDecision(best.keep, best.gap, True, f"{FRONTAL} and {SWEPT}")
-    return RankDecision(best.keep, best.gap, False, best.method)
+    found: list[RowChoice] = []
+    for choice in (_along if narrow else _across)(part, tolerance):
+        for other in found:
+            if _agree(other, choice) or _agree(choice, other):
+                first = other if _is_clear(other) and other.method != SWEPT else choice
+                methods = sorted({other.method, choice.method})
+                return RankDecision(first.keep, first.gap, True, " and ".join(methods))
+        found.append(choice)
+    frontal = [choice for choice in found if choice.method != SWEPT]
+    if not frontal:
+        everything = np.ones(n, dtype=np.bool_)
+        return RankDecision(everything, 0.0, False, "nothing left out", "too wide to be decided")
+    best = max(frontal, key=lambda choice: (_is_clear(choice), choice.gap))
+    if _is_clear(best) and best.rank == _generic_rank(part.pattern):
+        return RankDecision(best.keep, best.gap, True, f"{best.method} and pebble game")
+    doubt = _doubt(best) or "no second method is clear, or it keeps another number of rows"
+    return RankDecision(best.keep, best.gap, False, best.method, doubt)
 
 
-def _agree(one: RowChoice, other: RowChoice, least: float = CLEAR_GAP) -> bool:
-    """Return whether both are clear, the other one by `least`, and keep as many rows."""
-    clear = one.gap >= CLEAR_GAP and other.gap >= least
-    return clear and np.count_nonzero(one.keep) == np.count_nonzero(other.keep)
+def _generic_rank(pattern: BlockPattern) -> int:
+    """Return what no geometry exceeds; -1 where bodies have different freedoms."""
+    n, sizes = pattern.n_primal, pattern.block_sizes
+    if n == 0 or np.any(sizes[:n] != sizes[0]):
+        return -1
+    return int(generic_bars(pattern.ends, sizes[n:], n, int(sizes[0])).sum())
 
 
-def _both_ways(part: WhitenedRows) -> Iterator[Fronts]:
+def _along(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
+    """Return what sweeps say, then halves."""
+    for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), _both_ways(part), strict=True):
+        yield replace(_by_fronts(sweep, part, tolerance), method=name)
+        yield _by_pivots(sweep, part)
+    yield from _by_halves(part, tolerance)
+
+
+def _across(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
+    """Return what halves say, and sweeps where they are quick."""
+    yield from _by_halves(part, tolerance)
+    sweeps = [s for s in _both_ways(part) if float(len(part.rows)) * s.width**2 <= MOST_WORK]
+    for sweep in sweeps[:1]:
+        yield _by_pivots(sweep, part)
+    yield from _by_halves(part, tolerance, elsewhere=True)
+    for sweep in sweeps[1:]:
+        yield _by_pivots(sweep, part)
+
+
+def _agree(one: RowChoice, other: RowChoice) -> bool:
+    """Return whether one is clear, another method nearly so, and both keep as many rows.
+
+    The pivots of a sweep are squares: their gap, out of thousands, is less clear in roots.
+    """
+    nearly = other.gap >= SECOND_GAP if other.method == SWEPT else _is_clear(other)
+    is_other = one.method != other.method
+    return is_other and _is_clear(one) and nearly and one.rank == other.rank
+
+
+def _both_ways(part: PartOfRows) -> Iterator[Fronts]:
     """Sweep from the ground and towards it."""
     forward = np.arange(part.pattern.n_primal, dtype=np.intp)
     for order in (forward, forward[::-1]):
         yield fronts(part.pattern, order)
 
 
-def _by_fronts(sweep: Fronts, part: WhitenedRows, tolerance: float) -> RowChoice:
+def _by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float) -> RowChoice:
     """Rows to keep by a frontal QR."""
     return _choice(frontal_pivots(sweep, part.rows, tolerance), tolerance)
 
 
-def _by_halves(part: WhitenedRows, tolerance: float) -> list[RowChoice]:
+def _by_halves(part: PartOfRows, tolerance: float, elsewhere: bool = False) -> list[RowChoice]:
     """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
-    order = bisected(part.pattern)
+    order = bisected(part.pattern, elsewhere)
     if nested_flops(part.pattern, order) > MOST_FLOPS:
         return []
-    return [_choice(nested_pivots(part.pattern, part.rows, order, tolerance), tolerance)]
+    name = f"{HALVES} cut elsewhere" if elsewhere else HALVES
+    pivots = nested_pivots(part.pattern, part.rows, order, tolerance)
+    return [replace(_choice(pivots, tolerance), method=name)]
 
 
 def _choice(pivots: FloatArray, tolerance: float) -> RowChoice:
     """Rows to keep, by their remainders."""
     keep = pivots > tolerance
     dropped = max(float(np.max(pivots, where=~keep, initial=0.0)), NOISE)
-    return RowChoice(keep, float(np.min(pivots, where=keep, initial=np.inf)) / dropped, FRONTAL)
+    least = float(np.min(pivots, where=keep, initial=np.inf))
+    return RowChoice(keep, least / dropped, FRONTAL, least, dropped)
 
 
-def _by_pivots(sweep: Fronts, part: WhitenedRows) -> RowChoice:
+def _by_pivots(sweep: Fronts, part: PartOfRows) -> RowChoice:
     """Rows to keep by the pivots of the Schur complement."""
     pivots = schur_pivots(sweep, part.rows)
     threshold, ratio = largest_gap(pivots)
     return RowChoice(pivots > threshold, float(np.sqrt(ratio)), SWEPT)
 
 
-def _as_matrix(part: WhitenedRows) -> csr_array:
+def _as_matrix(part: PartOfRows) -> csr_array:
     """Return the rows as a SciPy matrix, without empty columns."""
     nothing = np.empty((part.pattern.n_primal, 0, 0))
     rows = constraint_matrix(SaddleMatrix(part.pattern, nothing, nothing, part.rows)).tocsr()
@@ -253,7 +313,7 @@ def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, fl
     return choices[k], floor[k]
 
 
-def _frontal_choices(part: WhitenedRows, tolerance: float) -> list[RowChoice]:
+def _frontal_choices(part: PartOfRows, tolerance: float) -> list[RowChoice]:
     """Frontal QR from both ends of the component; nothing where the fronts are too wide."""
     narrow = [sweep for sweep in _both_ways(part) if sweep.width <= LARGEST_FRONT]
     return [_by_fronts(sweep, part, tolerance) for sweep in narrow]
@@ -264,8 +324,8 @@ def _decide_by_qr(rows: csr_array, tolerance: float) -> RankDecision:
     (r, order) = qr(rows.toarray().T, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
     pivots = np.zeros(rows.shape[0])
     pivots[: min(r.shape)] = np.abs(np.diag(r))
-    kept = pivots > tolerance * pivots[0]
-    keep = np.zeros(rows.shape[0], dtype=np.bool_)
-    keep[order[kept]] = True
-    gap = float(pivots[kept].min() / pivots[~kept].max(initial=NOISE))
-    return RankDecision(keep, gap, gap >= CLEAR_GAP, "pivoted QR by components")
+    by_row = np.empty_like(pivots)
+    by_row[order] = pivots
+    found = replace(_choice(by_row, tolerance * pivots[0]), method=PIVOTED)
+    doubt = _doubt(found)
+    return RankDecision(found.keep, found.gap, not doubt, PIVOTED, doubt)

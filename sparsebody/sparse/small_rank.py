@@ -6,21 +6,20 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.sparse.whitening import WhitenedRows
+from sparsebody.sparse.sweep import RowChoice
+from sparsebody.sparse.whitening import PartOfRows
 
 SMALL = 48  # rows up to which it is faster than a call of LAPACK
 NOISE = 1e-15  # stands for the largest dropped |R_ii| where nothing is dropped
 SHARE = 0.01  # of the best conditioning: how much a choice that holds in more poses may cost
 
 
-def small_choice(
-    part: WhitenedRows, component_start: IntArray, tolerance: float
-) -> tuple[BoolArray, float]:
+def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) -> RowChoice:
     """Decide which rows to keep, component by component.
 
     Parameters
     ----------
-    part : WhitenedRows
+    part : PartOfRows
         The rows of all components, one after the other.
     component_start : (n_components + 1,) int array
         The first dual block of each component; at most SMALL rows in one.
@@ -29,16 +28,17 @@ def small_choice(
 
     Returns
     -------
-    keep : (n_rows,) bool array
-    gap : float
-        The least clear ratio of a remainder that is kept to one that is dropped.
+    RowChoice
+        Its gap is the least clear one of all components.
     """
     keep = np.zeros(len(part.rows), dtype=np.bool_)
     pattern = part.pattern
     first_row = pattern.offsets[pattern.n_primal :] - pattern.n_primal_rows
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
-    gap = _decide(part.rows, pattern.ends, first_row, component_start, label, tolerance, keep)
-    return keep, float(gap)
+    gap, least, largest = _decide(
+        part.rows, pattern.ends, first_row, component_start, label, tolerance, keep
+    )
+    return RowChoice(keep, gap, "pivoted QR by components", least, largest)
 
 
 @njit(cache=True)
@@ -50,8 +50,8 @@ def _decide(
     label: IntArray,
     tolerance: float,
     keep: BoolArray,
-) -> float:
-    """Set `keep`; return the least clear gap."""
+) -> tuple[float, float, float]:
+    """Set `keep`; return the least clear gap, and extreme remainders of all components."""
     most = 0
     for c in range(len(component_start) - 1):
         n = first_row[component_start[c + 1]] - first_row[component_start[c]]
@@ -59,7 +59,7 @@ def _decide(
     gathered = np.zeros((most, 2 * max(most, 1) * rows.shape[2]))
     pivots, by_joint, waiting = np.empty(most), np.empty(most), np.empty(most, dtype=np.bool_)
     group = np.zeros(most, dtype=np.intp)
-    gap = np.inf
+    gap, least_kept, largest_dropped = np.inf, np.inf, 0.0
     for c in range(len(component_start) - 1):
         begin, end = component_start[c], component_start[c + 1]
         start, n = first_row[begin], first_row[end] - first_row[begin]
@@ -68,6 +68,7 @@ def _decide(
         _gram_schmidt(gathered, n, width, group, tolerance, waiting, pivots)
         least, largest = _least_and_largest(pivots[:n], tolerance)
         gap = min(gap, least / largest)
+        least_kept, largest_dropped = min(least_kept, least), max(largest_dropped, largest)
         chosen = pivots
         if end > begin + 1:
             _gather(rows, ends, first_row, begin, end, label, gathered)
@@ -79,7 +80,7 @@ def _decide(
                 chosen = by_joint
         for k in range(n):
             keep[start + k] = chosen[k] > tolerance
-    return gap
+    return gap, least_kept, largest_dropped
 
 
 @njit(cache=True)

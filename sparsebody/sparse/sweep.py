@@ -27,6 +27,13 @@ class RowChoice:
     keep: BoolArray
     gap: float  # between what is kept and what is dropped, as ratio of two remainders
     method: str
+    least_kept: float = 1.0  # remainder; those of squares are not comparable
+    largest_dropped: float = 0.0
+
+    @property
+    def rank(self) -> int:
+        """Number of rows kept."""
+        return int(np.count_nonzero(self.keep))
 
 
 def swept_choices(rows: csr_array) -> list[RowChoice]:

@@ -14,8 +14,8 @@ from sparsebody.sparse.saddle import SaddleMatrix
 
 
 @dataclass(frozen=True, eq=False)
-class WhitenedRows:
-    """The whitened rows of some dual blocks, on the primal blocks that these touch."""
+class PartOfRows:
+    """The rows of some dual blocks, on the primal blocks that these touch."""
 
     pattern: BlockPattern  # numbered from 0
     rows: FloatArray  # (n_rows, 2, width)
@@ -29,13 +29,13 @@ def whitened_rows(matrix: SaddleMatrix) -> FloatArray:
     """
     everything = np.arange(matrix.pattern.n_dual, dtype=np.intp)
     primal = np.arange(matrix.pattern.n_primal, dtype=np.intp)
-    return _part(matrix, everything, primal, primal.copy()).rows
+    return _part(matrix, everything, primal, primal.copy(), matrix.inverse).rows
 
 
-def whitened_part(
+def part_of_rows(
     matrix: SaddleMatrix, dual: IntArray, label: IntArray, sweep: bool = False
-) -> WhitenedRows:
-    """Return the whitened rows of the dual blocks `dual`, counted from 0.
+) -> PartOfRows:
+    """Return the rows of the dual blocks `dual`, counted from 0, scaled to unit norm only.
 
     `label` (n_primal,) is -1 everywhere, before and after: room for numbers. With `sweep`, primal
     blocks are numbered breadth first, from the end where more of them touch nothing else, and dual
@@ -48,7 +48,8 @@ def whitened_part(
         primal = primal[order]
         label[primal] = np.arange(len(primal))
         dual = dual[_by_first_end(pattern.ends, dual, label, len(primal))]
-    part = _part(matrix, dual, primal, label)
+    unit = np.eye(matrix.rows.shape[2])[None]
+    part = _part(matrix, dual, primal, label, unit)
     label[primal] = -1
     return part
 
@@ -71,8 +72,10 @@ def _grounded_first(pattern: BlockPattern) -> IntArray:
     return order[::-1] if is_last else order
 
 
-def _part(matrix: SaddleMatrix, dual: IntArray, primal: IntArray, label: IntArray) -> WhitenedRows:
-    """Return the rows of some dual blocks, in this sequence."""
+def _part(
+    matrix: SaddleMatrix, dual: IntArray, primal: IntArray, label: IntArray, inverse: FloatArray
+) -> PartOfRows:
+    """Return the rows of some dual blocks, in this sequence; `inverse` is D^-1, or one for all."""
     pattern = matrix.pattern
     part = _restricted(pattern, dual, primal, label)
     n = part.n_primal
@@ -81,8 +84,9 @@ def _part(matrix: SaddleMatrix, dual: IntArray, primal: IntArray, label: IntArra
     index = np.repeat(shift, part.block_sizes[n:])
     index += np.arange(len(index))
     rows = np.zeros((len(index), *matrix.rows.shape[1:]))
-    _whiten(*_structure(part), primal, index, *_values(matrix), rows)
-    return WhitenedRows(part, rows, index)
+    values = np.ascontiguousarray(inverse), np.ascontiguousarray(matrix.rows)
+    _whiten(*_structure(part), primal, index, *values, rows)
+    return PartOfRows(part, rows, index)
 
 
 def _structure(pattern: BlockPattern) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
@@ -90,11 +94,6 @@ def _structure(pattern: BlockPattern) -> tuple[IntArray, IntArray, IntArray, Int
     sizes = np.ascontiguousarray(pattern.block_sizes, dtype=np.intp)
     ends = np.ascontiguousarray(pattern.ends, dtype=np.intp)
     return (*pattern.adjacency, sizes, pattern.offsets, ends)
-
-
-def _values(matrix: SaddleMatrix) -> tuple[FloatArray, FloatArray]:
-    """Return D^-1 and A as the kernel wants them."""
-    return np.ascontiguousarray(matrix.inverse), np.ascontiguousarray(matrix.rows)
 
 
 @njit(cache=True)
@@ -168,7 +167,7 @@ def _whiten(
     root = np.zeros((width, width))
     first_row = offsets[n]
     for i in range(n):
-        _cholesky(inverse[primal[i]], sizes[i], root)
+        _cholesky(inverse[min(primal[i], len(inverse) - 1)], sizes[i], root)
         for entry in range(indptr[i], indptr[i + 1]):
             joint = indices[entry]
             for side in range(2):

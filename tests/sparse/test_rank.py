@@ -220,7 +220,16 @@ def test_one_sparse_method_alone_is_not_certain(monkeypatch):
     monkeypatch.setattr(rank_module, "DENSE_ROWS", 10)
     decision = independent_rows(matrix)
     assert decision.n_dependent == 3 * 44
+    assert decision.certain
+    assert "cut elsewhere" in decision.method
+    by_halves = rank_module._by_halves
+    monkeypatch.setattr(
+        rank_module, "_by_halves", lambda *a, elsewhere=False: [] if elsewhere else by_halves(*a)
+    )
+    decision = independent_rows(matrix)
+    assert decision.n_dependent == 3 * 44
     assert not decision.certain
+    assert "no second method" in decision.doubt
 
 
 def test_poorly_conditioned_choices_are_followed_by_the_dense_decision(monkeypatch):
@@ -304,7 +313,7 @@ def test_nearly_dependent_rows_without_a_gap_are_flagged():
     matrix = dataclasses.replace(matrix, pattern=pattern, rows=rows)
     decision = independent_rows(matrix)
     assert not decision.certain
-    assert decision.gap < 1e3
+    assert "nearly singular" in decision.doubt
 
 
 def test_no_rows_are_all_independent():

@@ -14,7 +14,9 @@ from sparsebody.model.gallery import (
     andrews,
     bricard,
     chain,
+    five_bar_array,
     four_bar,
+    four_bar_torus,
     governor,
     ladder,
     lattice,
@@ -77,6 +79,14 @@ GALLERY: dict[str, GalleryEntry] = {
         "row of parallelograms (IFToMM A02)",
         ("loops",),
         n_four_bar.POINTS,
+    ),
+    "five-bar-array": GalleryEntry(
+        five_bar_array.five_bar_array, "row of five-bar linkages on shared columns", ("loops",)
+    ),
+    "four-bar-torus": GalleryEntry(
+        four_bar_torus.four_bar_torus,
+        "parallelograms whose rows and columns close to rings",
+        ("rows", "columns"),
     ),
     "lattice": GalleryEntry(
         lattice.lattice,

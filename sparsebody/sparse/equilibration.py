@@ -1,0 +1,124 @@
+"""Rows of A in units in which masses and sizes of the bodies do not matter.
+
+The rank of A is that of W A S, whatever the weights W of the rows and the regular blocks S on the
+bodies. Inertias are one choice of S, and a bad one where a crank of a gram moves a press of a ton:
+the press alone decides. Here S makes the weighted rows on each body orthonormal columns, and W
+gives the rows unit norm then. What is rounding on a body must stay small, so S enlarges no
+direction by more than 10, and no unit by more than a few thousand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.sparse.whitening import PartOfRows
+
+PASSES = 3
+OWN = 1e-2  # least pivot of a body's Gram matrix, by its own diagonal entry,
+LARGEST = 1e-7  # and by the largest one
+
+
+def equilibrated(part: PartOfRows) -> PartOfRows:
+    """Return the same rows with even parts on all bodies, of unit norm; zero rows stay.
+
+    References
+    ----------
+    Van der Sluis (1969), Numer. Math. 14:14, on column scaling; Ruiz (2001), RAL-TR-2001-034.
+    """
+    pattern = part.pattern
+    n = pattern.n_primal
+    sizes = np.ascontiguousarray(pattern.block_sizes, dtype=np.intp)
+    ends = np.ascontiguousarray(pattern.ends, dtype=np.intp)
+    first = pattern.offsets[n:] - pattern.n_primal_rows
+    rows = np.ascontiguousarray(part.rows)
+    width = rows.shape[2]
+    weight, gram = np.ones(len(rows)), np.empty((n, width, width))
+    scaled = np.empty_like(rows)
+    for _ in range(PASSES):
+        _scale(ends, first, sizes[:n], rows, weight, gram, scaled)
+    return replace(part, rows=scaled)
+
+
+@njit(cache=True)
+def _scale(
+    ends: IntArray,
+    first: IntArray,
+    sizes: IntArray,
+    rows: FloatArray,
+    weight: FloatArray,
+    gram: FloatArray,
+    scaled: FloatArray,
+) -> None:
+    """Fill `scaled` with W A S, and update W; `gram` is room for S."""
+    gram[:] = 0.0
+    for j in range(len(ends)):
+        for side in range(2):
+            if ends[j, side] >= 0:
+                for k in range(first[j], first[j + 1]):
+                    _add_square(weight[k] ** 2, rows, k, side, gram, ends[j, side])
+    for i in range(len(gram)):
+        _factorize(gram, i, sizes[i])
+    for j in range(len(ends)):
+        for k in range(first[j], first[j + 1]):
+            square = 0.0
+            for side in range(2):
+                i = ends[j, side]
+                if i >= 0:
+                    square += _solve(gram, i, sizes[i], rows, k, side, scaled)
+                else:
+                    scaled[k, side] = 0.0
+            if square > 0.0:
+                scale = 1.0 / np.sqrt(square)
+                weight[k] = scale
+                for side in range(2):
+                    for a in range(rows.shape[2]):
+                        scaled[k, side, a] *= scale
+
+
+@njit(cache=True, fastmath={"contract"})
+def _add_square(
+    weight: float, rows: FloatArray, k: int, side: int, gram: FloatArray, body: int
+) -> None:
+    for a in range(rows.shape[2]):
+        x = weight * rows[k, side, a]
+        if x != 0.0:
+            for b in range(a + 1):
+                gram[body, a, b] += x * rows[k, side, b]
+
+
+@njit(cache=True)
+def _factorize(gram: FloatArray, body: int, n: int) -> None:
+    """Cholesky factor in the lower triangle, the pivots being large enough."""
+    largest = 0.0
+    for j in range(n):
+        largest = max(largest, gram[body, j, j])
+    if largest == 0.0:
+        largest = 1.0
+    for j in range(n):
+        least = max(OWN * gram[body, j, j], LARGEST * largest)
+        for i in range(j, n):
+            value = gram[body, i, j]
+            for k in range(j):
+                value -= gram[body, i, k] * gram[body, j, k]
+            gram[body, i, j] = np.sqrt(max(value, least)) if i == j else value / gram[body, j, j]
+
+
+@njit(cache=True, fastmath={"contract"})
+def _solve(
+    gram: FloatArray, body: int, n: int, rows: FloatArray, k: int, side: int, scaled: FloatArray
+) -> float:
+    """Fill scaled[k, side] with L^-1 of the row; return its square."""
+    square = 0.0
+    for a in range(rows.shape[2]):
+        value = rows[k, side, a]
+        if a < n:
+            for b in range(a):
+                value -= gram[body, a, b] * scaled[k, side, b]
+            value /= gram[body, a, a]
+        scaled[k, side, a] = value
+        square += value**2
+    return square
