@@ -18,7 +18,7 @@ from sparsebody.dynamics.choice import choose_solver
 from sparsebody.factorization.block_qr import analyze
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.whitening import whitened_part
+from sparsebody.sparse.whitening import part_of_rows
 
 MOST_STEPS = 6  # corrections
 FEWER = 0.5  # a correction is worth it where it makes the residual this much smaller
@@ -30,7 +30,7 @@ class NullVectors:
 
     rows: IntArray  # (n_rows,) which rows of A
     multiplier: FloatArray  # (n_rows, k)
-    residual: float  # largest |A' lambda|, whitened, by the largest |lambda|
+    residual: float  # largest |A' lambda| by the largest |lambda|, rows of unit norm
 
 
 def random_null_vectors(
@@ -73,9 +73,9 @@ def _null_vectors(
     """Solve A_K' y = A_D' w and return (y, -w)."""
     pattern = matrix.pattern
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
-    part = whitened_part(matrix, duals, label)
+    part = part_of_rows(matrix, duals, label)
     kept = keep[part.index]
-    norm = np.linalg.norm(whitened_norms(matrix, part.index), axis=1)
+    norm = _norms(matrix, part.index)
     n = part.pattern.n_primal
     by_dual = np.repeat(np.arange(part.pattern.n_dual), part.pattern.block_sizes[n:])
     w = np.asarray(weights(int(np.count_nonzero(~kept))))
@@ -83,27 +83,20 @@ def _null_vectors(
     A = constraint_matrix(everything).tocsr()
     force = np.asarray(A[~kept].T @ w)
     solved = _least_squares(part.pattern, by_dual[kept], part.rows[kept], A[kept].T.tocsc(), force)
-    whitened = np.zeros((len(kept), w.shape[1]))
-    whitened[kept], whitened[~kept] = solved, -w
-    size = np.abs(whitened).max(initial=0.0)
-    residual = float(np.abs(A.T @ whitened).max(initial=0.0) / size) if size > 0.0 else 0.0
+    scaled = np.zeros((len(kept), w.shape[1]))
+    scaled[kept], scaled[~kept] = solved, -w
+    size = np.abs(scaled).max(initial=0.0)
+    residual = float(np.abs(A.T @ scaled).max(initial=0.0) / size) if size > 0.0 else 0.0
     multiplier = np.divide(
-        whitened, norm[:, None], out=np.zeros_like(whitened), where=norm[:, None] > 0.0
+        scaled, norm[:, None], out=np.zeros_like(scaled), where=norm[:, None] > 0.0
     )
     return NullVectors(part.index, multiplier, residual)
 
 
-def whitened_norms(matrix: SaddleMatrix, rows: IntArray) -> FloatArray:
-    """Return (n, 2) the norms of both ends of rows of A D^-1/2."""
-    ends = matrix.pattern.ends[matrix.row_block[rows]]
-    both = matrix.rows[rows]
-    squares = np.zeros((len(rows), 2))
-    for side in range(2):
-        there = ends[:, side] >= 0
-        inverse = matrix.inverse[ends[there, side]]
-        row = both[there, side]
-        squares[there, side] = np.einsum("ra,rab,rb->r", row, inverse, row)
-    return np.sqrt(squares)
+def _norms(matrix: SaddleMatrix, rows: IntArray) -> FloatArray:
+    """Return (n,) the norms of rows of A."""
+    on_body = matrix.pattern.ends[matrix.row_block[rows]] >= 0
+    return np.linalg.norm(matrix.rows[rows] * on_body[:, :, None], axis=(1, 2))
 
 
 def _least_squares(
