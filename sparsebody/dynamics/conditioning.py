@@ -89,10 +89,8 @@ class _Conditioning:
         """
         velocity = self.velocity[self.core.body_order]
         size = np.prod([np.linalg.norm(velocity[:, k : k + 3], axis=1) for k in (0, 3)], axis=0)
-        half = self.core.width // 2
-        x = np.zeros(axes.shape[:2])
-        x[:, half:] = size[:, None] / np.linalg.norm(axes[:, half:], axis=2)
-        return x.ravel()
+        linear = np.linalg.norm(_inverses(axes)[:, :, 3:], axis=2)
+        return np.asarray(size[:, None] * linear).ravel()
 
     def _forward_error(self) -> float:
         """Estimate the largest error that rounding of every term can cause, and what is left."""
@@ -126,19 +124,26 @@ def _sizes(matrix: SaddleMatrix, axes: FloatArray) -> FloatArray:
     found = np.zeros(matrix.rows.shape)
     if len(found) == 0:
         return found
-    half, block = axes.shape[1] // 2, matrix.row_block
+    block, inverse = matrix.row_block, _inverses(axes)
     ends = matrix.pattern.ends[block]
     is_first = np.diff(block, prepend=-1) > 0
     first, joint = np.flatnonzero(is_first), np.cumsum(is_first) - 1
-    for part, user in ((slice(None, half), slice(None, 3)), (slice(half, None), slice(3, None))):
-        of_body = axes[:, part, user]
-        to_user = np.linalg.inv(of_body @ of_body.transpose(0, 2, 1)) @ of_body
-        length = np.linalg.norm(of_body, axis=2)
+    for user in (slice(None, 3), slice(3, None)):  # moments, forces
+        length = np.linalg.norm(axes[:, :, user], axis=2)
         for side in (0, 1):
-            wrench = np.einsum("kw,kwu->ku", matrix.rows[:, side, part], to_user[ends[:, side]])
+            to_user = inverse[ends[:, side], :, user]
+            wrench = np.einsum("kw,kwu->ku", matrix.rows[:, side], to_user)
             largest = np.maximum.reduceat(np.linalg.norm(wrench, axis=1), first)
-            found[:, side, part] = length[ends[:, side]] * largest[joint][:, None]
+            found[:, side] += length[ends[:, side]] * largest[joint][:, None]
     return found
+
+
+def _inverses(axes: FloatArray) -> FloatArray:
+    """Return (n_bodies, width, 6) what gives the user's units in those of x; no freedom, zeros."""
+    gram = axes @ axes.transpose(0, 2, 1)
+    k = np.arange(axes.shape[1])
+    gram[:, k, k] += gram[:, k, k] == 0.0
+    return np.linalg.inv(gram) @ axes
 
 
 def _to_user(axes: FloatArray, x: FloatArray) -> FloatArray:

@@ -29,7 +29,7 @@ _fetch_row, _fetch_next_row = prefetch(96), prefetch(104)  # of some eight plana
 Rows = Any  # a table of rows (k, 2, width): RowTable or PlanarRows
 STEPS = 4  # corrections at most
 ROUNDING = 1e-14  # a relative residual that none makes smaller
-GOOD = 1e-12  # one that need not be smaller
+GOOD = 1e-12  # one that accelerations alone need not make smaller
 ROUGH = 1e-3  # one that more than one has to follow
 
 
@@ -202,7 +202,7 @@ def _solve(f, kept, n, right, is_exact, is_begun, x):
             left = worst / scale if scale > 0.0 else worst
             if step == 1:
                 first = left
-            if step > 0 and (left <= (GOOD if is_begun else ROUNDING) or not left < before / 2):
+            if step > 0 and (left <= (GOOD if is_begun and not is_exact else ROUNDING) or not left < before / 2):
                 break
             substitute(tables, storage, gap)
         else:
