@@ -12,6 +12,7 @@ from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
 
 TURN = 0.1  # [rad], and as a share of the sizes of the joints
+MOST_STEPS = 10
 STILL = 1e-9  # of a random velocity before joints take their part
 
 
@@ -28,7 +29,7 @@ def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
     for _ in range(2):
         change = dynamics.evaluate(moving).velocity_correction()
         moving = moving.with_(velocity=moving.velocity + change)
-    before, after = _joint_speed(dynamics, state.with_(velocity=drawn)), 0.0
+    before = _joint_speed(dynamics, state.with_(velocity=drawn))
     after = _joint_speed(dynamics, moving)
     if after <= STILL * before:
         return state.with_(velocity=np.zeros_like(state.velocity))
@@ -38,8 +39,20 @@ def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
 def nearby_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> State:
     """Return a consistent state some way along a random motion; velocities are zero, or drives'."""
     moving = moving_state(dynamics, state, seed)
-    there = displaced(moving, TURN * moving.velocity)
+    there = _closed(dynamics, displaced(moving, TURN * moving.velocity))
     return consistent_state(dynamics.system, there.with_(velocity=np.zeros_like(there.velocity)))
+
+
+def _closed(dynamics: ForwardDynamics, state: State) -> State:
+    """Return a pose that closes the joints as far as a few quick steps can; velocities stay."""
+    before = np.inf
+    for _ in range(MOST_STEPS):
+        evaluation = dynamics.evaluate(state)
+        size = float(np.abs(evaluation.position_error).max(initial=0.0))
+        if not 0.0 < size < 0.5 * before:
+            break
+        state, before = displaced(state, evaluation.position_correction()), size
+    return state
 
 
 def _joint_speed(dynamics: ForwardDynamics, state: State) -> float:

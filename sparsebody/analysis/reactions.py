@@ -214,7 +214,7 @@ def determined_reactions(
             unique[joints] = zero if method == "random" else zero & unique[joints]
             sample[joints], gap = wrench[joints], min(gap, gap_here)
     agree = bool(np.all(by_loops <= size)) and not (method == "loops" and is_open.any())
-    used = [LOOPS] * bool(np.any(by_loops)) + [RANDOM] * bool(is_open.any())
+    used = [LOOPS] * bool(np.any(by_loops) and method != "random") + [RANDOM] * bool(is_open.any())
     return ReactionReport(
         joint_names=system.joint_names,
         carried=_carried(system, constraint.subspace),
