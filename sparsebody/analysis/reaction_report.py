@@ -83,7 +83,7 @@ class ReactionReport:
         in_loops = self.redundant_loops[self.loops_of(joint)]
         everything = int(self.circulations.dimension[in_loops].sum())
         everything += int(self.shared_dimension[self.component[joint]])
-        what = "them" if n == everything else f"{n} of them"
+        what = ("it" if n == 1 else "them") if n == everything else f"{n} of them"
         return f"; {words} to remove {what}" if words else ""
 
     def _reason(self, joint: int) -> str:
