@@ -21,19 +21,22 @@ from typing import Any
 import numpy as np
 
 from sparsebody.analysis.advice_check import AdviceCheck, check_advice
-from sparsebody.analysis.advice_clusters import choose_in_cluster
-from sparsebody.analysis.advice_loops import choose_in_loop
-from sparsebody.analysis.candidates import Choice, Pose, pose_at
+from sparsebody.analysis.advice_choices import LoopChoices, choices_by_loop
+from sparsebody.analysis.advice_clusters import MOST_REDUNDANT
+from sparsebody.analysis.candidates import Choice, pose_at
 from sparsebody.analysis.nearby import nearby_state
-from sparsebody.analysis.reactions import ReactionReport, constraints, determined_reactions, listed
+from sparsebody.analysis.reaction_report import constraints, listed
+from sparsebody.analysis.reactions import determined_reactions
 from sparsebody.analysis.relaxations import relaxations
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.model.joints import JointType
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.replacement import with_replaced_joints
 from sparsebody.model.system import State, System
+
+TOO_MANY = f"nothing, for more than {MOST_REDUNDANT} redundant rows are not looked at together"
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,12 +182,8 @@ def advise(mechanism: Mechanism, state: State | None = None, *, seed: int = 0) -
     report = determined_reactions(system, there)
     poses = [pose_at(system, state, dynamics), pose_at(system, there)]
     is_singular = len(dynamics.redundant_rows) > report.dimension
-    loops = tuple(
-        _loop_advice(system, joints, n_loops, redundant, choices)
-        for joints, n_loops, redundant, choices in _choices(
-            system, report, poses[1:] if is_singular else poses
-        )
-    )
+    found = choices_by_loop(system, report, poses[1:] if is_singular else poses)
+    loops = tuple(_loop_advice(system, choices) for choices in found)
     advice = Advice(loops, None, is_singular)
     if not advice.replacements:
         return advice
@@ -199,58 +198,21 @@ def apply_advice(mechanism: Mechanism, advice: Advice | Iterable[Replacement]) -
     )
 
 
-def _choices(
-    system: System, report: ReactionReport, poses: list[Pose]
-) -> Iterable[tuple[IntArray, int, int, list[list[Choice]]]]:
-    """Yield (joints, number of loops, redundant rows, choices) of loops and clusters."""
-    circulations = report.circulations
-    cycles, free = circulations.cycles, _replaceable(system)
-    is_cluster = report.shared_dimension > 0
-    found: dict[int, list[list[Choice]]] = {}
-    in_earlier = np.zeros(system.n_joints, dtype=bool)
-    is_redundant = circulations.dimension[cycles.cycle] > 0
-    n_loops = np.bincount(cycles.edge[is_redundant], minlength=system.n_joints)
-    for loop in report.redundant_loops:
-        joints = cycles[int(loop)]
-        own = joints[free[joints] & ~in_earlier[joints]]
-        own = own[np.argsort(n_loops[own], kind="stable")]  # those in no other loop first
-        in_earlier[joints] = True
-        component = report.component[joints[0]]
-        if not is_cluster[component]:
-            found[int(loop)] = choose_in_loop(system, int(loop), own, poses)
-            is_cluster[component] = not found[int(loop)]
-    for loop, choices in found.items():
-        if not is_cluster[report.component[cycles[loop][0]]]:
-            yield cycles[loop], 1, int(circulations.dimension[loop]), choices
-    of_loop = report.component[cycles.edge[cycles.start[:-1]]]
-    for component in np.flatnonzero(is_cluster):
-        joints = np.flatnonzero(report.component == component)
-        size = int(report.component_dimension[component])
-        choices = choose_in_cluster(system, joints, free, size, poses[-1])
-        yield joints, int(np.count_nonzero(of_loop == component)), size, choices
-
-
-def _replaceable(system: System) -> BoolArray:
-    """Return (n_joints,) whether no drive or force uses a joint's coordinates."""
-    free = np.ones(system.n_joints, dtype=bool)
-    free[system.coordinates.joint] = False
-    return free
-
-
-def _loop_advice(
-    system: System, joints: IntArray, n_loops: int, redundant: int, choices: list[list[Choice]]
-) -> LoopAdvice:
+def _loop_advice(system: System, found: LoopChoices) -> LoopAdvice:
     advice = LoopAdvice(
-        tuple(system.joint_names[int(j)] for j in joints),
-        n_loops,
-        redundant,
+        tuple(system.joint_names[int(j)] for j in found.joints),
+        found.loops,
+        found.redundant,
         tuple(
             tuple(_replacement(system, choice) for choice in together)
-            for together in choices
+            for together in found.choices
             if together
         ),
     )
-    return replace(advice, tried=_could_be(system, joints)) if advice.remaining else advice
+    if not advice.remaining:
+        return advice
+    tried = _could_be(system, found.joints) if found.is_looked_at else (TOO_MANY,)
+    return replace(advice, tried=tried)
 
 
 def _replacement(system: System, choice: Choice) -> Replacement:

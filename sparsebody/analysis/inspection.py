@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from sparsebody.analysis.closed_loops import ClosedLoops, closed_loops
-from sparsebody.analysis.reactions import ReactionReport, determined_reactions
+from sparsebody.analysis.reaction_report import ReactionReport
+from sparsebody.analysis.reactions import determined_reactions
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state

@@ -12,6 +12,8 @@ from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
 
 TURN = 0.1  # [rad], and as a share of the sizes of the joints
+MOST_STEPS = 10
+CLOSED = 1e-11  # position error [rad, m], the smallest joint size being 1 m or less
 STILL = 1e-9  # of a random velocity before joints take their part
 
 
@@ -28,7 +30,7 @@ def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
     for _ in range(2):
         change = dynamics.evaluate(moving).velocity_correction()
         moving = moving.with_(velocity=moving.velocity + change)
-    before, after = _joint_speed(dynamics, state.with_(velocity=drawn)), 0.0
+    before = _joint_speed(dynamics, state.with_(velocity=drawn))
     after = _joint_speed(dynamics, moving)
     if after <= STILL * before:
         return state.with_(velocity=np.zeros_like(state.velocity))
@@ -36,10 +38,17 @@ def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
 
 
 def nearby_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> State:
-    """Return a consistent state some way along a random motion; velocities are zero, or drives'."""
+    """Return a state some way along a random motion, with joints closed and no velocity."""
     moving = moving_state(dynamics, state, seed)
     there = displaced(moving, TURN * moving.velocity)
-    return consistent_state(dynamics.system, there.with_(velocity=np.zeros_like(there.velocity)))
+    there = there.with_(velocity=np.zeros_like(there.velocity))
+    goal = CLOSED * min(1.0, float(joint_sizes(dynamics.system).min(initial=1.0)))
+    for _ in range(MOST_STEPS):
+        evaluation = dynamics.evaluate(there)
+        if float(np.abs(evaluation.position_error).max(initial=0.0)) <= goal:
+            return there
+        there = displaced(there, evaluation.position_correction())
+    return consistent_state(dynamics.system, there)
 
 
 def _joint_speed(dynamics: ForwardDynamics, state: State) -> float:

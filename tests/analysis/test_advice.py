@@ -7,6 +7,7 @@ import pytest
 from overconstrained import add_linkage, add_twin, random_mechanism
 from random_mechanisms import random_tree
 
+from sparsebody.analysis import advice_choices
 from sparsebody.analysis.advice import Advice, advise, apply_advice
 from sparsebody.analysis.nearby import moving_state, nearby_state
 from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
@@ -193,6 +194,19 @@ def test_a_long_lift_is_set_right_loop_by_loop() -> None:
     assert sum(line.startswith("3 redundant constraints in ") for line in lines) == 3
     assert lines[-2] == "and 146 loops more"
     assert lines[-1].startswith("verified in 2 poses")
+
+
+def test_large_sheets_are_set_right_loop_by_loop_as_far_as_that_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(advice_choices, "MOST_REDUNDANT", 50)
+    advice = advise(build("rotating-squares", rows=6, columns=6))
+    assert len(advice.replacements) == 5**2
+    assert advice.remaining == 4**2
+    assert advice.check is not None
+    assert advice.check.is_same
+    assert not advice.is_verified
+    assert "are not looked at together" in list(advice.lines(500))[-2]
 
 
 def test_the_dictionary_is_plain_json() -> None:

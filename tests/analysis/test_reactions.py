@@ -9,7 +9,8 @@ from overconstrained import random_mechanism
 
 from sparsebody.analysis.circulations import circulations, joint_sizes
 from sparsebody.analysis.null_space import null_basis
-from sparsebody.analysis.reactions import LOOPS, RANDOM, ReactionReport, determined_reactions
+from sparsebody.analysis.reaction_report import ReactionReport
+from sparsebody.analysis.reactions import LOOPS, RANDOM, determined_reactions
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics

@@ -11,7 +11,7 @@ from sparsebody.dynamics.compliance import (
 )
 from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
 from sparsebody.dynamics.initial import consistent_state
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import AccuracyWarning, ModelError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Fixed, Planar, PointOnPlane, Revolute, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
@@ -80,6 +80,19 @@ def test_mechanisms_share_loads_like_bodies_on_bushings(
     x = np.linalg.lstsq(A.T @ stiffness @ A, force, rcond=1e-12)[0]
     expected = stiffness @ A @ x
     np.testing.assert_allclose(found.multiplier, expected, atol=1e-8 * np.abs(expected).max())
+
+
+def test_compliances_too_far_apart_are_told_and_forces_stay_right() -> None:
+    system = build("scissor", pairs=20, gravity=(1.0, -2.0, 3.0)).compile()
+    state = consistent_state(system)
+    rng = np.random.default_rng(5)
+    compliance = {name: 10.0 ** rng.uniform(-6, 6, 6) for name in system.joint_names}
+    with pytest.warns(AccuracyWarning, match="eight decades"):
+        found = forward_dynamics(system, state, reactions="compliance", compliance=compliance)
+    n = 6 * system.n_bodies
+    A = assemble(system, state).matrix.toarray()[n:, :n]
+    expected = A.T @ oracles.gauss_accelerations(system, state)[1]
+    np.testing.assert_allclose(A.T @ found.multiplier, expected, atol=1e-9 * abs(expected).max())
 
 
 def test_equal_compliances_give_the_smallest_multipliers() -> None:
