@@ -35,7 +35,7 @@ class Linkage:
     def mechanism(self, masses=1.0):
         """Bodies as wide as their hinges lie apart, all in the plane z = 0."""
         mechanism = Mechanism("linkage", DOWN_Y)
-        middle, square = self._spread()
+        middle, square = self.spread()
         mass = np.broadcast_to(masses, self.n_bodies)
         moment = mass * np.maximum(square, 1e-3 * square.mean())
         position = np.column_stack([middle, np.zeros(self.n_bodies)])
@@ -56,7 +56,7 @@ class Linkage:
         )
         return mechanism
 
-    def _spread(self):
+    def spread(self):
         """Middle of each body's hinges, and their mean square distance from there."""
         body, point = self.ends.ravel(), np.repeat(self.points, 2, axis=0)
         body, point = body[body >= 0], point[body >= 0]

@@ -45,6 +45,7 @@ NARROW = 64  # rows in a front up to which a component is decided in passes of l
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
 POOR = 1e-6  # smallest singular value of kept rows below which a better choice is looked for
 PIVOTED = "pivoted QR by components"
+NEAR = "nearly singular"
 FRONTAL, HALVES, SWEPT = "frontal QR", "frontal QR on halves", "swept pivots"
 
 
@@ -149,10 +150,10 @@ def _doubt(choice: RowChoice) -> str:
     A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
     """
     if choice.largest_dropped > ROUNDING:
-        return f"nearly singular: a row that was left out is {choice.largest_dropped:.0e} off zero"
+        return f"{NEAR}: a row that was left out is {choice.largest_dropped:.0e} off zero"
     if choice.least_kept < DOUBTFUL:
         return (
-            f"nearly singular: a row that was kept is only {choice.least_kept:.0e} off the others"
+            f"{NEAR}: a row that was kept is only {choice.least_kept:.0e} off the others"
         )
     return "" if choice.gap >= CLEAR_GAP else f"a gap of only {choice.gap:.0e} between remainders"
 
@@ -169,9 +170,9 @@ def _decide_large(part: PartOfRows, tolerance: float) -> RankDecision:
     """
     n = len(part.rows)
     narrow = next(_both_ways(part)).width <= NARROW
-    if n > DENSE_ROWS or (n > SPARSE_ROWS and narrow):
+    if n > SPARSE_ROWS:
         decision = _first_agreement(part, tolerance, narrow)
-        if n > DENSE_ROWS or decision.is_regular:
+        if n > DENSE_ROWS or decision.is_regular or decision.doubt.startswith(NEAR):
             return decision
     choices = [] if narrow else _by_halves(part, tolerance)
     rows = _as_matrix(part)
