@@ -36,7 +36,8 @@ from sparsebody.sparse.whitening import PartOfRows, part_of_rows
 CLEAR_GAP = 1e3  # between the smallest |R_ii| that is kept and the largest that is dropped
 SECOND_GAP = 10.0  # enough of a second method whose gap, out of thousands, is at the same count
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
-ROUNDING = 2e-12  # the most that was ever left of a dependent row of unit norm
+ROUNDING = 2e-12  # what may be left of a dependent row of unit norm; errors of sparse methods grow
+GROWING = 2e-14  # with the inverse of the least remainder that they go on with
 DOUBTFUL = 1e-7  # remainders from rounding up to here are neither zero nor clearly not
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
 MOST_FLOPS = 1e12  # of a frontal QR on nested halves: less than a minute
@@ -149,12 +150,11 @@ def _doubt(choice: RowChoice) -> str:
 
     A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
     """
-    if choice.largest_dropped > ROUNDING:
+    grown = 0.0 if choice.method == PIVOTED else GROWING / choice.least_kept
+    if choice.largest_dropped > max(ROUNDING, grown):
         return f"{NEAR}: a row that was left out is {choice.largest_dropped:.0e} off zero"
     if choice.least_kept < DOUBTFUL:
-        return (
-            f"{NEAR}: a row that was kept is only {choice.least_kept:.0e} off the others"
-        )
+        return f"{NEAR}: a row that was kept is only {choice.least_kept:.0e} off the others"
     return "" if choice.gap >= CLEAR_GAP else f"a gap of only {choice.gap:.0e} between remainders"
 
 
