@@ -8,6 +8,10 @@ import numpy as np
 from exact_rank import rank_modulo_prime
 from scipy.sparse import csr_array
 
+from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import Mechanism
 
@@ -161,3 +165,11 @@ class Builder:
             self.hinge(b, rung, at + step / 2 + across)
             first, second = a, b
         return first, second
+
+
+def matrix_at_start(system):
+    """All rows of a system at its initial state, with six freedoms a body."""
+    state = system.initial_state
+    motion = joint_motion(system, state)
+    rows = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
+    return kkt_structure(system).matrix(rows)

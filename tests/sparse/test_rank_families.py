@@ -5,28 +5,16 @@ import dataclasses
 import numpy as np
 import pytest
 import spatial_loops
-from linkages import Builder, Linkage
+from linkages import Builder, Linkage, matrix_at_start
 from scipy.linalg import qr
 
-from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.planar import planar_reduction
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.sparse.whitening import whitened_rows
 
 WORLD = -1
-
-
-def matrix_at_start(system):
-    """All rows, with six freedoms a body."""
-    state = system.initial_state
-    motion = joint_motion(system, state)
-    rows = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
-    return kkt_structure(system).matrix(rows)
 
 
 def decisions(system) -> list[RankDecision]:
