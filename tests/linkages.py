@@ -8,6 +8,10 @@ import numpy as np
 from exact_rank import rank_modulo_prime
 from scipy.sparse import csr_array
 
+from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import Mechanism
 
@@ -35,7 +39,7 @@ class Linkage:
     def mechanism(self, masses=1.0):
         """Bodies as wide as their hinges lie apart, all in the plane z = 0."""
         mechanism = Mechanism("linkage", DOWN_Y)
-        middle, square = self._spread()
+        middle, square = self.spread()
         mass = np.broadcast_to(masses, self.n_bodies)
         moment = mass * np.maximum(square, 1e-3 * square.mean())
         position = np.column_stack([middle, np.zeros(self.n_bodies)])
@@ -56,7 +60,7 @@ class Linkage:
         )
         return mechanism
 
-    def _spread(self):
+    def spread(self):
         """Middle of each body's hinges, and their mean square distance from there."""
         body, point = self.ends.ravel(), np.repeat(self.points, 2, axis=0)
         body, point = body[body >= 0], point[body >= 0]
@@ -161,3 +165,11 @@ class Builder:
             self.hinge(b, rung, at + step / 2 + across)
             first, second = a, b
         return first, second
+
+
+def matrix_at_start(system):
+    """All rows of a system at its initial state, with six freedoms a body."""
+    state = system.initial_state
+    motion = joint_motion(system, state)
+    rows = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
+    return kkt_structure(system).matrix(rows)

@@ -80,7 +80,7 @@ def _widths(places: IntArray, size: IntArray, n: int, widths: FloatArray) -> Non
     for j in range(len(places)):
         for side in range(2):
             here, there = places[j, side], places[j, 1 - side]
-            if here < 0 or here == there:
+            if here < 0 or there < 0 or here == there:
                 continue
             first, end, node = 0, n, 0
             while end - first > 1:

@@ -11,41 +11,40 @@ joint, so its rows depend on nothing but each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import qr
 from scipy.sparse import csr_array
 
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.sparse.bisection import bisected
+from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.sparse.components import biconnected_components
 from sparsebody.sparse.equilibration import equilibrated
-from sparsebody.sparse.frontal_qr import frontal_pivots
-from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
-from sparsebody.sparse.fronts import Fronts, fronts
-from sparsebody.sparse.nested_qr import nested_flops, nested_pivots
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.pebble_game import generic_bars
+from sparsebody.sparse.rank_methods import (
+    NEAR,
+    SECOND_GAP,
+    SWEPT,
+    across,
+    agree,
+    along,
+    both_ways,
+    by_columns,
+    by_fronts,
+    by_halves,
+    by_pivots,
+    doubt_about,
+    generic_rank,
+    is_clear,
+)
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.small_rank import NOISE, SHARE, SMALL, small_choice
+from sparsebody.sparse.small_rank import PIVOTED, SHARE, SMALL, small_choice
 from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_choices
 from sparsebody.sparse.whitening import PartOfRows, part_of_rows
 
-CLEAR_GAP = 1e3  # between the smallest |R_ii| that is kept and the largest that is dropped
-SECOND_GAP = 10.0  # enough of a second method whose gap, out of thousands, is at the same count
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
-ROUNDING = 2e-12  # the most that was ever left of a dependent row of unit norm
-DOUBTFUL = 1e-7  # remainders from rounding up to here are neither zero nor clearly not
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
-MOST_FLOPS = 1e12  # of a frontal QR on nested halves: less than a minute
-MOST_WORK = 2e10  # rows times the square of the front, for a second opinion: a second or so
 NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
 POOR = 1e-6  # smallest singular value of kept rows below which a better choice is looked for
-PIVOTED = "pivoted QR by components"
-FRONTAL, HALVES, SWEPT = "frontal QR", "frontal QR on halves", "swept pivots"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +53,7 @@ class RankDecision:
 
     keep: BoolArray  # (n_dual_rows,)
     gap: float  # smallest kept |R_ii| by largest dropped one, in the least clear component
-    certain: (
-        bool  # whether the gap is clear in every component, and two methods agree in large ones
-    )
+    certain: bool  # nothing is in doubt in any component
     method: str  # in words
     doubt: str = ""  # what is not certain, in words
 
@@ -95,7 +92,8 @@ def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecis
     Returns
     -------
     RankDecision
-        `certain` is False where the numbers leave doubt: look at the gap then.
+        Certain where no remainder lies between rounding and 1e-7 and, in components of more than
+        SPARSE_ROWS rows, two methods agree or dense QR has decided; `doubt` says what is missing.
 
     References
     ----------
@@ -113,7 +111,7 @@ def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecis
         part = equilibrated(part_of_rows(matrix, member, label))
         found = small_choice(part, _sums(np.diff(start)[small]), tolerance)
         keep[part.index] = found.keep
-        doubt = _doubt(found)
+        doubt = doubt_about(found)
         decision = replace(decision, gap=found.gap, certain=not doubt, doubt=doubt)
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
@@ -143,24 +141,6 @@ def _joined(whole: RankDecision, part: RankDecision) -> RankDecision:
     return RankDecision(whole.keep, min(whole.gap, part.gap), certain, method, doubt)
 
 
-def _doubt(choice: RowChoice) -> str:
-    """Say what keeps a choice from being clear; "" where any tolerance in between gives the same.
-
-    A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
-    """
-    if choice.largest_dropped > ROUNDING:
-        return f"nearly singular: a row that was left out is {choice.largest_dropped:.0e} off zero"
-    if choice.least_kept < DOUBTFUL:
-        return (
-            f"nearly singular: a row that was kept is only {choice.least_kept:.0e} off the others"
-        )
-    return "" if choice.gap >= CLEAR_GAP else f"a gap of only {choice.gap:.0e} between remainders"
-
-
-def _is_clear(choice: RowChoice) -> bool:
-    return not _doubt(choice)
-
-
 def _decide_large(part: PartOfRows, tolerance: float) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
@@ -168,31 +148,31 @@ def _decide_large(part: PartOfRows, tolerance: float) -> RankDecision:
     conditioned. Otherwise dense QR decides, as long as that takes no minutes.
     """
     n = len(part.rows)
-    narrow = next(_both_ways(part)).width <= NARROW
-    if n > DENSE_ROWS or (n > SPARSE_ROWS and narrow):
+    narrow = next(both_ways(part)).width <= NARROW
+    if n > SPARSE_ROWS:
         decision = _first_agreement(part, tolerance, narrow)
-        if n > DENSE_ROWS or decision.is_regular:
+        if n > DENSE_ROWS or decision.is_regular or decision.doubt.startswith(NEAR):
             return decision
-    choices = [] if narrow else _by_halves(part, tolerance)
+    choices = [] if narrow else by_halves(part, tolerance)
     rows = _as_matrix(part)
     choices += _frontal_choices(part, tolerance)
     if n > SPARSE_ROWS:
-        sweep = next(_both_ways(part))
+        sweep = next(both_ways(part))
         is_quick = not narrow and sweep.width <= LARGEST_FRONT
-        swept = [_by_pivots(sweep, part)] if is_quick else []
+        swept = [by_pivots(sweep, part)] if is_quick else []
         swept += swept_choices(rows)
         found = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
-        clear = [choice for choice in found if _is_clear(choice)]
+        clear = [choice for choice in found if is_clear(choice)]
         if len({choice.rank for choice in clear}) == 1:
-            same = [c.method for c in found if _agree(clear[0], c)]
+            same = [c.method for c in found if agree(clear[0], c)]
             methods = sorted({clear[0].method, *same})
             best, floor = _preferred(rows, clear)
             if floor >= POOR and len(methods) > 1:
                 return RankDecision(best.keep, best.gap, True, " and ".join(methods))
-    decision = _decide_by_qr(rows, tolerance)
-    alike = [choice for choice in choices if choice.rank == decision.rank]
-    pivoted = RowChoice(decision.keep, decision.gap, decision.method)
-    return replace(decision, keep=_preferred(rows, [*alike, pivoted])[0].keep)
+    pivoted = by_columns(rows, tolerance)
+    alike = [choice for choice in choices if choice.rank == pivoted.rank]
+    keep, doubt = _preferred(rows, [*alike, pivoted])[0].keep, doubt_about(pivoted)
+    return RankDecision(keep, pivoted.gap, not doubt, pivoted.method, doubt)
 
 
 def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDecision:
@@ -204,10 +184,10 @@ def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDe
     """
     n = len(part.rows)
     found: list[RowChoice] = []
-    for choice in (_along if narrow else _across)(part, tolerance):
+    for choice in (along if narrow else across)(part, tolerance):
         for other in found:
-            if _agree(other, choice) or _agree(choice, other):
-                first = other if _is_clear(other) and other.method != SWEPT else choice
+            if agree(other, choice) or agree(choice, other):
+                first = other if is_clear(other) and other.method != SWEPT else choice
                 methods = sorted({other.method, choice.method})
                 return RankDecision(first.keep, first.gap, True, " and ".join(methods))
         found.append(choice)
@@ -215,85 +195,11 @@ def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDe
     if not frontal:
         everything = np.ones(n, dtype=np.bool_)
         return RankDecision(everything, 0.0, False, "nothing left out", "too wide to be decided")
-    best = max(frontal, key=lambda choice: (_is_clear(choice), choice.gap))
-    if _is_clear(best) and best.rank == _generic_rank(part.pattern):
+    best = max(frontal, key=lambda choice: (is_clear(choice), choice.gap))
+    if is_clear(best) and best.rank == generic_rank(part.pattern):
         return RankDecision(best.keep, best.gap, True, f"{best.method} and pebble game")
-    doubt = _doubt(best) or "no second method is clear, or it keeps another number of rows"
+    doubt = doubt_about(best) or "no second method is clear, or it keeps another number of rows"
     return RankDecision(best.keep, best.gap, False, best.method, doubt)
-
-
-def _generic_rank(pattern: BlockPattern) -> int:
-    """Return what no geometry exceeds; -1 where bodies have different freedoms."""
-    n, sizes = pattern.n_primal, pattern.block_sizes
-    if n == 0 or np.any(sizes[:n] != sizes[0]):
-        return -1
-    return int(generic_bars(pattern.ends, sizes[n:], n, int(sizes[0])).sum())
-
-
-def _along(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
-    """Return what sweeps say, then halves."""
-    for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), _both_ways(part), strict=True):
-        yield replace(_by_fronts(sweep, part, tolerance), method=name)
-        yield _by_pivots(sweep, part)
-    yield from _by_halves(part, tolerance)
-
-
-def _across(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
-    """Return what halves say, and sweeps where they are quick."""
-    yield from _by_halves(part, tolerance)
-    sweeps = [s for s in _both_ways(part) if float(len(part.rows)) * s.width**2 <= MOST_WORK]
-    for sweep in sweeps[:1]:
-        yield _by_pivots(sweep, part)
-    yield from _by_halves(part, tolerance, elsewhere=True)
-    for sweep in sweeps[1:]:
-        yield _by_pivots(sweep, part)
-
-
-def _agree(one: RowChoice, other: RowChoice) -> bool:
-    """Return whether one is clear, another method nearly so, and both keep as many rows.
-
-    The pivots of a sweep are squares: their gap, out of thousands, is less clear in roots.
-    """
-    nearly = other.gap >= SECOND_GAP if other.method == SWEPT else _is_clear(other)
-    is_other = one.method != other.method
-    return is_other and _is_clear(one) and nearly and one.rank == other.rank
-
-
-def _both_ways(part: PartOfRows) -> Iterator[Fronts]:
-    """Sweep from the ground and towards it."""
-    forward = np.arange(part.pattern.n_primal, dtype=np.intp)
-    for order in (forward, forward[::-1]):
-        yield fronts(part.pattern, order)
-
-
-def _by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float) -> RowChoice:
-    """Rows to keep by a frontal QR."""
-    return _choice(frontal_pivots(sweep, part.rows, tolerance), tolerance)
-
-
-def _by_halves(part: PartOfRows, tolerance: float, elsewhere: bool = False) -> list[RowChoice]:
-    """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
-    order = bisected(part.pattern, elsewhere)
-    if nested_flops(part.pattern, order) > MOST_FLOPS:
-        return []
-    name = f"{HALVES} cut elsewhere" if elsewhere else HALVES
-    pivots = nested_pivots(part.pattern, part.rows, order, tolerance)
-    return [replace(_choice(pivots, tolerance), method=name)]
-
-
-def _choice(pivots: FloatArray, tolerance: float) -> RowChoice:
-    """Rows to keep, by their remainders."""
-    keep = pivots > tolerance
-    dropped = max(float(np.max(pivots, where=~keep, initial=0.0)), NOISE)
-    least = float(np.min(pivots, where=keep, initial=np.inf))
-    return RowChoice(keep, least / dropped, FRONTAL, least, dropped)
-
-
-def _by_pivots(sweep: Fronts, part: PartOfRows) -> RowChoice:
-    """Rows to keep by the pivots of the Schur complement."""
-    pivots = schur_pivots(sweep, part.rows)
-    threshold, ratio = largest_gap(pivots)
-    return RowChoice(pivots > threshold, float(np.sqrt(ratio)), SWEPT)
 
 
 def _as_matrix(part: PartOfRows) -> csr_array:
@@ -315,17 +221,5 @@ def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, fl
 
 def _frontal_choices(part: PartOfRows, tolerance: float) -> list[RowChoice]:
     """Frontal QR from both ends of the component; nothing where the fronts are too wide."""
-    narrow = [sweep for sweep in _both_ways(part) if sweep.width <= LARGEST_FRONT]
-    return [_by_fronts(sweep, part, tolerance) for sweep in narrow]
-
-
-def _decide_by_qr(rows: csr_array, tolerance: float) -> RankDecision:
-    """Column-pivoted QR of the transpose by LAPACK."""
-    (r, order) = qr(rows.toarray().T, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
-    pivots = np.zeros(rows.shape[0])
-    pivots[: min(r.shape)] = np.abs(np.diag(r))
-    by_row = np.empty_like(pivots)
-    by_row[order] = pivots
-    found = replace(_choice(by_row, tolerance * pivots[0]), method=PIVOTED)
-    doubt = _doubt(found)
-    return RankDecision(found.keep, found.gap, not doubt, PIVOTED, doubt)
+    narrow = [sweep for sweep in both_ways(part) if sweep.width <= LARGEST_FRONT]
+    return [by_fronts(sweep, part, tolerance) for sweep in narrow]

@@ -11,6 +11,7 @@ from sparsebody.sparse.whitening import PartOfRows
 
 SMALL = 48  # rows up to which it is faster than a call of LAPACK
 NOISE = 1e-15  # stands for the largest dropped |R_ii| where nothing is dropped
+PIVOTED = "pivoted QR by components"
 SHARE = 0.01  # of the best conditioning: how much a choice that holds in more poses may cost
 
 
@@ -38,7 +39,7 @@ def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) 
     gap, least, largest = _decide(
         part.rows, pattern.ends, first_row, component_start, label, tolerance, keep
     )
-    return RowChoice(keep, gap, "pivoted QR by components", least, largest)
+    return RowChoice(keep, gap, PIVOTED, least, largest)
 
 
 @njit(cache=True)

@@ -1,12 +1,15 @@
+import dataclasses
 import json
 
 import pytest
 from click.testing import CliRunner
 
+from sparsebody.analysis.inspection import inspect_mechanism
 from sparsebody.cli import main
-from sparsebody.model.gallery import GALLERY
+from sparsebody.cli.inspect import _redundancy
+from sparsebody.model.gallery import GALLERY, build
 
-SMALL = {"bodies": 4, "rungs": 3, "pairs": 3, "loops": 3, "rows": 2, "columns": 2, "layers": 1}
+SMALL = {"bodies": 4, "rungs": 3, "pairs": 3, "loops": 3, "rows": 3, "columns": 3, "layers": 1}
 COUNTS = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows", "rank")
 
 
@@ -71,6 +74,24 @@ def test_people_read_the_same_counts_and_the_orderings():
     assert "mobility 0 (with 1 prescribed coordinate)" in text
     assert "condition number 45; rounding moves accelerations by up to" in text
     assert "minimum-degree" in text
+
+
+def test_people_read_what_special_geometry_adds():
+    text = " ".join(CliRunner().invoke(main, ["inspect", "bricard"]).stdout.split())
+    assert "generic rank 30 of 30, mobility 0; special geometry adds 1 redundant row and" in text
+    result = CliRunner().invoke(main, ["inspect", "rotating-squares", "-p", "rows=5"])
+    text = " ".join(result.stdout.split())
+    assert "generic in plane rank 59 of 64, mobility 1; special geometry adds 1 redundant" in text
+    found = inspected("stewart")
+    assert found["generic"] == {"freedoms": 6, "rows": 72, "rank": 72, "mobility": 6}
+    assert found["generic_in_plane"] is None
+    assert found["redundancy_doubt"] == ""
+
+
+def test_people_read_why_a_decision_is_in_doubt():
+    found = inspect_mechanism(build("bricard"))
+    doubtful = dataclasses.replace(found, certain=False, redundancy_doubt="nearly singular")
+    assert "1, NOT certain: nearly singular; left out at" in _redundancy(doubtful)
 
 
 def test_people_read_what_closed_loops_do():

@@ -8,7 +8,12 @@ from random_mechanisms import random_loops
 
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
-from sparsebody.dynamics.mobility import count_loops, count_mobility
+from sparsebody.dynamics.mobility import (
+    count_loops,
+    count_mobility,
+    generic_mobility,
+    generic_mobility_in_plane,
+)
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Free, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
@@ -71,3 +76,61 @@ def test_bodies_apart_are_counted_apart() -> None:
     assert found.loops == 1
     assert found.mobility == 18 - 5
     assert found.redundant_rows == 3
+
+
+def random_hinges(rng: np.random.Generator, n_bodies: int, n_loops: int) -> Mechanism:
+    """Hinges about random axes through random points, no two between the same bodies."""
+    graph = nx.random_labeled_tree(n_bodies + 1, seed=int(rng.integers(2**31)))
+    missing = list(nx.non_edges(graph))
+    graph.add_edges_from(missing[i] for i in rng.permutation(len(missing))[:n_loops])
+    mechanism = Mechanism("hinges")
+    names = [WORLD, *(f"body {i}" for i in range(n_bodies))]
+    for name in names[1:]:
+        mechanism.add_body(name, mass=1.0, inertia=[1.0, 1.0, 1.0], position=rng.normal(size=3))
+    for k, (a, b) in enumerate(graph.edges):
+        point, axis = rng.normal(size=3), rng.normal(size=3)
+        mechanism.add_joint(f"hinge {k}", Revolute(), names[a], names[b], point=point, axis=axis)
+    return mechanism
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_hinges_at_random_have_the_generic_rank(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    system = random_hinges(rng, int(rng.integers(4, 12)), int(rng.integers(0, 6))).compile()
+    generic = generic_mobility(system)
+    assert generic.rank == oracles.rank(system, system.initial_state)
+    assert generic.mobility == 6 * system.n_bodies - generic.rank
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "special", "special_in_plane"),
+    [
+        ("bricard", {}, 1, None),
+        ("scissor", {"pairs": 8}, 1, 0),
+        ("rotating-squares", {"rows": 5, "columns": 5}, 1, 1),
+        ("n-four-bar", {"loops": 4}, 1, 0),
+        ("four-bar-torus", {"rows": 4, "columns": 4}, 3, 3),
+        ("stewart", {}, 0, None),
+        ("ladder", {}, 0, None),
+    ],
+)
+def test_special_geometry_lets_more_move_than_counting_says(
+    name: str, parameters: dict[str, object], special: int, special_in_plane: int | None
+) -> None:
+    system = build(name, **parameters).compile()
+    dynamics = ForwardDynamics(system, reduction="none")
+    assert generic_mobility(system).rank - dynamics.rank == special
+    in_plane = generic_mobility_in_plane(system)
+    if special_in_plane is None:
+        assert in_plane is None
+    else:
+        assert in_plane is not None
+        assert in_plane.rank + 3 * system.n_bodies - dynamics.rank == special_in_plane
+        assert in_plane.freedoms == 3
+
+
+def test_a_mechanism_that_leaves_its_plane_has_no_generic_rank_there() -> None:
+    system = build("scissor", pairs=2).compile()
+    turn = np.tile([np.cos(0.1), np.sin(0.1), 0.0, 0.0], (system.n_bodies, 1))
+    state = system.initial_state.with_(orientation=turn)
+    assert generic_mobility_in_plane(system, state) is None

@@ -40,3 +40,13 @@ def grid(k: int) -> BlockPattern:
 def test_work_on_a_grid_grows_with_the_cube_of_its_side() -> None:
     small, large = (nested_flops(grid(k), bisected(grid(k))) for k in (32, 128))
     assert 4.0**2 < large / small < 1.5 * 4.0**3
+
+
+def test_joints_to_the_world_cost_no_more_than_their_own_fronts():
+    n = 400
+    path = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+    grounded = np.column_stack([np.full(n, -1), np.arange(n)])
+    floating = BlockPattern(np.repeat([6, 5], [n, n - 1]), path)
+    standing = BlockPattern(np.repeat([6, 5], [n, 2 * n - 1]), np.vstack([path, grounded]))
+    order = np.arange(n)
+    assert nested_flops(standing, order) == nested_flops(floating, order)

@@ -6,15 +6,19 @@ import itertools
 import numpy as np
 import pytest
 from exact_rank import rank_modulo_prime
-from random_saddles import draw, hinge, loop_of_hinges, random_motion_transform, rigid_matrix
+from linkages import matrix_at_start
+from random_saddles import (
+    draw,
+    hinge,
+    loop_of_hinges,
+    random_motion_transform,
+    rigid_matrix,
+    scissor,
+)
 
 import sparsebody.sparse.rank as rank_module
+import sparsebody.sparse.rank_methods as methods_module
 import sparsebody.sparse.sweep as sweep_module
-from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.dynamics.initial import consistent_state
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import independent_rows, rank
 from sparsebody.sparse.saddle import constraint_matrix
@@ -154,23 +158,6 @@ def test_the_rank_does_not_depend_on_numbering(seed):
     assert rank(matrix) == sum(map(len, joints)) - dependent
 
 
-def scissor(n_pairs, rng):
-    """Bars crossed in pairs, hinged at the crossings and where pairs meet; not grounded."""
-    ends, joints = [(-1, 0), (0, 1)], [hinge(np.zeros(3)), hinge([0.0, 0.5, 0.0])]
-    for k in range(1, n_pairs):
-        left, right = 2 * k, 2 * k + 1
-        ends += [(left - 1, left), (right - 3, right), (left, right)]
-        joints += [
-            hinge([-0.5, 1.0 * k, 0.0]),
-            hinge([0.5, 1.0 * k, 0.0]),
-            hinge([0.0, k + 0.5, 0.0]),
-        ]
-    poses = [random_motion_transform(rng, 0.0) + 0.0 * np.eye(6) for _ in range(2 * n_pairs)]
-    for i, pose in enumerate(poses):
-        pose[3:, :3] = np.cross(np.array([0.0, i // 2 + 0.5, 0.0]), pose[:3, :3], axisb=0).T
-    return rigid_matrix(rng, ends, joints, poses=poses)
-
-
 def test_a_scissor_has_three_dependent_rows_per_loop():
     assert_right(scissor(12, np.random.default_rng(0)), dependent=33)
 
@@ -205,7 +192,7 @@ def test_where_no_sparse_method_is_clear_the_dense_decision_follows(monkeypatch)
     monkeypatch.setattr(rank_module, "swept_choices", lambda rows: [])
     monkeypatch.setattr(rank_module, "NARROW", 0)
     monkeypatch.setattr(rank_module, "LARGEST_FRONT", 0)
-    monkeypatch.setattr(rank_module, "MOST_FLOPS", 0.0)
+    monkeypatch.setattr(methods_module, "MOST_FLOPS", 0.0)
     decision = independent_rows(matrix)
     assert decision.method == "pivoted QR by components"
     assert decision.certain
@@ -216,15 +203,15 @@ def test_where_no_sparse_method_is_clear_the_dense_decision_follows(monkeypatch)
 def test_one_sparse_method_alone_is_not_certain(monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
     monkeypatch.setattr(rank_module, "NARROW", 0)
-    monkeypatch.setattr(rank_module, "MOST_WORK", 0.0)
+    monkeypatch.setattr(methods_module, "MOST_WORK", 0.0)
     monkeypatch.setattr(rank_module, "DENSE_ROWS", 10)
     decision = independent_rows(matrix)
     assert decision.n_dependent == 3 * 44
     assert decision.certain
     assert "cut elsewhere" in decision.method
-    by_halves = rank_module._by_halves
+    by_halves = methods_module.by_halves
     monkeypatch.setattr(
-        rank_module, "_by_halves", lambda *a, elsewhere=False: [] if elsewhere else by_halves(*a)
+        methods_module, "by_halves", lambda *a, elsewhere=False: [] if elsewhere else by_halves(*a)
     )
     decision = independent_rows(matrix)
     assert decision.n_dependent == 3 * 44
@@ -244,17 +231,9 @@ def test_a_band_too_wide_for_the_memory_is_left_to_the_dense_decision(monkeypatc
     assert independent_rows(matrix).method == "pivoted QR by components"
 
 
-def matrix_at_start(mechanism):
-    """The matrix with all rows of a mechanism at its consistent initial state."""
-    state = consistent_state(system := mechanism.compile())
-    motion = joint_motion(system, state)
-    rows = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
-    return kkt_structure(system).matrix(rows)
-
-
 def sheet(k):
     """Squares hinged at their corners, in one plane: 4 k^2 - 10 k + 7 rows are dependent."""
-    return matrix_at_start(build("rotating-squares", rows=k, columns=k))
+    return matrix_at_start(build("rotating-squares", rows=k, columns=k).compile())
 
 
 @pytest.mark.parametrize("k", [6, 12, 20, 40])
@@ -270,7 +249,9 @@ def test_a_sheet_is_decided_at_every_size(k):
 )
 def test_as_many_rows_of_a_lattice_are_kept_as_are_exactly_independent(k, joint, keep):
     """Arms are half a meter along the axes, so that twice the rows are integers."""
-    matrix = matrix_at_start(build("lattice", rows=k, columns=k, joint=joint, keep=keep, seed=1))
+    matrix = matrix_at_start(
+        build("lattice", rows=k, columns=k, joint=joint, keep=keep, seed=1).compile()
+    )
     decision = independent_rows(matrix)
     assert decision.certain
     assert decision.rank == rank_modulo_prime(2 * constraint_matrix(matrix))
@@ -295,8 +276,8 @@ def test_long_narrow_and_wide_components_are_decided_alike(monkeypatch):
 
 def test_a_part_seen_from_the_wrong_end_is_swept_once_more(monkeypatch):
     matrix = scissor(3000, np.random.default_rng(0))
-    both_ways = rank_module._both_ways
-    monkeypatch.setattr(rank_module, "_both_ways", lambda part: reversed(list(both_ways(part))))
+    both_ways = methods_module.both_ways
+    monkeypatch.setattr(methods_module, "both_ways", lambda part: reversed(list(both_ways(part))))
     decision = independent_rows(matrix)
     assert (decision.n_dependent, decision.certain) == (3 * 2999, True)
 

@@ -1,0 +1,132 @@
+"""Which rows to keep as several methods see it, and when two of them are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.sparse import csr_array
+
+from sparsebody.arrays import FloatArray
+from sparsebody.sparse.bisection import bisected
+from sparsebody.sparse.frontal_qr import frontal_pivots
+from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
+from sparsebody.sparse.fronts import Fronts, fronts
+from sparsebody.sparse.nested_qr import nested_flops, nested_pivots
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.pebble_game import generic_bars
+from sparsebody.sparse.small_rank import NOISE, PIVOTED
+from sparsebody.sparse.sweep import RowChoice
+from sparsebody.sparse.whitening import PartOfRows
+
+CLEAR_GAP = 1e3  # between the smallest |R_ii| that is kept and the largest that is dropped
+SECOND_GAP = 10.0  # enough of a second method whose gap, out of thousands, is at the same count
+ROUNDING = 2e-12  # what may be left of a dependent row of unit norm; errors of sparse methods grow
+GROWING = 2e-14  # with the inverse of the least remainder that they go on with
+DOUBTFUL = 1e-7  # remainders from rounding up to here are neither zero nor clearly not
+MOST_FLOPS = 1e12  # of a frontal QR on nested halves: less than a minute
+MOST_WORK = 2e10  # rows times the square of the front, for a second opinion: a second or so
+NEAR = "nearly singular"
+FRONTAL, HALVES, SWEPT = "frontal QR", "frontal QR on halves", "swept pivots"
+
+
+def both_ways(part: PartOfRows) -> Iterator[Fronts]:
+    """Sweep from the ground and towards it."""
+    forward = np.arange(part.pattern.n_primal, dtype=np.intp)
+    for order in (forward, forward[::-1]):
+        yield fronts(part.pattern, order)
+
+
+def along(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
+    """Return what sweeps say, then halves."""
+    for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), both_ways(part), strict=True):
+        yield replace(by_fronts(sweep, part, tolerance), method=name)
+        yield by_pivots(sweep, part)
+    yield from by_halves(part, tolerance)
+
+
+def across(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
+    """Return what halves say, and sweeps where they are quick."""
+    yield from by_halves(part, tolerance)
+    sweeps = [s for s in both_ways(part) if float(len(part.rows)) * s.width**2 <= MOST_WORK]
+    for sweep in sweeps[:1]:
+        yield by_pivots(sweep, part)
+    yield from by_halves(part, tolerance, elsewhere=True)
+    for sweep in sweeps[1:]:
+        yield by_pivots(sweep, part)
+
+
+def by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float) -> RowChoice:
+    """Rows to keep by a frontal QR."""
+    return _by_remainders(frontal_pivots(sweep, part.rows, tolerance), tolerance)
+
+
+def by_halves(part: PartOfRows, tolerance: float, elsewhere: bool = False) -> list[RowChoice]:
+    """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
+    order = bisected(part.pattern, elsewhere)
+    if nested_flops(part.pattern, order) > MOST_FLOPS:
+        return []
+    name = f"{HALVES} cut elsewhere" if elsewhere else HALVES
+    pivots = nested_pivots(part.pattern, part.rows, order, tolerance)
+    return [replace(_by_remainders(pivots, tolerance), method=name)]
+
+
+def by_pivots(sweep: Fronts, part: PartOfRows) -> RowChoice:
+    """Rows to keep by the pivots of the Schur complement."""
+    pivots = schur_pivots(sweep, part.rows)
+    threshold, ratio = largest_gap(pivots)
+    return RowChoice(pivots > threshold, float(np.sqrt(ratio)), SWEPT)
+
+
+def by_columns(rows: csr_array, tolerance: float) -> RowChoice:
+    """Rows to keep by LAPACK's column-pivoted QR of the transpose."""
+    (r, order) = qr(rows.toarray().T, mode="r", pivoting=True, overwrite_a=True, check_finite=False)
+    pivots = np.zeros(rows.shape[0])
+    pivots[order[: min(r.shape)]] = np.abs(np.diag(r))
+    return replace(_by_remainders(pivots, tolerance * pivots.max(initial=0.0)), method=PIVOTED)
+
+
+def _by_remainders(pivots: FloatArray, tolerance: float) -> RowChoice:
+    """Rows to keep, by their remainders."""
+    keep = pivots > tolerance
+    dropped = max(float(np.max(pivots, where=~keep, initial=0.0)), NOISE)
+    least = float(np.min(pivots, where=keep, initial=np.inf))
+    return RowChoice(keep, least / dropped, FRONTAL, least, dropped)
+
+
+def doubt_about(choice: RowChoice) -> str:
+    """Say what keeps a choice from being clear; "" where any tolerance in between gives the same.
+
+    A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
+    """
+    grown = 0.0 if choice.method == PIVOTED else GROWING / choice.least_kept
+    if choice.largest_dropped > max(ROUNDING, grown):
+        return f"{NEAR}: a row that was left out is {choice.largest_dropped:.0e} off zero"
+    if choice.least_kept < DOUBTFUL:
+        return f"{NEAR}: a row that was kept is only {choice.least_kept:.0e} off the others"
+    return "" if choice.gap >= CLEAR_GAP else f"a gap of only {choice.gap:.0e} between remainders"
+
+
+def is_clear(choice: RowChoice) -> bool:
+    """Return whether nothing is in doubt."""
+    return not doubt_about(choice)
+
+
+def agree(one: RowChoice, other: RowChoice) -> bool:
+    """Return whether one is clear, another method nearly so, and both keep as many rows.
+
+    The pivots of a sweep are squares: their gap, out of thousands, is less clear in roots.
+    """
+    nearly = other.gap >= SECOND_GAP if other.method == SWEPT else is_clear(other)
+    is_other = one.method != other.method
+    return is_other and is_clear(one) and nearly and one.rank == other.rank
+
+
+def generic_rank(pattern: BlockPattern) -> int:
+    """Return what no geometry exceeds; -1 where bodies have different freedoms."""
+    n, sizes = pattern.n_primal, pattern.block_sizes
+    if n == 0 or np.any(sizes[:n] != sizes[0]):
+        return -1
+    return int(generic_bars(pattern.ends, sizes[n:], n, int(sizes[0])).sum())
