@@ -56,7 +56,7 @@ def test_a_lift_of_20000_bars_is_good_to_12_digits_instead_of_8() -> None:
     assert well < 1e-12
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(14))
 def test_other_joints_in_a_plane_give_what_double_residuals_give(seed: int) -> None:
     system = random_planar(seed).compile()
     state = consistent_state(system)
