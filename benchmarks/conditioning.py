@@ -26,7 +26,7 @@ from sparsebody.errors import SparsebodyError
 from sparsebody.factorization import available_factorizations
 
 PAIRS = (3, 10, 100, 1000, 10_000, 100_000)
-EXTENDED = 1000  # pairs up to which the reference has 25 digits: an hour for the longest otherwise
+EXTENDED = 1000  # pairs up to which the reference has 25 digits: a minute for ten times as many
 ALL_BACKENDS = 1000  # pairs up to which every backend is tried
 LEFT = ERROR = 1e-10  # what is promised
 HEADER = (

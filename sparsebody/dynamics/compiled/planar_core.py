@@ -10,6 +10,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.base import CoreBase, checked
+from sparsebody.dynamics.compiled.extended_tables import Extended, extended_arrays
 from sparsebody.dynamics.compiled.given import NOTHING, GivenParts
 from sparsebody.dynamics.compiled.outer import fill_outer_multipliers
 from sparsebody.dynamics.compiled.planar import (
@@ -21,11 +22,7 @@ from sparsebody.dynamics.compiled.planar import (
     fill_planar_rows,
     unscramble_planar,
 )
-from sparsebody.dynamics.compiled.planar_extended import (
-    Extended,
-    extended_arrays,
-    solve_extended,
-)
+from sparsebody.dynamics.compiled.planar_extended import solve_extended
 from sparsebody.dynamics.compiled.planar_solution import accelerate_alone, accelerate_planar
 from sparsebody.dynamics.compiled.planar_tables import (
     planar_arrays,
