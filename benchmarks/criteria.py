@@ -272,7 +272,10 @@ def findings(rows: list[dict[str, str]]) -> Iterator[Finding]:
     yield speed_against(
         results, "ladder", pinocchio, (2048, math.inf), 10.0, "Pinocchio's fastest", needed=(2048,)
     )
-    yield speed_per_body(results, "scissor", 1.3)
+    yield speed_per_body(results, "scissor", 0.4)
+    lcaba = tuple(name for name in pinocchio if name.endswith("lcaba"))
+    fastest = "LCABA at its fastest"
+    yield speed_against(results, "scissor", lcaba, (32, 512), 2.0, fastest, needed=(32, 128, 512))
     exact = f"{everyone} with an error of at most 1e-8"
     yield speed_against(results, "scissor", PEERS, (32, math.inf), 2.0, exact, 1e-8, (32, 128))
     yield speed_against(

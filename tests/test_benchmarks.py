@@ -291,10 +291,10 @@ def test_promises_take_lattices_of_about_the_size_and_the_errors_of_a_direct_sol
 
 
 def test_a_failure_of_ours_breaks_a_promise():
-    row = Row("scissor", 512, "sparsebody", False, 0, cpu_us=1.0, cpu_us_per_body=1.0)
+    row = Row("scissor", 512, "sparsebody", False, 0, cpu_us=1.0, cpu_us_per_body=0.1)
     lost = replace(row, n_bodies=2048, status="failed", cpu_us_per_body=np.nan)
     found = findings(row, lost)["B: us per body, N >= 128"]
-    assert found.measured == "512: 1; 2048: inf (failed)"
+    assert found.measured == "512: 0.1; 2048: inf (failed)"
     assert found.verdict == "NOT MET at 2048"
 
 

@@ -9,7 +9,7 @@ from random_mechanisms import random_loops, random_tree
 import sparsebody as sb
 from sparsebody.dynamics.compiled import chunks
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.factorization.block_ldl.prefetch import LARGE
+from sparsebody.factorization.prefetch import LARGE
 from sparsebody.model.gallery import build
 from sparsebody.model.system import State, System
 

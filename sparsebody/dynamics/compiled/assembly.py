@@ -23,7 +23,7 @@ from sparsebody.dynamics.compiled.workspace import (
     Workspace,
 )
 from sparsebody.factorization.block_ldl.kernels import LINE
-from sparsebody.factorization.block_ldl.prefetch import LARGE, here, prefetch
+from sparsebody.factorization.prefetch import LARGE, here, prefetch
 from sparsebody.spatial.tuples import (
     add,
     between,

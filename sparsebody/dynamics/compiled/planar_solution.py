@@ -15,7 +15,7 @@ from sparsebody.dynamics.compiled.planar import (
     assemble_planar,
     unscramble_planar,
 )
-from sparsebody.dynamics.compiled.qr_solution import factorize_by_qr, solve_by_qr
+from sparsebody.dynamics.compiled.qr_solution import factorize_and_solve
 from sparsebody.factorization.block_qr import REGULAR
 
 
@@ -37,10 +37,11 @@ def accelerate_planar(
     found = assemble_planar(w, *state, load, given_rows, given, shift)
     if found != GOOD:
         return found, REGULAR, np.nan
-    status = factorize_by_qr(w.factor, w.kept)
+    status, left = factorize_and_solve(
+        w.factor, w.kept, w.body.size, w.right, multiplier.size > 0, w.x
+    )
     if status != REGULAR:
-        return found, status, np.nan
-    left, _ = solve_by_qr(w.factor, w.kept, w.body.size, w.right, multiplier.size > 0, w.x)
+        return found, status, left
     unscramble_planar(w, acceleration, multiplier)
     return found, status, left
 

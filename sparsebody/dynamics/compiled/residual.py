@@ -11,8 +11,8 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import BODIES, JOINTS, KERNEL, PHASE, ROWS
 from sparsebody.dynamics.compiled.workspace import MARGIN, N_SIZES, Workspace
 from sparsebody.factorization.block_ldl.kernels import LINE, switch
-from sparsebody.factorization.block_ldl.prefetch import LARGE, prefetch
-from sparsebody.factorization.block_ldl.straight import (
+from sparsebody.factorization.prefetch import LARGE, prefetch
+from sparsebody.factorization.straight import (
     folded,
     larger,
     straight_line,

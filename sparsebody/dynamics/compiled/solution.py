@@ -31,8 +31,8 @@ from sparsebody.factorization.block_ldl.kernels import (
     eliminate,
     factorize,
 )
-from sparsebody.factorization.block_ldl.prefetch import LARGE, here
 from sparsebody.factorization.block_ldl.substitution import solve, substitute
+from sparsebody.factorization.prefetch import LARGE, here
 from sparsebody.spatial.tuples import (
     load_triangle,
     load_vector,

@@ -42,7 +42,7 @@ from sparsebody.factorization.block_ldl.layout import (
     START,
     Table,
 )
-from sparsebody.factorization.block_ldl.prefetch import LARGE, prefetch
+from sparsebody.factorization.prefetch import LARGE, prefetch
 
 # No kernel owns an array, so none counts references: that would take a third of the time.
 PHASE: dict[str, Any] = {

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from numba import types
 
-from sparsebody.factorization.block_ldl.straight import (
+from sparsebody.factorization.straight import (
     folded,
     for_each,
     gathered,

@@ -50,7 +50,7 @@ from sparsebody.factorization.block_ldl.layout import (
     SIZE,
     START,
 )
-from sparsebody.factorization.block_ldl.prefetch import LARGE, prefetch
+from sparsebody.factorization.prefetch import LARGE, prefetch
 
 # ---- memory that is asked for early ------------------------------------------------------------
 

@@ -31,6 +31,8 @@ from sparsebody.factorization.unit import SOUND, from_unit, to_unit, unit_rows
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 
+NO_RIGHT = np.zeros(0)  # where no right-hand side goes through the factorization
+
 __all__ = ["REGULAR", "BlockQRNumeric", "BlockQRSymbolic", "Storage", "Tables", "analyze"]
 
 
@@ -102,7 +104,7 @@ class BlockQRSymbolic:
         if bad != SOUND:
             scales(matrix)
             raise SingularSystemError(f"a pivot of primal block {bad} vanishes: {REMEDY}")
-        status = factorize(self.tables, rows, self.storage)
+        status = factorize(self.tables, rows, NO_RIGHT, self.storage, NO_RIGHT)
         if status != REGULAR:
             scales(matrix)
             self.check(status)

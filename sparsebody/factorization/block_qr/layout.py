@@ -22,6 +22,7 @@ from sparsebody.sparse.pattern import BlockPattern
 Table = NDArray[np.uint32]
 
 LANES = 4  # columns of storage come in fours
+SPARE = 8  # places behind the stack that vectors may write to
 MANY = 32  # blocks that are not sorted by insertion
 MOST_VALUES = 2**32 - 1  # that the tables can count
 
@@ -34,7 +35,8 @@ N_FIELDS = 9
 # Columns of the table of parts, the blocks of A.
 ROW, SIDE, COUNT, WIDTH = 0, 1, 2, 3  # in A: first row, side, rows; columns
 TOP, COLUMN = 4, 5  # in the front, which holds the transpose: first row and column
-N_PART_FIELDS = 6
+BODY = 6  # 1 + the primal block whose rows come into a front with this part; 0 with the others
+N_PART_FIELDS = 7
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,9 +85,15 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
         _children(parent)[1].astype(np.uint32),
         parts,
         n_values=int(fronts[-1, START]),
-        n_stack=n_stack,
-        largest_front=int(np.max(fronts[:, N_ROWS] * fronts[:, STRIDE], initial=0)),
+        n_stack=n_stack + SPARE,
+        largest_front=_largest_front(fronts),
     )
+
+
+def _largest_front(fronts: IntArray) -> int:
+    """Return the values in the largest front, with a row and a column for right-hand sides."""
+    rows, stride = fronts[:, N_ROWS], fronts[:, STRIDE]
+    return int(np.max((rows + 1) * stride + rows, initial=0))
 
 
 def postordered_duals(pattern: BlockPattern, order: IntArray) -> IntArray:
@@ -243,7 +251,7 @@ def _fill_fronts(
             above[2] = stacked if above[1] == 0 else above[2]
             above[0] += left
             above[1] += 1
-            stacked += left * others
+            stacked += (left + 1) * (others + 1) - 1  # with those of right-hand sides
             highest = max(highest, stacked)
         following[FIRST_COLUMN] = line[FIRST_COLUMN] + n_columns
         following[FIRST_PART] = line[FIRST_PART] + n_parts
@@ -314,4 +322,5 @@ def _fill_parts(
                         line = parts[to]
                         line[ROW], line[SIDE], line[COUNT] = first_row[k], end, size[k]
                         line[WIDTH], line[TOP], line[COLUMN] = width[body], top, column[k]
+                        line[BODY] = 1 + body if k == j else 0
                         to += 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sparsebody.factorization.block_ldl.straight import straight_line
+from sparsebody.factorization.straight import straight_line
 
 LARGE = 2**14  # bodies or pivots from which on that is worth its instructions
 

@@ -66,6 +66,13 @@ class _Number(_Emitted):
     def __gt__(self, other):
         return _Truth(self.builder, self.builder.fcmp_ordered(">", self.value, _double(other)))
 
+    def call(self, name, *others):
+        """Return what an instruction that looks like a function makes of numbers."""
+        function = ir.FunctionType(_DOUBLE, [_DOUBLE] * (1 + len(others)))
+        known = cgutils.get_or_insert_function(self.builder.module, function, f"llvm.{name}.f64")
+        values = [self.value, *(other.value for other in others)]
+        return _Number(self.builder, self.builder.call(known, values))
+
     __rmul__ = __mul__
 
 
@@ -161,6 +168,9 @@ class _Memory:
     def __getitem__(self, place):
         return _Number(self.builder, self.builder.load(self._pointer(place), align=8))
 
+    def __setitem__(self, place, number):
+        self.builder.store(number.value, self._pointer(place), align=8)
+
     def _pointer(self, place):
         return self.builder.gep(self.data, [_index(place)])
 
@@ -198,6 +208,9 @@ class _NumpyMemory:
     def __getitem__(self, place):
         return self.data[int(place)]
 
+    def __setitem__(self, place, number):
+        self.data[int(place)] = number
+
 
 def zeros(memory, lanes):
     """Return a vector of zeros."""
@@ -222,6 +235,18 @@ def gathered(memory, numbers, lanes):
     for lane, number in enumerate(numbers):
         vector = with_lane(vector, lane, number)
     return vector
+
+
+def root(number):
+    """Return the square root."""
+    return number.call("sqrt") if isinstance(number, _Number) else np.sqrt(number)
+
+
+def with_sign(number, other):
+    """Return the magnitude of a number with the sign of another one."""
+    if isinstance(number, _Number):
+        return number.call("copysign", other)
+    return np.copysign(number, other)
 
 
 def least(number, bound):

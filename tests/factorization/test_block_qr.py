@@ -1,0 +1,71 @@
+"""The block QR with a right-hand side carried along, in fronts of every shape."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from random_saddles import draw, random_matrix
+
+from sparsebody.factorization.block_qr import REGULAR, analyze
+from sparsebody.factorization.block_qr.kernels import factorize, substitute_back
+from sparsebody.factorization.block_qr.layout import N_LEFT, N_ROWS, SIZE, STRIDE
+from sparsebody.factorization.unit import unit_rows
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import constraint_matrix
+
+IN_REGISTERS = {(2, 3, 8), (2, 4, 8), (2, 5, 8), (2, 6, 8), (2, 3, 4), (2, 4, 4)}
+
+
+def carried(matrix, order, rng):
+    """The multipliers (A A')^-1 (A f - b) by the code under test and by an SVD, with shapes."""
+    pattern = matrix.pattern
+    rows = np.empty(matrix.rows.shape)
+    unit_rows(matrix, rows)
+    symbolic = analyze(pattern, order)
+    n, width = pattern.n_primal, rows.shape[2]
+    forces = rng.normal(size=(n, width)) * (np.arange(width) < pattern.block_sizes[:n, None])
+    asked = rng.normal(size=len(rows))
+    y = np.empty(len(rows))
+    right = np.concatenate([forces.ravel(), asked])
+    A = constraint_matrix(dataclasses.replace(matrix, rows=rows)).toarray()
+    found = factorize(symbolic.tables, rows, right, symbolic.storage, y)
+    assert found == REGULAR or np.linalg.cond(A) > 1e10
+    substitute_back(symbolic.tables, symbolic.storage, y)
+    f = forces[np.arange(width) < pattern.block_sizes[:n, None]]
+    expected = np.linalg.lstsq(A.T, f - np.linalg.lstsq(A, asked, rcond=None)[0], rcond=None)[0]
+    fronts = symbolic.layout.fronts[:-1].astype(int)
+    whole = fronts[fronts[:, N_ROWS] == fronts[:, SIZE] + fronts[:, N_LEFT]]
+    shapes = {tuple(map(int, front)) for front in whole[:, [SIZE, N_ROWS, STRIDE]]}
+    return y, expected, np.linalg.cond(A), shapes
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_forces_and_accelerations_asked_for_go_through_the_factorization(seed):
+    rng = np.random.default_rng(seed)
+    matrix = draw(seed)
+    y, expected, kappa, _ = carried(matrix, rng.permutation(matrix.pattern.n_blocks), rng)
+    assert np.abs(y - expected).max() < 1e-15 * kappa * max(100.0, np.abs(expected).max() * 100)
+
+
+def planar_loops(rng):
+    """A tree of bodies with three freedoms, hinged by two rows, and some loops."""
+    n = int(rng.integers(2, 12))
+    ends = [(int(rng.integers(max(-1, i - 3), i)), i) for i in range(n)]
+    for _ in range(int(rng.integers(0, n // 2 + 1))):
+        first, second = rng.choice(n, size=2, replace=False)
+        ends.append((int(first), int(second)))
+    free = 3 * n - 2 * len(ends)
+    ends = ends if free > 0 else ends[:n]
+    sizes = np.array([3] * n + [2] * len(ends), dtype=np.intp)
+    return random_matrix(rng, BlockPattern(sizes, np.array(ends, dtype=np.intp)))
+
+
+def test_small_fronts_of_every_shape_are_eliminated_in_registers():
+    met, rng = set(), np.random.default_rng(0)
+    for _ in range(150):
+        matrix = planar_loops(rng)
+        y, expected, kappa, shapes = carried(matrix, rng.permutation(matrix.pattern.n_blocks), rng)
+        met |= shapes
+        if kappa < 1e6:
+            assert np.abs(y - expected).max() < 1e-13 * kappa * np.abs(expected).max()
+    assert met >= IN_REGISTERS
