@@ -16,8 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array, diags_array
-from scipy.sparse.linalg import SuperLU, splu
 
 from benchmarks.doubled import (
     Doubled,
@@ -32,6 +30,7 @@ from benchmarks.doubled import (
     unit,
     where,
 )
+from benchmarks.extended_factor import Factor
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.system import State, System
@@ -183,7 +182,8 @@ class _Oracle:
 
     def reference(self, close: bool) -> Extended:
         system, n = self.system, self.system.n_bodies
-        factor = _Factor(self.inertia(self.rotations()).high, system.mass, self.rows(), self.keep)
+        rows, D = self.rows(), self.inertia(self.rotations())
+        factor = Factor(D.high, system.mass, rows.values.high, rows.ends, self.keep)
         if close:
             self.close(factor)
         rows, R = self.rows(), self.rotations()
@@ -208,7 +208,7 @@ class _Oracle:
             change,
         )
 
-    def close(self, factor: _Factor) -> None:
+    def close(self, factor: Factor) -> None:
         """Close all joints, by the least displacements."""
         n, last = self.system.n_bodies, np.inf
         for _ in range(STEPS):
@@ -220,7 +220,7 @@ class _Oracle:
             last = size
             self.displace(change)
 
-    def make_velocity_consistent(self, factor: _Factor, rows: _Rows, D: Doubled) -> None:
+    def make_velocity_consistent(self, factor: Factor, rows: _Rows, D: Doubled) -> None:
         """Take from the velocity what violates constraints."""
         velocity = concatenate([self.w, self.v], 1)
         still = doubled(np.zeros((self.system.n_bodies, 6)))
@@ -230,7 +230,7 @@ class _Oracle:
 
     def solve(
         self,
-        factor: _Factor,
+        factor: Factor,
         rows: _Rows,
         D: Doubled,
         force: Doubled,
@@ -283,53 +283,6 @@ class _Oracle:
         back = transposed(R[:-1])
         linear = a[:, 3:] - cross(self.w[:-1], self.v[:-1])
         return concatenate([apply(back, a[:, :3]), apply(back, linear)], 1).high.copy()
-
-
-class _Factor:
-    """LU factors of [D A'; A 0] as doubles, kept rows only, everything scaled."""
-
-    def __init__(self, inertia: FloatArray, mass: FloatArray, rows: _Rows, keep: BoolArray) -> None:
-        n, self.kept, self.m = 6 * len(mass), np.flatnonzero(keep), len(keep)
-        values, ends = rows.values.high[self.kept], rows.ends[self.kept]
-        moving = np.broadcast_to((ends < len(mass))[:, :, None], values.shape)
-        row = np.broadcast_to(np.arange(len(ends))[:, None, None], values.shape)
-        column = 6 * ends[:, :, None] + np.arange(6)
-        shape = (len(self.kept), n)
-        A = coo_array((values[moving], (row[moving], column[moving])), shape=shape).tocsr()
-        body = np.arange(len(mass))
-        turning = 6 * body[:, None, None] + np.zeros((1, 3, 3), dtype=int)
-        i, k = turning + np.arange(3)[:, None], turning + np.arange(3)
-        sliding = (6 * body[:, None] + np.arange(3, 6)).ravel()
-        entries = np.concatenate([inertia.ravel(), np.repeat(mass, 3)])
-        places = (np.concatenate([part.ravel(), sliding]) for part in (i, k))
-        D = coo_array((entries, tuple(places)), shape=(n, n)).tocsr()
-        root = 1.0 / np.sqrt(D.diagonal())
-        A = A @ diags_array(root)
-        norm = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
-        self.scale = np.concatenate([root, 1.0 / norm])
-        unscaled = coo_array(diags_array(root) @ D @ diags_array(root))
-        A = coo_array(diags_array(1.0 / norm) @ A)
-        size = n + len(self.kept)
-        K = coo_array(
-            (
-                np.concatenate([unscaled.data, A.data, A.data]),
-                (
-                    np.concatenate([unscaled.row, n + A.row, A.col]),
-                    np.concatenate([unscaled.col, A.col, n + A.row]),
-                ),
-            ),
-            shape=(size, size),
-        )
-        self.n = n
-        self.factors: SuperLU = splu(csc_array(K), permc_spec="COLAMD", diag_pivot_thresh=1.0)
-
-    def solve(self, force: FloatArray, rate: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return a (n,) and lambda (m,), zero where rows are left out."""
-        right = np.concatenate([force, rate[self.kept]])
-        x = self.scale * self.factors.solve(self.scale * right)
-        lam = np.zeros(self.m)
-        lam[self.kept] = x[self.n :]
-        return x[: self.n], lam
 
 
 # ---- products ------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import System
 from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
+RANDOM_LOOP = "random loop"
 Points = np.ndarray  # (n, 3)
 
 
@@ -268,19 +269,25 @@ def planted(seed: int) -> Planted:
     hundredth to ten times the size of its tree, everything together from millimetres to 100 m.
     """
     rng = np.random.default_rng((seed, 99))
-    kind = seed % 8
-    if kind == 7:
+    names = plants(seed)
+    if names == (RANDOM_LOOP,):
         loops = random_loops(rng, int(rng.integers(3, 7)), 1, loop_names=TREE_TYPES, moving=True)
-        return Planted(_rescaled(loops.compile(), rng), None, "random loop")
+        return Planted(_rescaled(loops.compile(), rng), None, RANDOM_LOOP)
     garden = Garden(rng, random_tree(rng, int(rng.integers(1, 5)), moving=True))
-    families = list(PLANTS)
-    names = []
-    for k in range(0 if kind < 3 else 2 if kind == 6 else 1):
-        names.append(families[(seed // 8 + 5 * k + kind) % len(families)])
+    for name in names:
         size = float(10.0 ** rng.uniform(-2.0, 1.0)) if rng.random() < 0.5 else 1.0
-        garden.n_dependent += PLANTS[names[-1]](garden, size)
+        garden.n_dependent += PLANTS[name](garden, size)
     system = _rescaled(garden.mechanism.compile(), rng)
     return Planted(system, garden.n_dependent, " and ".join(names) or "regular")
+
+
+def plants(seed: int) -> tuple[str, ...]:
+    """What is planted in the mechanism with that seed."""
+    kind, names = seed % 8, list(PLANTS)
+    if kind == 7:
+        return (RANDOM_LOOP,)
+    count = 0 if kind < 3 else 2 if kind == 6 else 1
+    return tuple(names[(seed // 8 + 5 * k + kind) % len(names)] for k in range(count))
 
 
 def _rescaled(system: System, rng: np.random.Generator) -> System:

@@ -19,6 +19,7 @@ from sparsebody.sparse.norms import largest_eigenvalue, largest_row_sum
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product, saddle_residual
 
 ROUNDING = float(np.finfo(float).eps)
+EXTENDED = 2.0**-48  # how much less rounding there is with twice the digits
 HELD = 1e-9  # part of the accelerations without joints that is none: everything is fixed
 _ROUGHLY = 1e-9  # relative residual with which estimates are content
 
@@ -31,6 +32,10 @@ class ConditionEstimate:
     sigma_max: float
     sigma_min: float
     forward_error: float  # bound of the accelerations' error, relative to the largest of them
+
+    def extended(self) -> ConditionEstimate:
+        """Return the same for residuals of 31 digits, with the state taken as exact."""
+        return replace(self, forward_error=max(4 * ROUNDING, self.forward_error * EXTENDED))
 
     def __str__(self) -> str:
         """Return both numbers in words."""

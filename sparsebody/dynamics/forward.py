@@ -49,6 +49,7 @@ from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 REDUNDANCY = ("remove", "keep")
 REDUCTION = ("auto", "none")
+RESIDUALS = ("double", "extended")
 IN_PLANE = ("auto", "block-qr")  # factorizations of planar mechanisms
 _UNWANTED = np.zeros(0)
 _ROUGHLY = 1e-9  # relative residual of corrections, which are repeated anyway
@@ -79,6 +80,10 @@ class ForwardDynamics:
         six. The answers are the same; a factorization other than "block-qr" asks for six as well.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
+    residuals : {"double", "extended"}
+        "extended" corrects accelerations with residuals of 31 digits made from the state, so that
+        they are good to the last digits whatever the condition number, at about five times the
+        cost. In a plane only, where bodies have three freedoms; elsewhere the same as "double".
 
     Raises
     ------
@@ -100,11 +105,13 @@ class ForwardDynamics:
         compliance: Compliance | None = None,
         reduction: str = "auto",
         baumgarte: float | None = None,
+        residuals: str = "double",
     ) -> None:
         for value, known, what in (
             (redundancy, REDUNDANCY, "redundancy"),
             (reactions, (*REACTIONS, "compliance"), "reactions"),
             (reduction, REDUCTION, "reduction"),
+            (residuals, RESIDUALS, "residuals"),
         ):
             if value not in known:
                 raise UnknownNameError(f"{what} is {value!r}; give one of {', '.join(known)}")
@@ -119,6 +126,7 @@ class ForwardDynamics:
         self.compliance = None if compliance is None else joint_compliances(system, compliance)
         self.reduction = reduction
         self.baumgarte = baumgarte
+        self._wants_extended = residuals == "extended"
         state = consistent_state(system) if state is None else state
         check_state(system, state)
         self._asked_for = ordering, factorization, redundancy
@@ -220,6 +228,11 @@ class ForwardDynamics:
         return found_subgroups(displacement_classes(self.system))
 
     @property
+    def residuals(self) -> str:
+        """How residuals are computed: "extended" only in a plane."""
+        return "extended" if self._wants_extended and self.is_planar else "double"
+
+    @property
     def ordering(self) -> str:
         """Name of the ordering in use."""
         return self.choice.ordering
@@ -235,6 +248,7 @@ class ForwardDynamics:
         return {
             "planar": self.is_planar,
             "subgroups": describe(self.subgroups),
+            "residuals": self.residuals,
             "constraint_rows": self.system.n_rows,
             "redundant_rows": len(self.redundant_rows),
             "redundancy_gap": None if decision is None else decision.gap,
@@ -294,7 +308,7 @@ class ForwardDynamics:
             out = np.empty(shape)
         elif not is_plain(out, shape):
             raise ShapeError(f"out must be a contiguous array of {shape} float64 numbers")
-        if self.baumgarte is not None:
+        if self.baumgarte is not None or self._wants_extended:
             out[:] = Evaluation(self, state, body_force).acceleration()
             return out
         try:
@@ -429,6 +443,12 @@ class Evaluation:
     def _solution(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
         """Return the accelerations and their residual; fill the multipliers if there are any."""
         found = self._solve_assembled(multiplier)
+        core = self.dynamics.core
+        if self.dynamics.residuals == "extended" and isinstance(core, PlanarCore):
+            multiplier[:] = 0.0
+            core.solve_extended(self.state, found[0], multiplier)
+            if multiplier.size:
+                core.fill_outer(self.state, self.body_force, found[0], multiplier)
         if self.dynamics.core.is_rough:
             self.dynamics._warn_of_roughness(self.state)
         return found
@@ -488,7 +508,8 @@ class Evaluation:
 
     def condition(self) -> ConditionEstimate:
         """Return the condition number, and the error of the accelerations that it implies."""
-        return condition_estimate(self._assembled(), self.state)
+        found = condition_estimate(self._assembled(), self.state)
+        return found.extended() if self.dynamics.residuals == "extended" else found
 
     def velocity_correction(self) -> FloatArray:
         """Return the change of velocity (n_bodies, 6) that makes A v what the rows ask for.
@@ -520,6 +541,7 @@ def forward_dynamics(
     compliance: Compliance | None = None,
     reduction: str = "auto",
     baumgarte: float | None = None,
+    residuals: str = "double",
 ) -> Accelerations:
     """Return the accelerations and constraint forces at one state.
 
@@ -529,8 +551,7 @@ def forward_dynamics(
         As in ForwardDynamics, whatever the method.
     method : str
         "sparse" for ForwardDynamics, or a name from TREE_METHODS, in joint coordinates.
-    ordering, factorization, redundancy, reduction : str
-    compliance : number, array_like or mapping, optional
+    ordering, factorization, redundancy, compliance, reduction, residuals : optional
         Of the sparse method; see ForwardDynamics.
     tree : str
         Which spanning tree the other methods use, see spanning_tree; "auto": what suits them.
@@ -558,5 +579,6 @@ def forward_dynamics(
         compliance=compliance,
         reduction=reduction,
         baumgarte=baumgarte,
+        residuals=residuals,
     )
     return dynamics(state, body_force=body_force)

@@ -10,6 +10,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.base import CoreBase, checked
+from sparsebody.dynamics.compiled.extended_tables import Extended, extended_arrays
 from sparsebody.dynamics.compiled.given import NOTHING, GivenParts
 from sparsebody.dynamics.compiled.outer import fill_outer_multipliers
 from sparsebody.dynamics.compiled.planar import (
@@ -21,6 +22,7 @@ from sparsebody.dynamics.compiled.planar import (
     fill_planar_rows,
     unscramble_planar,
 )
+from sparsebody.dynamics.compiled.planar_extended import solve_extended
 from sparsebody.dynamics.compiled.planar_solution import accelerate_alone, accelerate_planar
 from sparsebody.dynamics.compiled.planar_tables import (
     planar_arrays,
@@ -101,7 +103,7 @@ class PlanarCore(CoreBase):
         self._is_compiled = isinstance(self.symbolic, BlockQRSymbolic)
         self.right, self._x, self.rows = arrays["right"], arrays["x"], kept["row"]
         self._values, self._left_values = kept["rows"], others["rows"]
-        self._kept = PlanarRows(**kept)
+        self._kept, self._kept_arrays = PlanarRows(**kept), kept
         self._qr = qr_arrays(self.symbolic if isinstance(self.symbolic, BlockQRSymbolic) else None)
         self._workspace = PlanarWorkspace(kept=self._kept, factor=self._qr, **arrays)
         self._left_out, self._left_asked = PlanarRows(**others), np.zeros(len(left_out))
@@ -199,6 +201,23 @@ class PlanarCore(CoreBase):
 
     def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
         unscramble_planar(self._workspace, acceleration, multiplier)
+
+    def solve_extended(
+        self, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> None:
+        """Solve for the newest state with residuals of 31 digits; see planar_extended."""
+        if not self._is_compiled:
+            return
+        if not self._is_factorized:
+            self.factorize(state.time)
+        plain = self._plain(state)
+        poses = plain.position, plain.orientation, plain.velocity
+        solve_extended(self._workspace, self._extended, *poses, self._shift)
+        self._unscramble(acceleration, multiplier)
+
+    @cached_property
+    def _extended(self) -> Extended:
+        return extended_arrays(self.system, self.motion, self._bodies, self._kept_arrays)
 
     def factorize(self, time: float) -> None:
         """Factorize what was assembled last; `time` [s] is for messages.

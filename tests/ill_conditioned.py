@@ -1,0 +1,75 @@
+"""Long mechanisms, turned ones and sheets, at consistent moving states, for the tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from benchmarks.cases import Problem
+from sparsebody.dynamics.initial import consistent_state
+from sparsebody.model.gallery import build
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.system import System
+from sparsebody.spatial import quaternion_product
+
+TILTED = (1.3, -2.1, -9.493155)  # gravity [m/s^2]
+
+
+def moving(system: System) -> Problem:
+    """A system at a consistent state with random velocities."""
+    state = system.initial_state
+    velocity = np.random.default_rng(0).normal(size=state.velocity.shape)
+    return Problem(system.name, system, consistent_state(system, state.with_(velocity=velocity)))
+
+
+def turned(given: Problem) -> Problem:
+    """The same somewhere else and at an angle, so that no number is round."""
+    system, state = given.system, given.state
+    q = np.array([0.8, 0.36, -0.3, 0.37])
+    q /= np.linalg.norm(q)
+    R = 2.0 * (np.outer(q[1:], q[1:]) + (q[0] ** 2 - 0.5) * np.eye(3) + q[0] * skew(q[1:]))
+    orientation = np.array([quaternion_product(q, p) for p in state.orientation])
+    on_world = (system.predecessor < 0)[:, None]
+    near = np.where(on_world, system.predecessor_point @ R.T, system.predecessor_point)
+    frames = np.where(
+        on_world[:, :, None], R @ system.predecessor_rotation, system.predecessor_rotation
+    )
+    return Problem(
+        given.mechanism,
+        replace(system, predecessor_point=near, predecessor_rotation=frames),
+        state.with_(position=state.position @ R.T, orientation=orientation),
+    )
+
+
+def skew(x: np.ndarray) -> np.ndarray:
+    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
+
+
+def floating_ladder(rungs: int, disorder: float) -> Problem:
+    """Revolute bars in a plane that hang on the world by one hinge: two freedoms."""
+    whole = build("ladder", rungs=rungs, joint="revolute", disorder=disorder, gravity=TILTED)
+    ladder = Mechanism("ladder", TILTED)
+    for body in whole.bodies.values():
+        ladder.add_body(
+            body.name,
+            mass=body.mass,
+            inertia=body.inertia,
+            center_of_mass=body.center_of_mass,
+            position=body.position,
+        )
+    for name, joint in whole.joints.items():
+        if name != "base-1":
+            ladder.add_joint(
+                name,
+                joint.type,
+                joint.predecessor,
+                joint.successor,
+                predecessor_frame=joint.predecessor_frame,
+                successor_frame=joint.successor_frame,
+            )
+    return moving(ladder.compile())
+
+
+def sheet(k: int) -> Problem:
+    return moving(build("rotating-squares", rows=k, columns=k, gravity=TILTED).compile())
