@@ -11,7 +11,12 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.choice import SolverChoice, choose_in_plane, choose_solver
+from sparsebody.dynamics.choice import (
+    SolverChoice,
+    choose_in_plane,
+    choose_solver,
+    reduction_pays,
+)
 from sparsebody.dynamics.compiled import (
     WORST_RESIDUAL,
     Core,
@@ -41,6 +46,7 @@ from sparsebody.model.subgroups import (
     found_subgroups,
 )
 from sparsebody.model.system import State, System, check_state
+from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
@@ -156,14 +162,15 @@ class ForwardDynamics:
 
     def _prepare_reduced(self, state: State) -> bool:
         """Do the same with what freedoms subgroups about the world leave; tell if that pays."""
-        if not has_loops(self.system):
-            return False
-        classes = displacement_classes(self.system)
+        ordering, factorization, _ = self._asked_for
+
+        def pays(reduced: BlockPattern, whole: BlockPattern) -> bool:
+            return reduction_pays(reduced, whole, ordering, factorization)
+
         rows = _rows(self.system, state)
-        found = ground_reduction(self.system, classes, rows, state, self.baumgarte is None)
+        found = ground_reduction(self.system, rows, state, pays, self.baumgarte is None)
         if found is None:
             return False
-        ordering, factorization, _ = self._asked_for
         choice = choose_solver(found.structure.pattern, ordering, factorization)
         self.rank_decision, self.structure, self.choice = found.decision, found.structure, choice
         freedoms = found.motion.freedoms
@@ -176,6 +183,7 @@ class ForwardDynamics:
             freedoms,
             found.held,
             found.tree,
+            np.setdiff1d(np.flatnonzero(found.decision.keep), found.structure.rows),
         )
         self.structure.pattern.forget_adjacency()
         return True
@@ -186,6 +194,19 @@ class ForwardDynamics:
         self._prepare(self._analyzed_at, "none")
         self.core.newest = newest  # evaluations know theirs by number
         self.__dict__.pop("redundant_rows", None)
+
+    @cached_property
+    def whole(self) -> ForwardDynamics:
+        """The same with all freedoms of the bodies, for errors out of their subgroups."""
+        ordering, factorization, redundancy = self._asked_for
+        return ForwardDynamics(
+            self.system,
+            self._analyzed_at,
+            ordering=ordering,
+            factorization=factorization,
+            redundancy=redundancy,
+            reduction="none",
+        )
 
     @property
     def rank(self) -> int:
@@ -416,6 +437,8 @@ class Evaluation:
         if np.shape(error) != (n_rows,):
             raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
         core = self._assembled()
+        if isinstance(core, ReducedCore) and core.is_beyond(error):
+            return self.dynamics.whole.evaluate(self.state)._solve_errors(error)
         right = np.zeros_like(core.right)
         right[len(right) - len(core.rows) :] = -error[core.rows]
         change = np.empty((self.dynamics.system.n_bodies, 6))

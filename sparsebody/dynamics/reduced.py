@@ -5,6 +5,7 @@ An exact change of basis. Reactions outside the subgroups are recovered from the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,8 +26,9 @@ from sparsebody.dynamics.compiled.reduced import (
     STRAY,
 )
 from sparsebody.dynamics.compiled.reduced_outer import OuterTree
+from sparsebody.dynamics.structure import has_loops
 from sparsebody.factorization.block_ldl import safe_order
-from sparsebody.model.subgroups import Classes
+from sparsebody.model.subgroups import displacement_classes
 from sparsebody.model.subgroups.frames import incidence
 from sparsebody.model.subgroups.ground import (
     KEEP_DIRECTIONS,
@@ -57,13 +59,31 @@ class GroundReduction:
 
 
 def ground_reduction(
-    system: System, classes: Classes, rows: FloatArray, state: State, has_corrections: bool
+    system: System,
+    rows: FloatArray,
+    state: State,
+    pays: Callable[[BlockPattern, BlockPattern], bool],
+    has_corrections: bool = True,
 ) -> GroundReduction | None:
-    """Return the reduction with rows (n_rows, 2, 6) of a state; None where no body has less.
+    """Return the reduction; None where no body has fewer freedoms, or where it does not pay.
 
-    Without corrections of positions, bodies that turn about points and lines keep all freedoms:
-    integrators lose these.
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    rows : (n_rows, 2, 6) float array
+        All constraint rows at the state.
+    state : State
+        A consistent one.
+    pays : callable
+        Told the patterns with reduced and with all freedoms, answers whether to go on.
+    has_corrections : bool
+        Without corrections of positions, bodies that turn about points and lines keep all
+        freedoms: integrators lose these.
     """
+    if not has_loops(system):
+        return None
+    classes = displacement_classes(system)
     motion = ground_motion(classes)
     if not has_corrections:
         motion.kind[np.isin(motion.kind, THROUGH_POINT)] = -1
@@ -84,6 +104,9 @@ def ground_reduction(
         return None
     keep &= is_within[system.row_joint] | ~classes.is_redundant
     structure = kkt_structure(system, keep)
+    whole = kkt_structure(system, ~classes.is_redundant)
+    if not pays(structure.pattern, whole.pattern):
+        return None
     ones = np.broadcast_to(np.eye(6), (system.n_bodies, 6, 6))
     nothing = np.empty((system.n_bodies, 0, 0))
     pattern = _on_the_world(structure.pattern, freedoms)

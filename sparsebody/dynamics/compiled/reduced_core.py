@@ -28,6 +28,8 @@ from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
 from sparsebody.factorization.block_ldl import REGULAR
 from sparsebody.model.system import State, System
 
+CLOSED = 1e-12  # errors of rows that are none [rad, m, or their rates]
+
 
 class ReducedCore(Core):
     """The same where bodies move within subgroups about the world; see `Core`.
@@ -42,6 +44,8 @@ class ReducedCore(Core):
         What bodies keep in place; see `reduced`.
     tree : OuterTree
         The joints that see to that.
+    outer : (n_outer,) int array
+        Their rows that do.
     """
 
     def __init__(
@@ -54,9 +58,20 @@ class ReducedCore(Core):
         freedoms: IntArray,
         held: FloatArray,
         tree: OuterTree,
+        outer: IntArray,
     ) -> None:
         super().__init__(system, structure, order, factorization)
-        self._reduced_of = system, structure, order, factorization, basis, freedoms, held, tree
+        self._reduced_of = (
+            system,
+            structure,
+            order,
+            factorization,
+            basis,
+            freedoms,
+            held,
+            tree,
+            outer,
+        )
         bodies, n = self._bodies, system.n_bodies
         unit = units(system, bodies)
         kept = row_arrays(system, self._parts, bodies, unit, self.rows.astype(np.intp))
@@ -73,7 +88,7 @@ class ReducedCore(Core):
             held=np.ascontiguousarray(held[bodies]),
         )
         self._values[:] = 0.0
-        self._tree = tree
+        self._tree, self._outer = tree, outer
         self._is_filled = False  # whether rows on successors are, which hardly ever vary
 
     def __reduce__(self) -> tuple[type[ReducedCore], tuple[object, ...]]:
@@ -147,6 +162,10 @@ class ReducedCore(Core):
     ) -> None:
         """Fill the multipliers of the rows that keep the bodies within their subgroups."""
         fill_tree_multipliers(self.system, self._tree, state, body_force, acceleration, multiplier)
+
+    def is_beyond(self, error: FloatArray) -> bool:
+        """Tell whether errors (n_rows,) are such as no motion within the subgroups corrects."""
+        return bool(np.abs(error[self._outer]).max(initial=0.0) > CLOSED)
 
     def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
         unscramble_reduced(self._reduced, acceleration, multiplier)
