@@ -183,7 +183,6 @@ class ForwardDynamics:
             freedoms,
             found.held,
             found.tree,
-            np.setdiff1d(np.flatnonzero(found.decision.keep), found.structure.rows),
         )
         self.structure.pattern.forget_adjacency()
         return True
@@ -194,6 +193,10 @@ class ForwardDynamics:
         self._prepare(self._analyzed_at, "none")
         self.core.newest = newest  # evaluations know theirs by number
         self.__dict__.pop("redundant_rows", None)
+
+    def retracted(self, state: State) -> State:
+        """Return the state nearby in which bodies are within their subgroups about the world."""
+        return self.core.retracted(state) if isinstance(self.core, ReducedCore) else state
 
     @cached_property
     def whole(self) -> ForwardDynamics:
@@ -437,7 +440,7 @@ class Evaluation:
         if np.shape(error) != (n_rows,):
             raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
         core = self._assembled()
-        if isinstance(core, ReducedCore) and core.is_beyond(error):
+        if isinstance(core, ReducedCore) and core.is_astray(self.state):
             return self.dynamics.whole.evaluate(self.state)._solve_errors(error)
         right = np.zeros_like(core.right)
         right[len(right) - len(core.rows) :] = -error[core.rows]

@@ -36,7 +36,7 @@ from sparsebody.model.subgroups.ground import (
     GroundMotion,
     ground_motion,
 )
-from sparsebody.model.subgroups.kinds import KINDS, RIGID, SLIDE, SPHERE, TURN
+from sparsebody.model.subgroups.kinds import KINDS, SPHERE, TURN
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision, independent_rows
@@ -305,7 +305,7 @@ def _held(system: System, motion: GroundMotion, state: State) -> FloatArray:
     """Return what bodies keep in place, as it is at a state."""
     n, kind = system.n_bodies, motion.kind
     held = np.zeros((n, N_HELD))
-    R = np.array([rotation_from_quaternion(q) for q in state.orientation]).reshape(n, 3, 3)
+    R = rotation_from_quaternion(state.orientation)
     first, second = motion.axis.copy(), motion.axis.copy()
     rigid = np.isin(kind, KEEP_DIRECTIONS)
     first[rigid], second[rigid] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
@@ -317,8 +317,8 @@ def _held(system: System, motion: GroundMotion, state: State) -> FloatArray:
     held[:, POINT_AT : POINT_AT + 3] = state.position + np.einsum("nab,nb->na", R, point)
     axis = np.einsum("nab,nb->na", R, motion.axis)
     across = np.eye(3) - axis[:, :, None] * axis[:, None, :]
-    across[np.isin(kind, (TURN, SPHERE, RIGID))] = np.eye(3)
-    across[~np.isin(kind, (*THROUGH_POINT, RIGID, SLIDE))] = 0.0
+    across[np.isin(kind, (TURN, SPHERE))] = np.eye(3)
+    across[~np.isin(kind, THROUGH_POINT)] = 0.0
     held[:, ACROSS : ACROSS + 9] = across.reshape(n, 9)
     gyration = np.sqrt(np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
     held[:, REACH] = STRAY * (gyration + np.linalg.norm(point, axis=1))

@@ -25,9 +25,11 @@ from sparsebody.spatial.tuples import (
     INLINE,
     add,
     difference,
+    dot,
     load9,
     load_triangle,
     load_vector,
+    rotation_of,
     scaled,
     store_vector,
     turned,
@@ -154,6 +156,27 @@ def _is_held(held, x, R):
         if not abs(line[0] * gap[0] + line[1] * gap[1] + line[2] * gap[2]) <= held[REACH]:
             return False
     return True
+
+
+@njit(cache=True)
+def retract(
+    held: FloatArray, position: FloatArray, orientation: FloatArray, nearer: FloatArray
+) -> float:
+    """Fill positions (n, 3) with points where they belong; return how far away they were.
+
+    In terms of how far they may be, bodies being numbered as the user does.
+    """
+    farthest = 0.0
+    for i in range(len(held)):
+        q, at = orientation[i], held[i]
+        R = rotation_of(q[0], q[1], q[2], q[3])
+        there = add(load_vector(position[i], 0), turned(R, load_vector(at, POINT)))
+        gap = difference(there, load_vector(at, POINT_AT))
+        for a in range(3):
+            part = dot(load_vector(at, ACROSS + 3 * a), gap)
+            nearer[i, a] = position[i, a] - part
+            farthest = max(farthest, abs(part) / at[REACH])
+    return farthest
 
 
 @njit(**KERNEL)

@@ -14,11 +14,14 @@ from sparsebody.dynamics.compiled.core import Core
 from sparsebody.dynamics.compiled.left_out import violation
 from sparsebody.dynamics.compiled.planar_core import OutOfPlaneError
 from sparsebody.dynamics.compiled.reduced import (
+    ACROSS,
     GOOD,
     OUTSIDE,
+    STRAY,
     ReducedWorkspace,
     accelerate_reduced,
     assemble_reduced,
+    retract,
     unscramble_reduced,
 )
 from sparsebody.dynamics.compiled.reduced_outer import OuterTree, fill_tree_multipliers
@@ -28,7 +31,7 @@ from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
 from sparsebody.factorization.block_ldl import REGULAR
 from sparsebody.model.system import State, System
 
-CLOSED = 1e-12  # errors of rows that are none [rad, m, or their rates]
+CLOSED = 1e-11  # distances of points that are rounding, in sizes of the body
 
 
 class ReducedCore(Core):
@@ -44,8 +47,6 @@ class ReducedCore(Core):
         What bodies keep in place; see `reduced`.
     tree : OuterTree
         The joints that see to that.
-    outer : (n_outer,) int array
-        Their rows that do.
     """
 
     def __init__(
@@ -58,20 +59,9 @@ class ReducedCore(Core):
         freedoms: IntArray,
         held: FloatArray,
         tree: OuterTree,
-        outer: IntArray,
     ) -> None:
         super().__init__(system, structure, order, factorization)
-        self._reduced_of = (
-            system,
-            structure,
-            order,
-            factorization,
-            basis,
-            freedoms,
-            held,
-            tree,
-            outer,
-        )
+        self._reduced_of = system, structure, order, factorization, basis, freedoms, held, tree
         bodies, n = self._bodies, system.n_bodies
         unit = units(system, bodies)
         kept = row_arrays(system, self._parts, bodies, unit, self.rows.astype(np.intp))
@@ -88,7 +78,8 @@ class ReducedCore(Core):
             held=np.ascontiguousarray(held[bodies]),
         )
         self._values[:] = 0.0
-        self._tree, self._outer = tree, outer
+        self._tree, self._held = tree, np.ascontiguousarray(held)
+        self._has_points = bool(np.any(held[:, ACROSS : ACROSS + 9]))
         self._is_filled = False  # whether rows on successors are, which hardly ever vary
 
     def __reduce__(self) -> tuple[type[ReducedCore], tuple[object, ...]]:
@@ -163,9 +154,21 @@ class ReducedCore(Core):
         """Fill the multipliers of the rows that keep the bodies within their subgroups."""
         fill_tree_multipliers(self.system, self._tree, state, body_force, acceleration, multiplier)
 
-    def is_beyond(self, error: FloatArray) -> bool:
-        """Tell whether errors (n_rows,) are such as no motion within the subgroups corrects."""
-        return bool(np.abs(error[self._outer]).max(initial=0.0) > CLOSED)
+    def retracted(self, state: State) -> State:
+        """Return the state with the points of bodies put back to where they have to stay."""
+        if not self._has_points:
+            return state
+        position = np.array(state.position)
+        retract(self._held, state.position, state.orientation, position)
+        return state.with_(position=position)
+
+    def is_astray(self, state: State) -> bool:
+        """Tell whether points are not where they have to stay."""
+        if not self._has_points:
+            return False
+        position = np.empty_like(state.position)
+        strayed = retract(self._held, state.position, state.orientation, position)
+        return bool(strayed * STRAY > CLOSED)
 
     def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
         unscramble_reduced(self._reduced, acceleration, multiplier)
