@@ -74,9 +74,11 @@ class ForwardDynamics:
         Where rows are dependent, the multipliers are not unique: return the smallest, which do
         not depend on numbering, or those with zeros at the left-out rows (cheaper).
     reduction : {"auto", "none"}
-        Leave the rows out first that displacement subgroups make redundant, and where all bodies
-        move parallel to one plane, give them three freedoms; or decide by numbers alone, with
-        six. The answers are the same; a factorization other than "block-qr" asks for six as well.
+        Use displacement subgroups, or decide ranks by numbers alone, with six freedoms a body.
+        Rows that are redundant within a subgroup are left out first, and bodies that move within
+        one about the world get fewer freedoms: all of them if they move parallel to one plane,
+        unless a factorization other than "block-qr" is asked for; else where it is predicted to
+        be faster. The answers are the same.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
 
@@ -119,6 +121,7 @@ class ForwardDynamics:
         self._analyzed_at = state
         wants_plane = reduction == "auto" and redundancy == "remove"
         self.is_planar = False
+        self.reduced_bodies: dict[str, int] = {}  # how many move within each subgroup
         if not (
             wants_plane
             and (
@@ -132,6 +135,7 @@ class ForwardDynamics:
         """Decide what evaluations need to know, with all freedoms of the bodies."""
         ordering, factorization, redundancy = self._asked_for
         self.is_planar = False
+        self.reduced_bodies = {}
         self.rank_decision = _rank_decision(self.system, state, redundancy, reduction)
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(self.system, keep)
@@ -174,6 +178,7 @@ class ForwardDynamics:
         choice = choose_solver(found.structure.pattern, ordering, factorization)
         self.rank_decision, self.structure, self.choice = found.decision, found.structure, choice
         freedoms = found.motion.freedoms
+        self.reduced_bodies = found.motion.counts()
         self.core = ReducedCore(
             self.system,
             found.structure,
@@ -246,6 +251,7 @@ class ForwardDynamics:
         return {
             "planar": self.is_planar,
             "subgroups": describe(self.subgroups),
+            "reduced_bodies": dict(self.reduced_bodies),
             "constraint_rows": self.system.n_rows,
             "redundant_rows": len(self.redundant_rows),
             "redundancy_gap": None if decision is None else decision.gap,

@@ -36,7 +36,7 @@ from sparsebody.model.subgroups.ground import (
     GroundMotion,
     ground_motion,
 )
-from sparsebody.model.subgroups.kinds import KINDS, SPHERE, TURN
+from sparsebody.model.subgroups.kinds import SPHERE, TURN
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision, independent_rows
@@ -323,9 +323,3 @@ def _held(system: System, motion: GroundMotion, state: State) -> FloatArray:
     gyration = np.sqrt(np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
     held[:, REACH] = STRAY * (gyration + np.linalg.norm(point, axis=1))
     return held
-
-
-def describe_reduction(motion: GroundMotion) -> dict[str, int]:
-    """Return how many bodies move within each subgroup about the world."""
-    kinds, counts = np.unique(motion.kind, return_counts=True)
-    return {KINDS[k].name: int(n) for k, n in zip(kinds, counts, strict=True) if k >= 0}
