@@ -28,7 +28,7 @@ from sparsebody.dynamics.compiled import (
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
-from sparsebody.dynamics.reduced import ground_reduction, order_with_freedoms
+from sparsebody.dynamics.reduced import ground_reduction, reduced_core
 from sparsebody.dynamics.structure import has_loops, rows_by_structure, with_structure
 from sparsebody.errors import (
     ModelError,
@@ -177,18 +177,8 @@ class ForwardDynamics:
             return False
         choice = choose_solver(found.structure.pattern, ordering, factorization)
         self.rank_decision, self.structure, self.choice = found.decision, found.structure, choice
-        freedoms = found.motion.freedoms
         self.reduced_bodies = found.motion.counts()
-        self.core = ReducedCore(
-            self.system,
-            found.structure,
-            order_with_freedoms(found.structure.pattern, choice.order, freedoms),
-            choice.factorization,
-            found.basis,
-            freedoms,
-            found.held,
-            found.tree,
-        )
+        self.core = reduced_core(self.system, found, choice.order, choice.factorization)
         self.structure.pattern.forget_adjacency()
         return True
 
