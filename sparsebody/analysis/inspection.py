@@ -55,6 +55,7 @@ class Inspection:
     loops: int  # independent cycles of the graph, the world being one node
     mobility: int
     planar: bool  # all bodies move parallel to one plane, and have three freedoms there
+    reduced_bodies: dict[str, int]  # with fewer freedoms, by the subgroup about the world
     subgroups: tuple[Subgroup, ...]  # with rows too many
     constraint_rows: int  # those of prescribed coordinates included
     rank: int
@@ -135,6 +136,7 @@ def inspect_mechanism(
         loops=counts.loops,
         mobility=counts.mobility,
         planar=dynamics.is_planar,
+        reduced_bodies=dynamics.reduced_bodies,
         subgroups=dynamics.subgroups,
         constraint_rows=counts.constraint_rows,
         rank=dynamics.rank,

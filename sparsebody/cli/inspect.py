@@ -107,7 +107,7 @@ def _print(found: Inspection) -> None:
             "joints": f"{found.joints}  ({types})" if types else "0",
             "loops": f"{found.loops}",
             "mobility": f"{found.mobility}{_driven(found)}",
-            "freedoms": "3 a body: all move parallel to a plane" if found.planar else "6 a body",
+            "freedoms": _freedoms(found),
             **_subgroups(found),
             "constraint rows": f"{found.constraint_rows}, of rank {found.rank}",
             "redundant rows": _redundancy(found),
@@ -145,6 +145,15 @@ def _driven(found: Inspection) -> str:
     if not found.prescribed:
         return ""
     return f"  (with {found.prescribed} prescribed coordinate{'s' * (found.prescribed > 1)})"
+
+
+def _freedoms(found: Inspection) -> str:
+    if found.planar:
+        return "3 a body: all move parallel to a plane"
+    if not found.reduced_bodies:
+        return "6 a body"
+    kinds = [f"{name} ({count})" for name, count in found.reduced_bodies.items()]
+    return f"6 a body, but fewer about the world: {listed(kinds)}"
 
 
 def _subgroups(found: Inspection) -> dict[str, str]:

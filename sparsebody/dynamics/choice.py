@@ -18,6 +18,8 @@ NEARLY = 1.02  # orderings within this share of the least predicted time are as 
 WIDE = 100  # rows in a front beyond which CHOLMOD may be faster than a QR of small fronts
 AS_EXPECTED = 1.25  # share of a sample's time, in proportion, at which no other ordering is tried
 
+CHANGE_OF_BASIS = 8e-8  # [s] a body, to its freedoms and back
+
 
 @dataclass(frozen=True, eq=False)
 class SolverChoice:
@@ -84,6 +86,17 @@ def choose_in_plane(pattern: BlockPattern, ordering: str, factorization: str) ->
         return choice
     other = choose_solver(pattern, ordering, "cholmod")
     return min(choice, other, key=lambda c: c.seconds[c.ordering][c.factorization])
+
+
+def reduction_pays(
+    reduced: BlockPattern, whole: BlockPattern, ordering: str, factorization: str
+) -> bool:
+    """Tell whether fewer rows are predicted to save more time than the change of basis takes."""
+    least = [
+        min(min(times.values()) for times in choice.seconds.values())
+        for choice in (choose_solver(p, ordering, factorization) for p in (reduced, whole))
+    ]
+    return least[0] + CHANGE_OF_BASIS * reduced.n_primal < least[1]
 
 
 def _unlike(predicted: Mapping[str, float]) -> list[str]:

@@ -10,7 +10,12 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.choice import SolverChoice, choose_in_plane, choose_solver
+from sparsebody.dynamics.choice import (
+    SolverChoice,
+    choose_in_plane,
+    choose_solver,
+    reduction_pays,
+)
 from sparsebody.dynamics.compiled import (
     WORST_RESIDUAL,
     Core,
@@ -24,7 +29,7 @@ from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estima
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
-from sparsebody.dynamics.reduced import ground_reduction, order_with_freedoms
+from sparsebody.dynamics.reduced import ground_reduction, reduced_core
 from sparsebody.dynamics.structure import has_loops, rows_by_structure, with_structure
 from sparsebody.errors import (
     AccuracyWarning,
@@ -44,6 +49,7 @@ from sparsebody.model.subgroups import (
     found_subgroups,
 )
 from sparsebody.model.system import State, System, check_state
+from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
@@ -75,9 +81,11 @@ class ForwardDynamics:
     compliance : number, (6,), (6, 6) array_like or mapping of joint names to these, optional
         Of the joints [rad/(N m), m/N], for reactions="compliance"; see joint_compliances.
     reduction : {"auto", "none"}
-        Leave the rows out first that displacement subgroups make redundant, and where all bodies
-        move parallel to one plane, give them three freedoms; or decide by numbers alone, with
-        six. The answers are the same; a factorization other than "block-qr" asks for six as well.
+        Use displacement subgroups, or decide ranks by numbers alone, with six freedoms a body.
+        Rows that are redundant within a subgroup are left out first, and bodies that move within
+        one about the world get fewer freedoms: all of them if they move parallel to one plane,
+        unless a factorization other than "block-qr" is asked for; else where it is predicted to
+        be faster. The answers are the same.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
     residuals : {"double", "extended"}
@@ -134,6 +142,7 @@ class ForwardDynamics:
         self._analyzed_at = state
         wants_plane = reduction == "auto" and redundancy == "remove"
         self.is_planar = False
+        self.reduced_bodies: dict[str, int] = {}  # how many move within each subgroup
         if not (
             wants_plane
             and (
@@ -147,6 +156,7 @@ class ForwardDynamics:
         """Decide what evaluations need to know, with all freedoms of the bodies."""
         ordering, factorization, redundancy = self._asked_for
         self.is_planar = False
+        self.reduced_bodies = {}
         self.rank_decision = _rank_decision(self.system, state, redundancy, reduction)
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(self.system, keep)
@@ -177,27 +187,19 @@ class ForwardDynamics:
 
     def _prepare_reduced(self, state: State) -> bool:
         """Do the same with what freedoms subgroups about the world leave; tell if that pays."""
-        if not has_loops(self.system):
-            return False
-        classes = displacement_classes(self.system)
+        ordering, factorization, _ = self._asked_for
+
+        def pays(reduced: BlockPattern, whole: BlockPattern) -> bool:
+            return reduction_pays(reduced, whole, ordering, factorization)
+
         rows = _rows(self.system, state)
-        found = ground_reduction(self.system, classes, rows, state, self.baumgarte is None)
+        found = ground_reduction(self.system, rows, state, pays, self.baumgarte is None)
         if found is None:
             return False
-        ordering, factorization, _ = self._asked_for
         choice = choose_solver(found.structure.pattern, ordering, factorization)
         self.rank_decision, self.structure, self.choice = found.decision, found.structure, choice
-        freedoms = found.motion.freedoms
-        self.core = ReducedCore(
-            self.system,
-            found.structure,
-            order_with_freedoms(found.structure.pattern, choice.order, freedoms),
-            choice.factorization,
-            found.basis,
-            freedoms,
-            found.held,
-            found.tree,
-        )
+        self.reduced_bodies = found.motion.counts()
+        self.core = reduced_core(self.system, found, choice.order, choice.factorization)
         self.structure.pattern.forget_adjacency()
         return True
 
@@ -207,6 +209,23 @@ class ForwardDynamics:
         self._prepare(self._analyzed_at, "none")
         self.core.newest = newest  # evaluations know theirs by number
         self.__dict__.pop("redundant_rows", None)
+
+    def retracted(self, state: State) -> State:
+        """Return the state nearby in which bodies are within their subgroups about the world."""
+        return self.core.retracted(state) if isinstance(self.core, ReducedCore) else state
+
+    @cached_property
+    def whole(self) -> ForwardDynamics:
+        """The same with all freedoms of the bodies, for errors out of their subgroups."""
+        ordering, factorization, redundancy = self._asked_for
+        return ForwardDynamics(
+            self.system,
+            self._analyzed_at,
+            ordering=ordering,
+            factorization=factorization,
+            redundancy=redundancy,
+            reduction="none",
+        )
 
     @property
     def rank(self) -> int:
@@ -249,6 +268,7 @@ class ForwardDynamics:
             "planar": self.is_planar,
             "subgroups": describe(self.subgroups),
             "residuals": self.residuals,
+            "reduced_bodies": dict(self.reduced_bodies),
             "constraint_rows": self.system.n_rows,
             "redundant_rows": len(self.redundant_rows),
             "redundancy_gap": None if decision is None else decision.gap,
@@ -477,6 +497,8 @@ class Evaluation:
         if np.shape(error) != (n_rows,):
             raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
         core = self._assembled()
+        if isinstance(core, ReducedCore) and core.is_astray(self.state):
+            return self.dynamics.whole.evaluate(self.state)._solve_errors(error)
         right = np.zeros_like(core.right)
         right[len(right) - len(core.rows) :] = -error[core.rows]
         change = np.empty((self.dynamics.system.n_bodies, 6))

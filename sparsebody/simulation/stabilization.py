@@ -98,7 +98,11 @@ def projected(evaluate: Evaluate, state: State) -> Stabilized:
     OpenJointError, SingularSystemError
         If the rows in use are too few, or dependent at this pose.
     """
-    state, evaluation, moved_by, position_error = _pose_projected(evaluate, evaluate(state))
+    evaluation = evaluate(state)
+    nearer = evaluation.dynamics.retracted(state)
+    if nearer is not state:
+        evaluation = Evaluation(evaluation.dynamics, nearer, evaluation.body_force)
+    state, evaluation, moved_by, position_error = _pose_projected(evaluate, evaluation)
     system, total = evaluation.dynamics.system, 0.0
     for _ in range(_CORRECTIONS):
         # A change of velocity solves the same equations as a twist does.

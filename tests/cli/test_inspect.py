@@ -127,6 +127,7 @@ def test_a_file_is_inspected_as_the_mechanism_that_it_was_written_from(tmp_path)
         (["nowhere/robot.xyz"], "unknown suffix '.xyz'"),
         (["chain", "--ordering", "best"], "best"),
         (["chain", "--factorization", "best"], "best"),
+        (["chain", "--reduction", "best"], "reduction is 'best'; give one of auto, none"),
         ([], "Missing argument 'MECHANISM'"),
         (["chain", "--jason"], "No such option"),
     ],
@@ -138,6 +139,23 @@ def test_bad_input_ends_with_code_2_and_one_line_that_says_what_is_wrong(argumen
     assert result.stderr.startswith("sparsebody: error: ")
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_subgroups_are_listed_in_words_and_in_json():
+    arguments = ["scissor", "-p", "pairs=6"]
+    (found,) = inspected(*arguments)["subgroups"]
+    assert (found["kind"], found["base"], found["loops"]) == ("planar", "world", 5)
+    assert (len(found["bodies"]), len(found["joints"])) == (12, 17)
+    assert sum(found["redundant_joints"].values()) == found["redundant_rows"] == 15
+    told = CliRunner().invoke(main, ["inspect", *arguments]).stdout
+    assert "planar, about the world: 12 bodies, 17 joints, 5 loops: 15 redundant rows" in told
+
+
+def test_subgroups_can_be_switched_off():
+    found = inspected("scissor", "-p", "pairs=6", "--reduction", "none")
+    assert found["subgroups"] == []
+    assert found["planar"] is False
+    assert found["redundant_rows"] == 15
 
 
 def test_a_broken_file_ends_with_code_2_and_names_the_file(tmp_path):

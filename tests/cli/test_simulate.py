@@ -54,7 +54,7 @@ def test_the_options_reach_the_simulation(tmp_path):
     path = tmp_path / "pendulum.h5"
     words = "--duration 0.1 --step 0.01 --record-step 0.05 --record-reactions"
     words += " --method semi-implicit-euler --stabilization baumgarte"
-    words += " --ordering natural --factorization dense"
+    words += " --ordering natural --factorization dense --reduction none"
     assert run("pendulum", *words.split(), "--output", str(path)).exit_code == 0
     trajectory = Trajectory.load(path)
     assert np.allclose(trajectory.time, [0.0, 0.05, 0.1])
@@ -63,6 +63,7 @@ def test_the_options_reach_the_simulation(tmp_path):
     assert trajectory.options["stabilization"] == "baumgarte"
     assert trajectory.options["ordering"] == "natural"
     assert trajectory.options["factorization"] == "dense"
+    assert trajectory.options["reduction"] == "none"
 
 
 def test_an_existing_output_is_neither_lost_nor_computed_for(tmp_path):

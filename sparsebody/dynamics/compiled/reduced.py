@@ -19,15 +19,19 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import KERNEL, PHASE, assemble
 from sparsebody.dynamics.compiled.solution import factorize_assembled, refine, unscramble
 from sparsebody.dynamics.compiled.struct import Struct, register
-from sparsebody.dynamics.compiled.workspace import MASS_ROOT, ROOT, Index, Workspace
+from sparsebody.dynamics.compiled.workspace import MASS_INVERSE, MASS_ROOT, ROOT, Index, Workspace
 from sparsebody.factorization.block_ldl import REGULAR
 from sparsebody.spatial.tuples import (
+    INLINE,
     add,
     difference,
+    dot,
     load9,
     load_triangle,
     load_vector,
+    rotation_of,
     scaled,
+    store_vector,
     turned,
     upper_times,
 )
@@ -64,39 +68,78 @@ structref.define_proxy(
 )
 
 
+@njit(**INLINE)
+def _on_freedoms(Q, d, row):
+    """Return Q' row; three freedoms or less are half the work."""
+    r0, r1, r2, r3, r4, r5 = row
+    y0 = r0 * Q[0] + r1 * Q[6] + r2 * Q[12] + r3 * Q[18] + r4 * Q[24] + r5 * Q[30]
+    y1 = r0 * Q[1] + r1 * Q[7] + r2 * Q[13] + r3 * Q[19] + r4 * Q[25] + r5 * Q[31]
+    y2 = r0 * Q[2] + r1 * Q[8] + r2 * Q[14] + r3 * Q[20] + r4 * Q[26] + r5 * Q[32]
+    if d <= 3:
+        return y0, y1, y2, 0.0, 0.0, 0.0
+    y3 = r0 * Q[3] + r1 * Q[9] + r2 * Q[15] + r3 * Q[21] + r4 * Q[27] + r5 * Q[33]
+    y4 = r0 * Q[4] + r1 * Q[10] + r2 * Q[16] + r3 * Q[22] + r4 * Q[28] + r5 * Q[34]
+    y5 = r0 * Q[5] + r1 * Q[11] + r2 * Q[17] + r3 * Q[23] + r4 * Q[29] + r5 * Q[35]
+    return y0, y1, y2, y3, y4, y5
+
+
+@njit(**INLINE)
+def _in_body(Q, d, y):
+    """Return Q y."""
+    y0, y1, y2, y3, y4, y5 = y
+    r0 = Q[0] * y0 + Q[1] * y1 + Q[2] * y2
+    r1 = Q[6] * y0 + Q[7] * y1 + Q[8] * y2
+    r2 = Q[12] * y0 + Q[13] * y1 + Q[14] * y2
+    r3 = Q[18] * y0 + Q[19] * y1 + Q[20] * y2
+    r4 = Q[24] * y0 + Q[25] * y1 + Q[26] * y2
+    r5 = Q[30] * y0 + Q[31] * y1 + Q[32] * y2
+    if d <= 3:
+        return r0, r1, r2, r3, r4, r5
+    r0 += Q[3] * y3 + Q[4] * y4 + Q[5] * y5
+    r1 += Q[9] * y3 + Q[10] * y4 + Q[11] * y5
+    r2 += Q[15] * y3 + Q[16] * y4 + Q[17] * y5
+    r3 += Q[21] * y3 + Q[22] * y4 + Q[23] * y5
+    r4 += Q[27] * y3 + Q[28] * y4 + Q[29] * y5
+    r5 += Q[33] * y3 + Q[34] * y4 + Q[35] * y5
+    return r0, r1, r2, r3, r4, r5
+
+
+@njit(**INLINE)
+def _load(array, first):
+    a, b = load_vector(array, first), load_vector(array, first + np.uintp(3))
+    return a[0], a[1], a[2], b[0], b[1], b[2]
+
+
+@njit(**INLINE)
+def _store(array, first, v):
+    store_vector(array, first, (v[0], v[1], v[2]))
+    store_vector(array, first + np.uintp(3), (v[3], v[4], v[5]))
+
+
 @njit(**KERNEL)
 def _bodies(freedoms, basis, held, unit, position, rotation, velocity, right, reduced):
     """Fill the forces on the freedoms; return GOOD, or OUTSIDE if the state is not in there."""
     fastest = astray = 0.0
     is_held = True
     for i in range(np.uintp(held.shape[0])):
-        d, first = np.uintp(freedoms[i]), np.uintp(6) * i
-        Q = basis[i]
-        for c in range(np.uintp(6)):
-            total = 0.0
-            if c < d:
-                for a in range(np.uintp(6)):
-                    total += Q[np.uintp(6) * a + c] * right[first + a]
-            reduced[first + c] = total
+        d, first, Q = freedoms[i], np.uintp(6) * i, basis[i]
+        _store(reduced, first, _on_freedoms(Q, d, _load(right, first)))
         w = upper_times(load_triangle(unit, i, ROOT), load_vector(velocity[i], 0))
         u = scaled(unit[i, MASS_ROOT], load_vector(velocity[i], 3))
         v = w[0], w[1], w[2], u[0], u[1], u[2]
-        share = 1.0 / unit[i, MASS_ROOT]
-        for a in range(6):
-            fastest = max(fastest, abs(v[a]) * share)
-        if d == np.uintp(6):
-            continue
-        r0, r1, r2, r3, r4, r5 = v
-        for c in range(d):
-            y = 0.0
-            for a in range(6):
-                y += Q[np.uintp(6) * np.uintp(a) + c] * v[a]
-            r0, r1, r2 = r0 - Q[c] * y, r1 - Q[6 + c] * y, r2 - Q[12 + c] * y
-            r3, r4, r5 = r3 - Q[18 + c] * y, r4 - Q[24 + c] * y, r5 - Q[30 + c] * y
-        rest = max(max(abs(r0), abs(r1), abs(r2)), max(abs(r3), abs(r4), abs(r5)))
-        astray = max(astray, rest * share)
-        is_held &= _is_held(held[i], load_vector(position[i], 0), load9(rotation, i))
+        share = unit[i, MASS_INVERSE]
+        fastest = max(fastest, share * _largest(v))
+        if d < 6:
+            r = _in_body(Q, d, _on_freedoms(Q, d, v))
+            gone = v[0] - r[0], v[1] - r[1], v[2] - r[2], v[3] - r[3], v[4] - r[4], v[5] - r[5]
+            astray = max(astray, share * _largest(gone))
+            is_held &= _is_held(held[i], load_vector(position[i], 0), load9(rotation, i))
     return GOOD if is_held and astray <= OFF * fastest + STILL else OUTSIDE
+
+
+@njit(**INLINE)
+def _largest(v):
+    return max(max(abs(v[0]), abs(v[1]), abs(v[2])), max(abs(v[3]), abs(v[4]), abs(v[5])))
 
 
 @njit(**KERNEL)
@@ -115,6 +158,27 @@ def _is_held(held, x, R):
     return True
 
 
+@njit(cache=True)
+def retract(
+    held: FloatArray, position: FloatArray, orientation: FloatArray, nearer: FloatArray
+) -> float:
+    """Fill positions (n, 3) with points where they belong; return how far away they were.
+
+    In terms of how far they may be, bodies being numbered as the user does.
+    """
+    farthest = 0.0
+    for i in range(len(held)):
+        q, at = orientation[i], held[i]
+        R = rotation_of(q[0], q[1], q[2], q[3])
+        there = add(load_vector(position[i], 0), turned(R, load_vector(at, POINT)))
+        gap = difference(there, load_vector(at, POINT_AT))
+        for a in range(3):
+            part = dot(load_vector(at, ACROSS + 3 * a), gap)
+            nearer[i, a] = position[i, a] - part
+            farthest = max(farthest, abs(part) / at[REACH])
+    return farthest
+
+
 @njit(**KERNEL)
 def _rows(predecessor, successor, first_row, is_given, rows, freedoms, basis, both, reduced):
     """Fill the rows on the freedoms; those on successors only where they vary, or for `both`."""
@@ -122,18 +186,11 @@ def _rows(predecessor, successor, first_row, is_given, rows, freedoms, basis, bo
         p, s = np.uintp(predecessor[j]), np.uintp(successor[j])
         is_varying = both or is_given[j]
         for k in range(np.uintp(first_row[j]), np.uintp(first_row[j + np.uintp(1)])):
-            _row(rows[k, 0], basis[p], np.uintp(freedoms[p]), reduced[k, 0])
+            on_p = _load(rows[k, 0], np.uintp(0))
+            _store(reduced[k, 0], np.uintp(0), _on_freedoms(basis[p], freedoms[p], on_p))
             if is_varying:
-                _row(rows[k, 1], basis[s], np.uintp(freedoms[s]), reduced[k, 1])
-
-
-@njit(**KERNEL)
-def _row(row, Q, d, reduced):
-    for c in range(d):
-        total = 0.0
-        for a in range(np.uintp(6)):
-            total += row[a] * Q[np.uintp(6) * a + c]
-        reduced[c] = total
+                on_s = _load(rows[k, 1], np.uintp(0))
+                _store(reduced[k, 1], np.uintp(0), _on_freedoms(basis[s], freedoms[s], on_s))
 
 
 @njit(**PHASE)
@@ -170,12 +227,8 @@ def unscramble_reduced(
     """Give bodies all their coordinates, and bodies and rows the user's numbers."""
     x, whole = r.reduced.x, r.whole.x
     for i in range(np.uintp(r.whole.body.size)):
-        d, first, Q = np.uintp(r.freedoms[i]), np.uintp(6) * i, r.basis[i]
-        for a in range(np.uintp(6)):
-            total = 0.0
-            for c in range(d):
-                total += Q[np.uintp(6) * a + c] * x[first + c]
-            whole[first + a] = total
+        first = np.uintp(6) * i
+        _store(whole, first, _in_body(r.basis[i], r.freedoms[i], _load(x, first)))
     for k in range(6 * r.whole.body.size, x.size):
         whole[k] = x[k]
     unscramble(r.whole, acceleration, multiplier)

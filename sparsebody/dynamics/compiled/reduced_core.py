@@ -14,11 +14,14 @@ from sparsebody.dynamics.compiled.core import Core
 from sparsebody.dynamics.compiled.left_out import violation
 from sparsebody.dynamics.compiled.planar_core import OutOfPlaneError
 from sparsebody.dynamics.compiled.reduced import (
+    ACROSS,
     GOOD,
     OUTSIDE,
+    STRAY,
     ReducedWorkspace,
     accelerate_reduced,
     assemble_reduced,
+    retract,
     unscramble_reduced,
 )
 from sparsebody.dynamics.compiled.reduced_outer import OuterTree, fill_tree_multipliers
@@ -27,6 +30,8 @@ from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
 from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
 from sparsebody.factorization.block_ldl import REGULAR
 from sparsebody.model.system import State, System
+
+CLOSED = 1e-11  # distances of points that are rounding, in sizes of the body
 
 
 class ReducedCore(Core):
@@ -73,7 +78,8 @@ class ReducedCore(Core):
             held=np.ascontiguousarray(held[bodies]),
         )
         self._values[:] = 0.0
-        self._tree = tree
+        self._tree, self._held = tree, np.ascontiguousarray(held)
+        self._has_points = bool(np.any(held[:, ACROSS : ACROSS + 9]))
         self._is_filled = False  # whether rows on successors are, which hardly ever vary
 
     def __reduce__(self) -> tuple[type[ReducedCore], tuple[object, ...]]:
@@ -147,6 +153,22 @@ class ReducedCore(Core):
     ) -> None:
         """Fill the multipliers of the rows that keep the bodies within their subgroups."""
         fill_tree_multipliers(self.system, self._tree, state, body_force, acceleration, multiplier)
+
+    def retracted(self, state: State) -> State:
+        """Return the state with the points of bodies put back to where they have to stay."""
+        if not self._has_points:
+            return state
+        position = np.array(state.position)
+        retract(self._held, state.position, state.orientation, position)
+        return state.with_(position=position)
+
+    def is_astray(self, state: State) -> bool:
+        """Tell whether points are not where they have to stay."""
+        if not self._has_points:
+            return False
+        position = np.empty_like(state.position)
+        strayed = retract(self._held, state.position, state.orientation, position)
+        return bool(strayed * STRAY > CLOSED)
 
     def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
         unscramble_reduced(self._reduced, acceleration, multiplier)

@@ -48,6 +48,11 @@ class GroundMotion:
         of_kind = np.array([*(kind.freedoms for kind in KINDS), 6])
         return of_kind[self.kind]
 
+    def counts(self) -> dict[str, int]:
+        """Return how many bodies move within each subgroup."""
+        kinds, counts = np.unique(self.kind[self.kind != FREE], return_counts=True)
+        return {KINDS[k].name: int(n) for k, n in zip(kinds, counts, strict=True)}
+
     def basis(self) -> FloatArray:
         """Return (n_bodies, 6, 6) twists in the leading columns; the others are zero."""
         found = np.zeros((len(self.kind), 6, 6))
