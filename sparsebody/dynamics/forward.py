@@ -11,10 +11,16 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.choice import SolverChoice, choose_in_plane, choose_solver
+from sparsebody.dynamics.choice import (
+    SolverChoice,
+    choose_in_plane,
+    choose_quasi_definite,
+    choose_solver,
+)
 from sparsebody.dynamics.compiled import (
     WORST_RESIDUAL,
     Core,
+    KrylovCore,
     OutOfPlaneError,
     PlanarCore,
     is_plain,
@@ -22,20 +28,15 @@ from sparsebody.dynamics.compiled import (
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
-from sparsebody.errors import (
-    ModelError,
-    RankWarning,
-    ShapeError,
-    UnknownNameError,
-)
+from sparsebody.dynamics.redundancy import INCONSISTENT, REDUNDANCY, rank_decision, resolved
+from sparsebody.errors import ModelError, RankWarning, ShapeError, UnknownNameError
+from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
 from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
 from sparsebody.kinematics.motion import JointMotion, joint_motion
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.rank import RankDecision, independent_rows
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse.saddle import constraint_matrix
 
-REDUNDANCY = ("remove", "keep")
 REDUCTION = ("auto", "none")
 IN_PLANE = ("auto", "block-qr")  # factorizations of planar mechanisms
 _UNWANTED = np.zeros(0)
@@ -53,8 +54,17 @@ class ForwardDynamics:
         Where dependent constraint rows are looked for; default: the consistent initial state.
     ordering, factorization : str
         Names from ORDERINGS and FACTORIZATIONS, or "auto" for the least predicted time.
-    redundancy : {"remove", "keep"}
-        Leave dependent constraint rows out, or solve with all of them.
+    redundancy : {"remove", "keep", "krylov", "auto"}
+        Leave dependent constraint rows out; solve with all of them, which works where none is
+        dependent; solve with all of them by Krylov steps, which works at every pose, also where it
+        is in doubt whether rows are dependent; or leave them out where that is certain, and else
+        take the Krylov steps. Whether these have converged stands in `Accelerations.solver`.
+    inconsistent : {"auto", "kept", "least-squares"}
+        What becomes of rows that contradict each other, as dependent ones can by drift, Baumgarte's
+        terms or velocities that they forbid: the kept rows hold exactly and the others are left
+        with the rest (`dropped_residual`), or all rows, scaled to unit norm in the metric of the
+        inertias, have the least sum of squares, which takes Krylov steps. "auto": the kept rows
+        hold where others are left out, else least squares.
     reactions : {"minimum-norm", "basic"}
         Where rows are dependent, the multipliers are not unique: return the smallest, which do
         not depend on numbering, or those with zeros at the left-out rows (cheaper).
@@ -68,8 +78,15 @@ class ForwardDynamics:
     ------
     UnknownNameError, MissingDependencyError
         For an ordering or a factorization that is not there.
+    ModelError
+        If options contradict each other.
     AssemblyError
         If no state is given and the initial one cannot be made consistent.
+
+    Warns
+    -----
+    RankWarning
+        If it is in doubt which rows are dependent at the state.
     """
 
     def __init__(
@@ -80,12 +97,14 @@ class ForwardDynamics:
         ordering: str = "auto",
         factorization: str = "auto",
         redundancy: str = "remove",
+        inconsistent: str = "auto",
         reactions: str = "minimum-norm",
         reduction: str = "auto",
         baumgarte: float | None = None,
     ) -> None:
         for value, known, what in (
             (redundancy, REDUNDANCY, "redundancy"),
+            (inconsistent, INCONSISTENT, "inconsistent"),
             (reactions, REACTIONS, "reactions"),
             (reduction, REDUCTION, "reduction"),
         ):
@@ -93,6 +112,9 @@ class ForwardDynamics:
                 raise UnknownNameError(f"{what} is {value!r}; give one of {', '.join(known)}")
         if baumgarte is not None and not baumgarte > 0.0:
             raise ModelError(f"the Baumgarte time constant is {baumgarte}; it must be positive")
+        redundancy = resolved(redundancy, inconsistent)
+        self.core: Core | PlanarCore
+        self.choice: SolverChoice
         self.system = system
         self.reactions = reactions
         self.baumgarte = baumgarte
@@ -100,22 +122,49 @@ class ForwardDynamics:
         check_state(system, state)
         self._asked_for = ordering, factorization, redundancy
         self._analyzed_at = state
-        wants_plane = reduction == "auto" and redundancy == "remove"
+        wants_plane = reduction == "auto" and redundancy in ("remove", "auto")
         self.is_planar = False
         if not (wants_plane and factorization in IN_PLANE and self._prepare_in_plane(state)):
             self._prepare(state)
+        if self.rank_decision is not None and not self.rank_decision.certain:
+            self._tell_doubt()
+
+    def _tell_doubt(self) -> None:
+        """Warn of an uncertain rank, and go over to Krylov steps if that was asked for."""
+        ordering, factorization, redundancy = self._asked_for
+        assert self.rank_decision is not None
+        n, gap = self.rank_decision.n_dependent, self.rank_decision.gap
+        done, remedy = f"{n} are left out", "redundancy='krylov' does without a decision"
+        if redundancy == "auto":
+            factorization = "auto" if factorization not in QUASI_DEFINITE else factorization
+            self._asked_for = ordering, factorization, "krylov"
+            self._prepare(self._analyzed_at)
+            done, remedy = "all are kept", "redundancy='remove' takes the likeliest ones out"
+        warnings.warn(
+            f"it is in doubt which constraint rows are dependent at t = "
+            f"{self._analyzed_at.time:.6g} s (gap {gap:.0e}), as near singular poses; {done}, and "
+            f"{remedy}",
+            RankWarning,
+            stacklevel=3,
+        )
 
     def _prepare(self, state: State) -> None:
         """Decide what evaluations need to know, with all freedoms of the bodies."""
         ordering, factorization, redundancy = self._asked_for
         self.is_planar = False
-        self.rank_decision = _rank_decision(self.system, state, redundancy)
+        self.rank_decision = rank_decision(self.system, state, redundancy)
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(self.system, keep)
-        self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
-        self.core: Core | PlanarCore = Core(
-            self.system, self.structure, self.choice.order, self.choice.factorization
-        )
+        pattern = self.structure.pattern
+        if redundancy == "krylov":
+            self.choice = choose_quasi_definite(pattern, ordering, factorization)
+            self.core = KrylovCore(
+                self.system, self.structure, self.choice.order, self.choice.factorization
+            )
+            pattern.forget_adjacency()
+            return
+        self.choice = choose_solver(pattern, ordering, factorization)
+        self.core = Core(self.system, self.structure, self.choice.order, self.choice.factorization)
         self.structure.pattern.forget_adjacency()
 
     def _prepare_in_plane(self, state: State) -> bool:
@@ -175,9 +224,20 @@ class ForwardDynamics:
             "redundant_rows": len(self.redundant_rows),
             "redundancy_gap": None if decision is None else decision.gap,
             "redundancy_certain": True if decision is None else decision.certain,
-            "redundancy_method": "all rows kept" if decision is None else decision.method,
+            "redundancy_method": self._redundancy_method,
             **self.choice.explain(),
         }
+
+    @property
+    def _redundancy_method(self) -> str:
+        if self.rank_decision is not None:
+            return self.rank_decision.method
+        return "Krylov steps, no rank decided" if self.is_krylov else "all rows kept"
+
+    @property
+    def is_krylov(self) -> bool:
+        """Whether all rows are kept and solutions found by Krylov steps."""
+        return isinstance(self.core, KrylovCore)
 
     def __call__(self, state: State, *, body_force: FloatArray | None = None) -> Accelerations:
         """Return the accelerations and constraint forces at a state.
@@ -203,7 +263,7 @@ class ForwardDynamics:
             Once, if rounding leaves few digits, as in lifts of more than ten thousand pairs.
         """
         result = self.evaluate(state, body_force=body_force).accelerations()
-        if result.dropped_residual > WORST_RESIDUAL:
+        if result.dropped_residual > WORST_RESIDUAL and not self.is_krylov:
             warnings.warn(
                 f"the constraint rows left out at the pose analyzed are violated here by "
                 f"{result.dropped_residual:.1e}: make the state consistent, or a new "
@@ -246,21 +306,6 @@ class ForwardDynamics:
         Parameters and errors as in a call; nothing is computed before it is asked for.
         """
         return Evaluation(self, state, body_force)
-
-
-def _rank_decision(system: System, state: State, redundancy: str) -> RankDecision | None:
-    if redundancy == "keep" or system.n_rows == 0:
-        return None
-    rows = _rows(system, state)
-    unused = np.empty((system.n_bodies, 0, 0))
-    pattern = kkt_structure(system).pattern
-    return independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
-
-
-def _rows(system: System, state: State) -> FloatArray:
-    """Return all constraint rows (n_rows, 2, 6)."""
-    motion = joint_motion(system, state)
-    return constraint_rows(system, state, motion, coordinate_motion(system, state, motion)).rows
 
 
 class Evaluation:
@@ -376,7 +421,8 @@ class Evaluation:
         multiplier = np.zeros(system.n_rows)
         acceleration, residual = self._solve_assembled(multiplier)
         dropped = dynamics.core.dropped_residual()
-        if len(dynamics.redundant_rows) and dynamics.reactions == "minimum-norm":
+        is_free = len(dynamics.redundant_rows) > 0 or dynamics.is_krylov
+        if is_free and dynamics.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(self.constraint)
             multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
         return Accelerations(
@@ -385,6 +431,7 @@ class Evaluation:
             joint_wrenches(system, self._subspace, multiplier),
             residual,
             dropped,
+            dynamics.core.report,
         )
 
     def velocity_correction(self) -> FloatArray:
@@ -412,6 +459,7 @@ def forward_dynamics(
     ordering: str = "auto",
     factorization: str = "auto",
     redundancy: str = "remove",
+    inconsistent: str = "auto",
     tree: str = "auto",
     reactions: str = "minimum-norm",
     reduction: str = "auto",
@@ -425,7 +473,7 @@ def forward_dynamics(
         As in ForwardDynamics, whatever the method.
     method : str
         "sparse" for ForwardDynamics, or a name from TREE_METHODS, in joint coordinates.
-    ordering, factorization, redundancy, reduction : str
+    ordering, factorization, redundancy, inconsistent, reduction : str
         Of the sparse method; see ForwardDynamics.
     tree : str
         Which spanning tree the other methods use, see spanning_tree; "auto": what suits them.
@@ -439,6 +487,11 @@ def forward_dynamics(
     """
     state = consistent_state(system) if state is None else state
     if method != "sparse":
+        if inconsistent == "least-squares":
+            raise ModelError(
+                f"inconsistent is 'least-squares', but method {method!r} keeps its tree joints "
+                "exactly; give method 'sparse'"
+            )
         from sparsebody.dynamics.tree import tree_dynamics  # only those who ask load it
 
         of_tree = tree_dynamics(method, system, tree, reactions=reactions, baumgarte=baumgarte)
@@ -449,6 +502,7 @@ def forward_dynamics(
         ordering=ordering,
         factorization=factorization,
         redundancy=redundancy,
+        inconsistent=inconsistent,
         reactions=reactions,
         reduction=reduction,
         baumgarte=baumgarte,

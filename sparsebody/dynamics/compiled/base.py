@@ -9,6 +9,7 @@ from typing import NoReturn
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.dynamics.accelerations import SolveReport
 from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts, given_joints
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.model.system import State, System, check_state
@@ -23,6 +24,7 @@ class CoreBase:
     """A System, what is given for it, and its bodies and joints in elimination order."""
 
     has_constant_subspaces: bool  # whether no joint's T varies in S coordinates
+    report: SolveReport | None = None  # of the newest solution, if it was iterative
 
     def __init__(
         self, system: System, parts: GivenParts, bodies: IntArray, joints: IntArray
