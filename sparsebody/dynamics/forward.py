@@ -73,6 +73,8 @@ class ForwardDynamics:
         answers are the same; a factorization other than "block-qr" asks for six as well.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
+    rank_tolerance : float
+        Rows depend on others if no more of them is left, of one, when these are projected out.
 
     Raises
     ------
@@ -101,6 +103,7 @@ class ForwardDynamics:
         reactions: str = "minimum-norm",
         reduction: str = "auto",
         baumgarte: float | None = None,
+        rank_tolerance: float = 1e-8,
     ) -> None:
         for value, known, what in (
             (redundancy, REDUNDANCY, "redundancy"),
@@ -112,6 +115,9 @@ class ForwardDynamics:
                 raise UnknownNameError(f"{what} is {value!r}; give one of {', '.join(known)}")
         if baumgarte is not None and not baumgarte > 0.0:
             raise ModelError(f"the Baumgarte time constant is {baumgarte}; it must be positive")
+        if not 0.0 < rank_tolerance < 1.0:
+            raise ModelError(f"rank_tolerance is {rank_tolerance}; give a number between 0 and 1")
+        self._rank_tolerance = rank_tolerance
         redundancy = resolved(redundancy, inconsistent)
         self.core: Core | PlanarCore
         self.choice: SolverChoice
@@ -152,7 +158,7 @@ class ForwardDynamics:
         """Decide what evaluations need to know, with all freedoms of the bodies."""
         ordering, factorization, redundancy = self._asked_for
         self.is_planar = False
-        self.rank_decision = rank_decision(self.system, state, redundancy)
+        self.rank_decision = rank_decision(self.system, state, redundancy, self._rank_tolerance)
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(self.system, keep)
         pattern = self.structure.pattern
@@ -169,7 +175,7 @@ class ForwardDynamics:
 
     def _prepare_in_plane(self, state: State) -> bool:
         """Do the same with three freedoms; tell whether bodies have no more."""
-        found = planar_reduction(self.system, state)
+        found = planar_reduction(self.system, state, self._rank_tolerance)
         if found is None:
             return False
         self.is_planar = True
@@ -368,7 +374,7 @@ class Evaluation:
             return _UNWANTED
         return -2.0 / T * self.velocity_error - self.position_error / T**2
 
-    def _assembled(self) -> Core | PlanarCore:
+    def assembled(self) -> Core | PlanarCore:
         """Return the core, which has assembled this state."""
         dynamics = self.dynamics
         if self._number != dynamics.core.newest:
@@ -404,7 +410,7 @@ class Evaluation:
         n_rows = self.dynamics.system.n_rows
         if np.shape(error) != (n_rows,):
             raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
-        core = self._assembled()
+        core = self.assembled()
         right = np.zeros_like(core.right)
         right[len(right) - len(core.rows) :] = -error[core.rows]
         change = np.empty((self.dynamics.system.n_bodies, 6))

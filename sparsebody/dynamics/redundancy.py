@@ -41,15 +41,16 @@ def resolved(redundancy: str, inconsistent: str) -> str:
     return "krylov" if inconsistent == "least-squares" else redundancy
 
 
-def rank_decision(system: System, state: State, redundancy: str) -> RankDecision | None:
+def rank_decision(
+    system: System, state: State, redundancy: str, tolerance: float
+) -> RankDecision | None:
     """Return which rows to keep at a state; None where all are kept without asking."""
     if redundancy in ("keep", "krylov") or system.n_rows == 0:
         return None
     unused = np.empty((system.n_bodies, 0, 0))
     pattern = kkt_structure(system).pattern
-    return independent_rows(
-        SaddleMatrix(pattern, unused, system.inverse_inertia, _rows(system, state))
-    )
+    matrix = SaddleMatrix(pattern, unused, system.inverse_inertia, _rows(system, state))
+    return independent_rows(matrix, tolerance)
 
 
 def _rows(system: System, state: State) -> FloatArray:

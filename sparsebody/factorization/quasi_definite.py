@@ -28,7 +28,7 @@ QUASI_DEFINITE = ("block-ldl", "cholmod")  # factorizations that can do it
 class QuasiDefinite(Protocol):
     """The newest factors of A A' + delta."""
 
-    def factorize(self, rows: FloatArray) -> None:
+    def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
         """Factorize for A (n_dual_rows, 2, width), which must not change before the last solve."""
         ...
 
@@ -43,11 +43,11 @@ class ShiftedLDL:
 
     symbolic: BlockLDLSymbolic
 
-    def factorize(self, rows: FloatArray) -> None:
+    def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
         """See QuasiDefinite."""
         self._rows = rows
         nothing, tables = np.zeros(self.symbolic.pattern.n_rows), self.symbolic.tables
-        eliminate(tables, rows, nothing, DELTA, self.symbolic.storage, 0, len(tables.pivots) - 1)
+        eliminate(tables, rows, nothing, delta, self.symbolic.storage, 0, len(tables.pivots) - 1)
 
     def solve(self, gap: FloatArray) -> FloatArray:
         """See QuasiDefinite."""
@@ -71,12 +71,12 @@ class ShiftedCholesky:
         column = np.repeat(np.arange(lower.shape[1]), np.diff(lower.indptr))
         self._diagonal = np.flatnonzero(lower.indices == column)
 
-    def factorize(self, rows: FloatArray) -> None:
+    def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
         """See QuasiDefinite."""
         layout, factor = self.symbolic.layout, self.symbolic.factor
         matrix = SaddleMatrix(layout.pattern, self._ones, self._ones, rows)
         fill_schur(layout, matrix, np.ones(layout.pattern.n_rows), factor.permuted.data)
-        factor.permuted.data[self._diagonal] += DELTA
+        factor.permuted.data[self._diagonal] += delta
         factor.refactorize()
 
     def solve(self, gap: FloatArray) -> FloatArray:

@@ -114,7 +114,7 @@ class KrylovCore(Core):
         self._x[n:] = -self._scale * found.y
         self.report = SolveReport("krylov", found.steps, found.residual, found.converged)
         self._left = found.gap
-        if not found.converged and not self._warned_of:
+        if goal == 0.0 and not found.converged and not self._warned_of:
             self._warned_of = True
             warnings.warn(
                 f"the accelerations at t = {time:.6g} s have not converged after {found.steps} "
@@ -127,12 +127,32 @@ class KrylovCore(Core):
         unscramble(self._workspace, acceleration, multiplier)
         return found.residual
 
+    def damped_twists(self, error: FloatArray, damping: float) -> FloatArray:
+        """Return twists (n_bodies, 6) that change the rows by -error, but not far.
+
+        Least of |A twist + error|^2 + damping |twist|^2 with unit rows, in the metric of the
+        inertias: a step of Levenberg and Marquardt.
+        """
+        if not self._is_factorized:
+            self.factorize(0.0)
+        self._factors.factorize(self._unit, damping)
+        gap = -self._scale * error[self.rows]
+        self._x[: self._n_primal] = self.transposed(self._factors.solve(gap))
+        self._is_factorized = False
+        twists = np.empty((self.system.n_bodies, 6))
+        unscramble(self._workspace, twists, np.zeros(0))
+        return twists
+
     def dropped_residual(self) -> float:
         """Return the largest gap of a row, which no acceleration closes, of the newest solution.
 
         Rows of unit norm, relative to the largest acceleration of the free bodies or asked for.
         """
         return self._left
+
+    def smallest_pivot(self) -> tuple[float, int]:
+        """Return NaN and -1: pivots of dependent rows vanish at every pose."""
+        return np.nan, -1
 
     def product(self, x: FloatArray) -> FloatArray:
         """Return A x, rows of unit norm."""
