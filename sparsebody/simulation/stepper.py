@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled import WORST_RESIDUAL
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.coordinates import coordinate_motion
@@ -18,6 +17,7 @@ from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.integrators import Integrator
 from sparsebody.simulation.integrators.base import moved, pose_rates
+from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
     closed_by_all_rows,
@@ -47,7 +47,6 @@ _NEAR_UNHELD = 1e-3  # the same where no projection takes errors out, which such
 _BEARABLE = 1e-5  # [rad, m] that joints may open where no choice of rows closes them
 _BEYOND = 1e30  # [m, m/s, rad/s]: no motion gets there
 _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
-_LONGEST_WAIT = 1024  # steps between two attempts to find the full rank again
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,16 +89,20 @@ class Stepper:
         control: Control | None,
         note: Callable[[Event], None],
     ) -> None:
-        self._dynamics = dynamics
+        self._rows = RowChoice(dynamics, note)
         self._nominal = step
         self._integrate = integrator.step
         self._stabilize = stabilization.stabilize
         self._margin = _NEAR if stabilization.closes else _NEAR_UNHELD
         self._control = control
         self._note = note
-        self.rank = RankWatch(full_rank=dynamics.rank)
         self.typical_correction = 0.0
         self._weakest = math.inf, ""
+
+    @property
+    def rank(self) -> RankWatch:
+        """Where the rank of the constraint rows stands."""
+        return self._rows.watch
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
@@ -108,22 +111,21 @@ class Stepper:
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         self.state, self.acceleration = checkpoint.state, checkpoint.acceleration
-        self.rank, self.typical_correction = checkpoint.rank, checkpoint.typical_correction
-        if self.rank.analysis_state is not None:
-            self._dynamics = analyzed_at(self._dynamics, self.rank.analysis_state)
+        self.typical_correction = checkpoint.typical_correction
+        self._rows.resume(checkpoint.rank)
 
     def evaluate(self, state: State) -> Evaluation:
         """Return the evaluation of the dynamics, control included."""
         if self._control is None:
-            return self._dynamics.evaluate(state)
-        return self._dynamics.evaluate(state, body_force=self._control(state.time, state))
+            return self._rows.dynamics.evaluate(state)
+        return self._rows.dynamics.evaluate(state, body_force=self._control(state.time, state))
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6), NaN at a singular pose."""
         try:
             return self.evaluate(state).accelerations().joint_wrench
         except SingularSystemError:
-            return np.full((self._dynamics.system.n_joints, 6), np.nan)
+            return np.full((self._rows.dynamics.system.n_joints, 6), np.nan)
 
     def advance(self, time: float) -> State:
         """Return the state at `time`.
@@ -135,8 +137,8 @@ class Stepper:
         SimulationError
             If numbers cease to be finite.
         """
-        if self._dynamics.rank < self.rank.full_rank:
-            self._seek_full_rank()
+        if self._rows.seek_full_rank(self.state):
+            self.acceleration = self.evaluate(self.state).acceleration()
         lag = (time - self.state.time) / self._nominal
         best, trouble, is_open = None, "", False
         for parts in (self._plain_parts(), *_CUTS)[1 if lag > 1.5 else 0 :]:
@@ -164,9 +166,10 @@ class Stepper:
 
     def _plain_parts(self) -> tuple[float, ...]:
         """Return a whole step, or parts soon after a singular pose was left."""
-        if self.rank.analysis_state is None:
+        left = self.rank.analysis_state
+        if left is None:
             return (1.0,)
-        n = n_parts_after(self.state.time - self.rank.analysis_state.time, self._nominal)
+        n = n_parts_after(self.state.time - left.time, self._nominal)
         return (1.0 / n,) * n
 
     def _here(self) -> _Reached:
@@ -202,8 +205,7 @@ class Stepper:
 
     def _adopt(self, reached: _Reached, n_parts: int, trouble: str) -> State:
         self.state, self.acceleration = reached.state, reached.acceleration
-        if reached.dropped > WORST_RESIDUAL and self.rank.full_rank <= self._dynamics.rank:
-            self.rank = replace(self.rank, full_rank=self._dynamics.rank + 1)
+        self._rows.doubt(reached.dropped)
         if trouble and n_parts > 1:
             self._note(Event(reached.state.time, "step in parts", f"{n_parts} parts: {trouble}"))
         return reached.state
@@ -236,17 +238,20 @@ class Stepper:
 
     def _closed_anew(self, start: _Reached, end: State, error: OpenJointError) -> _Reached:
         """Close with the rows that are independent at the end, or leave joints a little open."""
-        before = self._dynamics
+        before, watch = self._rows.dynamics, self._rows.watch
         try:
             closed = closed_by_all_rows(before, end)
-            self._dynamics = analyzed_at(before, closed)
+            found = analyzed_at(before, closed)
+            self._rows.dynamics = found
             reached = self._stabilized(self.evaluate, start, closed)
         except SingularSystemError as singular:  # too near a singular pose for them
-            self._dynamics = before
+            self._rows.dynamics, self._rows.watch = before, watch
             if error.opening > _BEARABLE:
                 raise error from singular
+            self._note(Event(end.time, "open joint", str(error)))
             return self._reached(start, error.stabilized)
-        self._watch_rank(closed, str(error))
+        self._rows.dynamics = before
+        self._rows.adopt(found, closed, str(error))
         return reached
 
     def _integrated(self, evaluate: Evaluate, start: _Reached, time: float) -> State:
@@ -279,14 +284,14 @@ class Stepper:
         self._check_finite(end)
         correction = max(start.correction, stabilized.correction)
         acceleration = stabilized.evaluation.acceleration()
-        dropped = self._dynamics.core.dropped_residual()
+        dropped = self._rows.dynamics.core.dropped_residual()
         of_start = start.sine, start.joint
         weakest = min(of_start, self._weakest, weakest_joint(stabilized.evaluation))
         return _Reached(end, acceleration, correction, *weakest, dropped)
 
     def _with_coordinates(self, state: State) -> State:
         """Count the turns of the tracked coordinates on."""
-        system = self._dynamics.system
+        system = self._rows.dynamics.system
         if len(state.coordinate) == 0:
             return state
         motion = coordinate_motion(system, state, joint_motion(system, state))
@@ -296,7 +301,7 @@ class Stepper:
         finite = (np.abs(state.velocity) < _BEYOND).all(axis=1)  # false for NaN, too
         finite &= (np.abs(state.position) < _BEYOND).all(axis=1)
         if not finite.all():
-            name = self._dynamics.system.body_names[int(np.argmin(finite))]
+            name = self._rows.dynamics.system.body_names[int(np.argmin(finite))]
             raise SimulationError(
                 f"the motion of body {name!r} blew up at t = {state.time:.6g} s; take smaller "
                 "steps, or see whether a spring or a control is too stiff for them"
@@ -308,43 +313,9 @@ class Stepper:
             evaluation = self.evaluate(state)
             evaluation.acceleration()
         except SingularSystemError as error:
-            self._analyze(state, str(error))
+            self._rows.choose(state, str(error))
             evaluation = self.evaluate(state)
         return evaluation
-
-    def _analyze(self, state: State, reason: str) -> None:
-        self._dynamics = analyzed_at(self._dynamics, state)
-        self._watch_rank(state, reason)
-
-    def _watch_rank(self, state: State, reason: str) -> None:
-        """Remember where the rows in use were chosen."""
-        rank = self._dynamics.rank
-        self.rank = RankWatch(state, max(rank, self.rank.full_rank))
-        message = f"{rank} independent constraint rows from here on: {reason}"
-        self._note(Event(state.time, "re-analysis", message))
-
-    def _seek_full_rank(self) -> None:
-        """Look for more independent rows where all joints are closed, ever more rarely."""
-        if self.rank.countdown > 0:
-            self.rank = replace(self.rank, countdown=self.rank.countdown - 1)
-            return
-        found = self._more_rows()
-        if found is not None:
-            self._dynamics = found
-            self._watch_rank(self.state, "rows that were left out are independent here")
-            self.acceleration = self.evaluate(self.state).acceleration()
-        else:
-            wait = min(2 * self.rank.wait, _LONGEST_WAIT)
-            self.rank = replace(self.rank, wait=wait, countdown=wait)
-
-    def _more_rows(self) -> ForwardDynamics | None:
-        """Return dynamics with more independent rows, None if there are none."""
-        try:
-            closed = closed_by_all_rows(self._dynamics, self.state)
-        except SingularSystemError:
-            return None
-        found = analyzed_at(self._dynamics, closed)
-        return found if found.rank > self._dynamics.rank else None
 
 
 def _is_of_pose(error: SparsebodyError) -> bool:

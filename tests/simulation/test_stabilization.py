@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
-from sparsebody.model.gallery import build
 from sparsebody.model.gallery.n_four_bar import n_four_bar
 from sparsebody.simulation import STABILIZATIONS
-from sparsebody.simulation.stabilization import constraint_errors, projected
-from sparsebody.simulation.trajectory import StoppedSimulationError
+from sparsebody.simulation.stabilization import (
+    OpenJointError,
+    constraint_errors,
+    projected,
+    pulled,
+)
 
 
 def swinging_four_bar() -> sb.System:

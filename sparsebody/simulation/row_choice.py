@@ -1,0 +1,75 @@
+"""Which rows a run keeps, chosen anew where the rank changes, and the user told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sparsebody.dynamics.compiled import WORST_RESIDUAL
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.errors import SingularSystemError
+from sparsebody.model.system import State
+from sparsebody.simulation.checkpoint import RankWatch
+from sparsebody.simulation.singular_poses import analyzed_at, closed_by_all_rows
+from sparsebody.simulation.trajectory import Event
+
+_LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
+_MOST_NAMES = 3  # of joints in a message
+
+
+class RowChoice:
+    """The dynamics in use, with the rows that were independent where they were chosen last."""
+
+    def __init__(self, dynamics: ForwardDynamics, note: Callable[[Event], None]) -> None:
+        self.dynamics = dynamics
+        self.watch = RankWatch(full_rank=dynamics.rank)
+        self._note = note
+
+    def resume(self, watch: RankWatch) -> None:
+        """Go on from a checkpoint."""
+        self.watch = watch
+        if watch.analysis_state is not None:
+            self.dynamics = analyzed_at(self.dynamics, watch.analysis_state)
+
+    def choose(self, state: State, reason: str) -> None:
+        """Keep the rows that are independent at a state."""
+        self.adopt(analyzed_at(self.dynamics, state), state, reason)
+
+    def adopt(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
+        """Use dynamics that were analyzed at a state, and tell."""
+        changed = np.setxor1d(self.dynamics.redundant_rows, dynamics.redundant_rows)
+        self.dynamics = dynamics
+        self.watch = RankWatch(state, max(dynamics.rank, self.watch.full_rank))
+        joints = np.unique(dynamics.system.row_joint[changed])
+        names = [repr(dynamics.system.joint_names[j]) for j in joints[:_MOST_NAMES]]
+        more = ", ..." if len(joints) > _MOST_NAMES else ""
+        where = f", others at joints {', '.join(names)}{more}" if names else ""
+        message = f"{dynamics.rank} independent constraint rows from here on{where}: {reason}"
+        self._note(Event(state.time, "re-analysis", message))
+
+    def doubt(self, dropped: float) -> None:
+        """Expect more independent rows where those left out are violated."""
+        if dropped > WORST_RESIDUAL and self.watch.full_rank <= self.dynamics.rank:
+            self.watch = replace(self.watch, full_rank=self.dynamics.rank + 1)
+
+    def seek_full_rank(self, state: State) -> bool:
+        """Look for more independent rows where all joints are closed, ever more rarely."""
+        watch = self.watch
+        if self.dynamics.rank >= watch.full_rank:
+            return False
+        if watch.countdown > 0:
+            self.watch = replace(watch, countdown=watch.countdown - 1)
+            return False
+        try:
+            closed = closed_by_all_rows(self.dynamics, state)
+        except SingularSystemError:
+            closed = state
+        found = analyzed_at(self.dynamics, closed)
+        if found.rank > self.dynamics.rank:
+            self.adopt(found, closed, "rows that were left out are independent here")
+            return True
+        wait = min(2 * watch.wait, _LONGEST_WAIT)
+        self.watch = replace(watch, wait=wait, countdown=wait)
+        return False
