@@ -7,15 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled import WORST_RESIDUAL
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SingularSystemError
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import RankWatch
-from sparsebody.simulation.singular_poses import analyzed_at, closed_by_all_rows
+from sparsebody.simulation.singular_poses import analyzed_at, closed_by_all_rows, moved_on
+from sparsebody.simulation.stabilization import largest, projected
 from sparsebody.simulation.trajectory import Event
 
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
+_AHEAD = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
 _MOST_NAMES = 3  # of joints in a message
 
 
@@ -48,6 +51,37 @@ class RowChoice:
         where = f", others at joints {', '.join(names)}{more}" if names else ""
         message = f"{dynamics.rank} independent constraint rows from here on{where}: {reason}"
         self._note(Event(state.time, "re-analysis", message))
+
+    def leave_by_velocity(self, state: State) -> FloatArray | None:
+        """Return the acceleration (n_bodies, 6) of the branch that a velocity points along.
+
+        A singular pose does not know it: there it is that just after and just before, on average,
+        with the rows that are independent there. None if the pose is not singular.
+        """
+        h = _AHEAD / max(largest(state.velocity), _AHEAD)
+        if len(self.dynamics.redundant_rows) == 0 or h == 1.0 or self._holds(moved_on(state, h)):
+            return None
+        try:
+            ahead, behind = (
+                closed_by_all_rows(self.dynamics, moved_on(state, dt)) for dt in (h, -h)
+            )
+            found = analyzed_at(self.dynamics, ahead)
+            if found.rank <= self.dynamics.rank:
+                return None
+            pair = [found.evaluate(near).acceleration() for near in (ahead, behind)]
+        except SingularSystemError:
+            return None
+        self.adopt(found, ahead, "the motion begins at a singular pose, and leaves it")
+        return np.asarray(sum(pair) / 2.0)
+
+    def _holds(self, state: State) -> bool:
+        """Tell whether the rows in use keep the others at a state near by."""
+        try:
+            evaluation = projected(self.dynamics.evaluate, state).evaluation
+            evaluation.acceleration()
+        except SingularSystemError:
+            return False
+        return self.dynamics.core.dropped_residual() <= WORST_RESIDUAL
 
     def doubt(self, dropped: float) -> None:
         """Expect more independent rows where those left out are violated."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 
 from sparsebody.dynamics.compiled import KrylovCore
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
@@ -78,6 +79,11 @@ def _nearly_closed(with_all: ForwardDynamics, state: State) -> State:
         if is_better:
             state, error = trial, trial_error
     return state
+
+
+def moved_on(state: State, h: float) -> State:
+    """Return where the velocity leads in a time h [s], which may be negative."""
+    return replace(displaced(state, h * state.velocity), time=state.time + h)
 
 
 def growing_parts() -> list[float]:

@@ -106,7 +106,9 @@ class Stepper:
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
-        self.state, self.acceleration = state, self.evaluate(state).acceleration()
+        found = self._rows.leave_by_velocity(state)
+        self.state = state
+        self.acceleration = self.evaluate(state).acceleration() if found is None else found
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
