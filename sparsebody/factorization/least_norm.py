@@ -23,7 +23,7 @@ from sparsebody.arrays import FloatArray
 MOST_STEPS = 300
 MOST_PASSES = 12
 REDUCTION = 1e-9  # of what a step could gain, relative to the first one: then comes another pass
-ROUNDING = 5e-16  # of the terms of a gap
+ROUNDING = 1e-15  # of the terms of a gap
 BETTER = 0.5  # share of what is left before a pass that must not be left after it
 SOLVED = 1e-10  # relative size of what is left
 
@@ -92,14 +92,20 @@ class _Found:
 
 
 def _closed(operator: Operator, g: FloatArray, size: float) -> _Found:
-    """Return an x that closes the gap as far as passes make it smaller."""
+    """Return an x that closes the gap as far as passes make it smaller.
+
+    Corrections are added to x: rounding of A' y, which is large in long mechanisms, stays out of
+    the gap that way.
+    """
     y = np.zeros(len(g))
     found = _Found(y, operator.transposed(y), g, 0)
     for _ in range(MOST_PASSES):
-        if _size(found.gap) <= _noise(found, size):
+        if _size(found.gap) <= ROUNDING * size:
             break
         change, steps = _golub_kahan(operator, found.gap)
-        trial = _moved(operator, g, found.y + change, found.steps + steps)
+        x = found.x + operator.transposed(change)
+        gap = g - operator.product(x)
+        trial = _Found(found.y + change, x, gap, found.steps + steps)
         is_better = _size(trial.gap) < BETTER * _size(found.gap)
         found = trial if is_better else replace(found, steps=trial.steps)
         if not is_better:
