@@ -92,20 +92,14 @@ class _Found:
 
 
 def _closed(operator: Operator, g: FloatArray, size: float) -> _Found:
-    """Return an x that closes the gap as far as passes make it smaller.
-
-    Corrections are added to x: rounding of A' y, which is large in long mechanisms, stays out of
-    the gap that way.
-    """
+    """Return an x that closes the gap as far as passes make it smaller."""
     y = np.zeros(len(g))
     found = _Found(y, operator.transposed(y), g, 0)
     for _ in range(MOST_PASSES):
         if _size(found.gap) <= ROUNDING * size:
             break
         change, steps = _golub_kahan(operator, found.gap)
-        x = found.x + operator.transposed(change)
-        gap = g - operator.product(x)
-        trial = _Found(found.y + change, x, gap, found.steps + steps)
+        trial = _moved(operator, found, change, steps)
         is_better = _size(trial.gap) < BETTER * _size(found.gap)
         found = trial if is_better else replace(found, steps=trial.steps)
         if not is_better:
@@ -115,13 +109,14 @@ def _closed(operator: Operator, g: FloatArray, size: float) -> _Found:
 
 def _nearest(operator: Operator, g: FloatArray, size: float, start: _Found) -> _Found:
     """Return an x that leaves a gap outside the range of A only."""
-    found = _moved(operator, g, _range_part(operator, start.y), 0)
+    nothing = replace(start, y=np.zeros_like(start.y), x=np.zeros_like(start.x), gap=g)
+    found = _moved(operator, nothing, _range_part(operator, start.y))
     rest = _size(operator.transposed(found.gap))
     for _ in range(MOST_PASSES):
         if rest <= ROUNDING * size:
             break
         change, steps = _golub_kahan(operator, _range_part(operator, found.gap))
-        trial = _moved(operator, g, _range_part(operator, found.y + change), found.steps + steps)
+        trial = _moved(operator, found, _range_part(operator, change), steps)
         left = _size(operator.transposed(trial.gap))
         if not left < rest:
             break
@@ -131,9 +126,14 @@ def _nearest(operator: Operator, g: FloatArray, size: float, start: _Found) -> _
     return found
 
 
-def _moved(operator: Operator, g: FloatArray, y: FloatArray, steps: int) -> _Found:
-    x = operator.transposed(y)
-    return _Found(y, x, g - operator.product(x), steps)
+def _moved(operator: Operator, found: _Found, change: FloatArray, steps: int = 0) -> _Found:
+    """Return what a change of y makes.
+
+    It is added to x: rounding of A' y, which is large in long mechanisms, stays out of the gap.
+    """
+    dx = operator.transposed(change)
+    gap = found.gap - operator.product(dx)
+    return _Found(found.y + change, found.x + dx, gap, found.steps + steps)
 
 
 def _range_part(operator: Operator, y: FloatArray) -> FloatArray:
