@@ -13,12 +13,18 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SingularSystemError
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import RankWatch
-from sparsebody.simulation.singular_poses import analyzed_at, closed_by_all_rows, moved_on
+from sparsebody.simulation.singular_poses import (
+    analyzed_at,
+    carried,
+    closed_by_all_rows,
+    moved_on,
+)
 from sparsebody.simulation.stabilization import largest, projected
 from sparsebody.simulation.trajectory import Event
 
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
 _AHEAD = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
+_MOST_TRIALS, _SETTLED = 20, 1e-6  # of the acceleration there, relative
 _MOST_NAMES = 3  # of joints in a message
 
 
@@ -73,6 +79,34 @@ class RowChoice:
             return None
         self.adopt(found, ahead, "the motion begins at a singular pose, and leaves it")
         return np.asarray(sum(pair) / 2.0)
+
+    def leave_from_rest(self, state: State, acceleration: FloatArray) -> tuple[State, FloatArray]:
+        """Return the first state of a motion from rest, and its acceleration (n_bodies, 6).
+
+        At a singular pose constraints forbid some of the accelerations that rows as they stand
+        allow. On the way out, x = a t^2 / 2 and v = a t, they do not: a is what the nearest state
+        on the way has, a fixed point of that.
+        """
+        size = largest(acceleration)
+        if len(self.dynamics.redundant_rows) == 0 or largest(state.velocity) > 0.0 or size == 0.0:
+            return state, acceleration
+        t = (2.0 * _AHEAD / size) ** 0.5
+        if self._holds(carried(state, acceleration, t)):
+            return state, acceleration
+        a = acceleration
+        try:
+            for _ in range(_MOST_TRIALS):
+                near = closed_by_all_rows(self.dynamics, carried(state, a, t))
+                found = analyzed_at(self.dynamics, near)
+                if found.rank <= self.dynamics.rank:
+                    return state, acceleration
+                before, a = a, found.evaluate(near).acceleration()
+                if largest(a - before) <= _SETTLED * size:
+                    break
+        except SingularSystemError:
+            return state, acceleration
+        self.adopt(found, near, "the motion begins at rest at a singular pose, and leaves it")
+        return near, a
 
     def _holds(self, state: State) -> bool:
         """Tell whether the rows in use keep the others at a state near by."""

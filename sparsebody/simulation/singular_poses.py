@@ -6,6 +6,7 @@ import math
 import warnings
 from dataclasses import replace
 
+from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled import KrylovCore
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
 from sparsebody.errors import RankWarning
@@ -84,6 +85,12 @@ def _nearly_closed(with_all: ForwardDynamics, state: State) -> State:
 def moved_on(state: State, h: float) -> State:
     """Return where the velocity leads in a time h [s], which may be negative."""
     return replace(displaced(state, h * state.velocity), time=state.time + h)
+
+
+def carried(state: State, acceleration: FloatArray, t: float) -> State:
+    """Return where a constant acceleration (n_bodies, 6) leads in a time t [s]."""
+    there = displaced(state, t * state.velocity + 0.5 * t**2 * acceleration)
+    return replace(there, velocity=state.velocity + t * acceleration, time=state.time + t)
 
 
 def growing_parts() -> list[float]:

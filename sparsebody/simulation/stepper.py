@@ -20,6 +20,7 @@ from sparsebody.simulation.integrators.base import moved, pose_rates
 from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
+    carried,
     closed_by_all_rows,
     growing_parts,
     n_parts_after,
@@ -107,8 +108,10 @@ class Stepper:
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         found = self._rows.leave_by_velocity(state)
-        self.state = state
-        self.acceleration = self.evaluate(state).acceleration() if found is None else found
+        if found is None:
+            found = self.evaluate(state).acceleration()
+            state, found = self._rows.leave_from_rest(state, found)
+        self.state, self.acceleration = state, found
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
@@ -139,9 +142,15 @@ class Stepper:
         SimulationError
             If numbers cease to be finite.
         """
+        if time < self.state.time:  # on the way out of a singular pose
+            before = carried(self.state, self.acceleration, time - self.state.time)
+            return closed_by_all_rows(self._rows.dynamics, before)
         if self._rows.seek_full_rank(self.state):
             self.acceleration = self.evaluate(self.state).acceleration()
         lag = (time - self.state.time) / self._nominal
+        left = self.rank.analysis_state
+        if left is not None and left.time == self.state.time:
+            return self._adopt(self._left(time), 1, "")
         best, trouble, is_open = None, "", False
         for parts in (self._plain_parts(), *_CUTS)[1 if lag > 1.5 else 0 :]:
             try:

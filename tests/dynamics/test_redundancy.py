@@ -133,7 +133,8 @@ def test_krylov_steps_are_right_on_random_mechanisms() -> None:
             continue
         expected = oracles.gauss_accelerations(system, state)[0]
         found = sb.forward_dynamics(system, state, redundancy="krylov")
-        assert relative_error(found.acceleration, expected) < 1e-9, seed
+        size = max(np.abs(expected).max(), 1e-3)  # some cannot move
+        assert np.abs(found.acceleration - expected).max() < 1e-9 * size, seed
         assert found.solver.converged, seed
         n_checked += 1
     assert n_checked > 50
