@@ -24,8 +24,13 @@ from sparsebody.simulation.trajectory import Event
 
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
 _AHEAD = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
-_MOST_TRIALS, _SETTLED = 20, 1e-6  # of the acceleration there, relative
+_MOST_TRIALS, _PATIENCE = 60, 12  # of finding the way out of a singular pose
+_SETTLED, _ACCEPTED = 1e-6, 1e-2  # changes of the acceleration by a trial, relative
 _MOST_NAMES = 3  # of joints in a message
+_UNDETERMINED = (
+    "the motion begins at rest at a singular pose, and no one way out of it was found: the branch "
+    "that is taken may depend on the step"
+)
 
 
 class RowChoice:
@@ -90,20 +95,24 @@ class RowChoice:
         size = largest(acceleration)
         if len(self.dynamics.redundant_rows) == 0 or largest(state.velocity) > 0.0 or size == 0.0:
             return state, acceleration
-        t = (2.0 * _AHEAD / size) ** 0.5
+        t, change = (2.0 * _AHEAD / size) ** 0.5, np.inf
         if self._holds(carried(state, acceleration, t)):
             return state, acceleration
         a = acceleration
         try:
-            for _ in range(_MOST_TRIALS):
+            for trial in range(_MOST_TRIALS):
                 near = closed_by_all_rows(self.dynamics, carried(state, a, t))
                 found = analyzed_at(self.dynamics, near)
                 if found.rank <= self.dynamics.rank:
                     return state, acceleration
                 before, a = a, found.evaluate(near).acceleration()
-                if largest(a - before) <= _SETTLED * size:
+                change = largest(a - before) / size
+                if change <= _SETTLED or (trial > _PATIENCE and change > _ACCEPTED):
                     break
         except SingularSystemError:
+            change = np.inf
+        if change > _ACCEPTED:
+            self._note(Event(state.time, "undetermined branch", _UNDETERMINED))
             return state, acceleration
         self.adopt(found, near, "the motion begins at rest at a singular pose, and leaves it")
         return near, a

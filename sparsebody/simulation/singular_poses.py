@@ -24,7 +24,7 @@ WEAK = 1e-6  # remainder of a row that drift outweighs: it is held by closing th
 FIRST_PART = 1e-3  # of a step, where a motion leaves a singular pose
 GROWTH = 1.2  # of each part to the next one: what happens there has no scale but its own age
 FIRST_DAMPING = 1e-4  # of corrections, relative to the squares of unit rows
-MOST_CORRECTIONS = 40
+MOST_CORRECTIONS, MOST_POLISHING = 40, 4
 CLOSED = 1e-13  # [rad, m]
 MOST_PARTS = 8  # of the steps after it
 
@@ -60,9 +60,22 @@ def closed_by_all_rows(dynamics: ForwardDynamics, state: State) -> State:
     """
     with_all = ForwardDynamics(dynamics.system, state, redundancy="krylov", reactions="basic")
     try:
-        return projected(with_all.evaluate, state).state
+        found = projected(with_all.evaluate, state).state
     except OpenJointError:  # soft motions would have to go far
-        return projected(with_all.evaluate, _nearly_closed(with_all, state)).state
+        found = projected(with_all.evaluate, _nearly_closed(with_all, state)).state
+    return _closed_to_rounding(with_all, found)
+
+
+def _closed_to_rounding(with_all: ForwardDynamics, state: State) -> State:
+    """Return a state with errors as small as they get: soft motions multiply what is left."""
+    error = constraint_errors(with_all.system, state)[0]
+    for _ in range(MOST_POLISHING):
+        trial = displaced(state, with_all.evaluate(state).position_correction())
+        trial_error = constraint_errors(with_all.system, trial)[0]
+        if not largest(trial_error) < 0.5 * largest(error):
+            break
+        state, error = trial, trial_error
+    return state
 
 
 def _nearly_closed(with_all: ForwardDynamics, state: State) -> State:

@@ -65,12 +65,12 @@ def swing(run: sb.Trajectory, factor: float, angle: float, rate: float) -> np.nd
 # ---- passing ------------------------------------------------------------------------------------
 
 
-def test_a_parallelogram_stays_one_through_two_dozen_flat_poses():
+def test_a_parallelogram_stays_one_through_many_flat_poses():
     """Three bars turn, two only move: 3.05 phi'' = -3.5 g cos(phi)."""
     system, state = figure(1.0, 0.0, 1.0)
-    run = sb.simulate(system, state, duration=20.0, step=0.01)
+    run = sb.simulate(system, state, duration=12.0, step=0.01)
     expected = swing(run, 3.5 / 3.05, 1.0, 0.0)
-    assert np.count_nonzero(np.diff(np.floor(expected / np.pi))) > 20
+    assert np.count_nonzero(np.diff(np.floor(expected / np.pi))) > 12
     np.testing.assert_allclose(1.0 + turned(run, "crank"), expected, atol=2e-5)
     for i in range(2):
         np.testing.assert_allclose(turned(run, f"coupler {i}"), 0.0, atol=1e-8)
@@ -127,25 +127,36 @@ def test_the_folded_branch_is_taken_where_the_velocity_points_along_it(rates):
     assert any("begins at a singular pose" in event.message for event in run.events)
 
 
-def largest_difference(name: str, steps: tuple[float, ...], **parameters: int) -> float:
-    runs = [
-        sb.simulate(build(name, **parameters).compile(), duration=0.3, step=h, record_step=0.1)
-        for h in steps
-    ]
-    assert max(run.position_error.max() for run in runs) < 1e-8
-    assert max(run.energy_error for run in runs) < 2e-3
-    return max(float(np.abs(runs[0].position - run.position).max()) for run in runs[1:])
+def lattice_runs(steps: tuple[float, ...], **parameters: int) -> list[sb.Trajectory]:
+    """Cubes on ball joints, beginning at rest: their velocity points nowhere."""
+    system = build("lattice", **parameters).compile()
+    return [sb.simulate(system, duration=0.3, step=h, record_step=0.1) for h in steps]
 
 
 def test_the_branch_from_rest_does_not_depend_on_the_step():
-    """A flat sheet of cubes on ball joints: at rest its velocity points nowhere."""
-    assert largest_difference("lattice", (0.01, 0.005, 0.0025), rows=3, columns=4) < 1e-4
+    runs = lattice_runs((0.01, 0.005, 0.0025), rows=3, columns=4)
+    for run in runs:
+        np.testing.assert_allclose(run.position, runs[0].position, atol=1e-6)
+        assert run.position_error.max() < 1e-11
+        assert run.energy_error < 1e-6
+
+
+def test_a_sheet_that_begins_flat_keeps_its_energy_with_the_order_of_the_method():
+    system = build("lattice", rows=3, columns=3).compile()
+    errors = [sb.simulate(system, duration=0.6, step=h).energy_error for h in (0.01, 0.005)]
+    assert errors[0] < 1e-5
+    assert errors[1] < errors[0] / 10.0
 
 
 def test_a_block_of_cubes_with_rows_that_matter_only_later_moves_on():
-    """Some rows of this lattice grow independent as the fourth power of its displacement."""
-    steps = 0.02, 0.01, 0.005
-    assert largest_difference("lattice", steps, rows=3, columns=4, layers=2) < 0.03
+    """Some of its rows grow independent as the fourth power of the displacement."""
+    runs = lattice_runs((0.02, 0.01), rows=3, columns=4, layers=2)
+    np.testing.assert_allclose(runs[0].position, runs[1].position, atol=0.03)
+    for run in runs:
+        assert run.position_error.max() < 1e-8
+        assert run.energy_error < 5e-3
+        assert run.events[0].kind == "undetermined branch"
+        assert "may depend on the step" in run.events[0].message
 
 
 @pytest.mark.parametrize("stabilization", ["none", "baumgarte", "projection"])
