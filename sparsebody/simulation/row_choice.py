@@ -93,12 +93,13 @@ class RowChoice:
         on the way has, a fixed point of that.
         """
         size = largest(acceleration)
-        if len(self.dynamics.redundant_rows) == 0 or largest(state.velocity) > 0.0 or size == 0.0:
+        is_moving = largest(state.velocity) > 0.0 or size < _AHEAD
+        if len(self.dynamics.redundant_rows) == 0 or is_moving:
             return state, acceleration
-        t, change = (2.0 * _AHEAD / size) ** 0.5, np.inf
+        t = (2.0 * _AHEAD / size) ** 0.5
         if self._holds(carried(state, acceleration, t)):
             return state, acceleration
-        a = acceleration
+        a, change = acceleration, 0.0  # 0: nothing tells yet that the pose is singular
         try:
             for trial in range(_MOST_TRIALS):
                 near = closed_by_all_rows(self.dynamics, carried(state, a, t))
@@ -110,12 +111,13 @@ class RowChoice:
                 if change <= _SETTLED or (trial > _PATIENCE and change > _ACCEPTED):
                     break
         except SingularSystemError:
-            change = np.inf
+            change = np.inf if change > 0.0 else 0.0
+        if 0.0 < change <= _ACCEPTED:
+            self.adopt(found, near, "the motion begins at rest at a singular pose, and leaves it")
+            return near, a
         if change > _ACCEPTED:
             self._note(Event(state.time, "undetermined branch", _UNDETERMINED))
-            return state, acceleration
-        self.adopt(found, near, "the motion begins at rest at a singular pose, and leaves it")
-        return near, a
+        return state, acceleration
 
     def _holds(self, state: State) -> bool:
         """Tell whether the rows in use keep the others at a state near by."""

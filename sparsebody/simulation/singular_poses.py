@@ -21,6 +21,7 @@ from sparsebody.simulation.stabilization import (
 )
 
 WEAK = 1e-6  # remainder of a row that drift outweighs: it is held by closing the joints alone
+FAR = 0.2  # a pivot that does not vanish within a step
 FIRST_PART = 1e-3  # of a step, where a motion leaves a singular pose
 GROWTH = 1.2  # of each part to the next one: what happens there has no scale but its own age
 FIRST_DAMPING = 1e-4  # of corrections, relative to the squares of unit rows
@@ -126,4 +127,4 @@ def weakest_joint(evaluation: Evaluation) -> tuple[float, str]:
     sine, row = dynamics.core.smallest_pivot()
     if row < 0:
         return math.inf, ""
-    return sine, dynamics.system.joint_names[dynamics.system.row_joint[row]]
+    return sine, dynamics.system.joint_names[dynamics.system.row_joint[row]] if sine < FAR else ""

@@ -19,6 +19,7 @@ from sparsebody.simulation.integrators import Integrator
 from sparsebody.simulation.integrators.base import moved, pose_rates
 from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
+    FAR,
     analyzed_at,
     carried,
     closed_by_all_rows,
@@ -99,6 +100,7 @@ class Stepper:
         self._note = note
         self.typical_correction = 0.0
         self._weakest = math.inf, ""
+        self._latest_sine = 0.0  # of the end of a step
 
     @property
     def rank(self) -> RankWatch:
@@ -274,7 +276,8 @@ class Stepper:
             try:
                 evaluation = evaluate(stage)
                 acceleration = evaluation.acceleration()
-                weakest = min(weakest, weakest_joint(evaluation))
+                if self._latest_sine < FAR:
+                    weakest = min(weakest, weakest_joint(evaluation))
                 return acceleration
             except SingularSystemError:
                 self._check_finite(stage)  # otherwise that is what is wrong
@@ -296,8 +299,8 @@ class Stepper:
         correction = max(start.correction, stabilized.correction)
         acceleration = stabilized.evaluation.acceleration()
         dropped = self._rows.dynamics.core.dropped_residual()
-        of_start = start.sine, start.joint
-        weakest = min(of_start, self._weakest, weakest_joint(stabilized.evaluation))
+        of_start, of_end = (start.sine, start.joint), weakest_joint(stabilized.evaluation)
+        weakest, self._latest_sine = min(of_start, self._weakest, of_end), of_end[0]
         return _Reached(end, acceleration, correction, *weakest, dropped)
 
     def _with_coordinates(self, state: State) -> State:
