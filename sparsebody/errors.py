@@ -59,6 +59,10 @@ class AccuracyWarning(UserWarning):
     """Rounding hides the softest motions: accelerations have few good digits."""
 
 
+class ConvergenceWarning(UserWarning):
+    """An iterative solve stalled: its residual is reported with the accelerations."""
+
+
 class ModelWarning(UserWarning):
     """Something in a file was left out or changed; the message names it."""
 

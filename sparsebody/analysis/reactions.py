@@ -32,7 +32,7 @@ from sparsebody.dynamics.reactions import joint_wrenches
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.system import State, System
 from sparsebody.sparse.components import biconnected_components
-from sparsebody.sparse.rank import CLEAR_GAP
+from sparsebody.sparse.rank_methods import CLEAR_GAP
 
 METHODS = ("auto", "loops", "random")
 LOOPS, RANDOM = "circulations of single loops", "random null vectors"

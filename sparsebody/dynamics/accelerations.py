@@ -7,6 +7,16 @@ from dataclasses import dataclass
 from sparsebody.arrays import FloatArray
 
 
+@dataclass(frozen=True)
+class SolveReport:
+    """How an iterative solve ended."""
+
+    method: str
+    iterations: int
+    residual: float  # relative, of the rows, or of their least-squares equations
+    converged: bool
+
+
 @dataclass(frozen=True, eq=False)
 class Accelerations:
     """The solution of (8.64)."""
@@ -16,3 +26,4 @@ class Accelerations:
     joint_wrench: FloatArray  # (n_joints, 6) T lambda, on the successor, in S coordinates
     residual: float  # relative residual of the kept rows and the bodies' equations
     dropped_residual: float  # the left-out rows' largest violation, relative to free motion
+    solver: SolveReport | None = None  # of an iterative solve

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sparsebody.arrays import IntArray
+from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import is_available
 from sparsebody.factorization.auto import LARGE, Case, choose_factorization, predict_seconds
+from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
 from sparsebody.ordering import order
 from sparsebody.ordering.auto import candidate_orderings, quickest
 from sparsebody.sparse.metrics import OrderingMetrics
@@ -97,6 +99,24 @@ def reduction_pays(
         for choice in (choose_solver(p, ordering, factorization) for p in (reduced, whole))
     ]
     return least[0] + CHANGE_OF_BASIS * reduced.n_primal < least[1]
+
+
+def choose_quasi_definite(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
+    """Return the pair for all rows, dependent ones included; see `choose_solver`.
+
+    Raises
+    ------
+    UnknownNameError
+        For a factorization that cannot do without a decision on the rank.
+    """
+    if factorization not in ("auto", *QUASI_DEFINITE):
+        raise UnknownNameError(
+            f"factorization is {factorization!r}, which needs independent rows; without a decision "
+            f"on the rank give one of auto, {', '.join(QUASI_DEFINITE)}"
+        )
+    names = [factorization] if factorization != "auto" else [*filter(is_available, QUASI_DEFINITE)]
+    choices = [choose_solver(pattern, ordering, name) for name in names]
+    return min(choices, key=lambda c: c.seconds[c.ordering][c.factorization])
 
 
 def _unlike(predicted: Mapping[str, float]) -> list[str]:

@@ -3,45 +3,26 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.choice import (
-    SolverChoice,
-    choose_in_plane,
-    choose_solver,
-    reduction_pays,
-)
-from sparsebody.dynamics.compiled import (
-    WORST_RESIDUAL,
-    Core,
-    OutOfPlaneError,
-    PlanarCore,
-    ReducedCore,
-    is_plain,
-)
-from sparsebody.dynamics.compliance import Compliance, joint_compliances, least_energy
+from sparsebody.dynamics.compiled import WORST_RESIDUAL, OutOfPlaneError, ReducedCore, is_plain
+from sparsebody.dynamics.compliance import Compliance, joint_compliances
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
+from sparsebody.dynamics.evaluation import Evaluation
 from sparsebody.dynamics.initial import consistent_state
-from sparsebody.dynamics.planar import planar_reduction
-from sparsebody.dynamics.reactions import REACTIONS, joint_wrenches, minimum_norm
-from sparsebody.dynamics.reduced import ground_reduction, reduced_core
-from sparsebody.dynamics.structure import has_loops, rows_by_structure, with_structure
-from sparsebody.errors import (
-    AccuracyWarning,
-    ModelError,
-    RankWarning,
-    ShapeError,
-    UnknownNameError,
-    warn_user,
+from sparsebody.dynamics.options import SolverOptions
+from sparsebody.dynamics.preparation import (
+    Preparation,
+    prepared,
+    prepared_for_krylov,
+    prepared_whole,
 )
-from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
-from sparsebody.kinematics.motion import JointMotion, joint_motion
+from sparsebody.dynamics.structure import has_loops
+from sparsebody.errors import AccuracyWarning, ModelError, RankWarning, ShapeError, warn_user
 from sparsebody.model.subgroups import (
     Subgroup,
     describe,
@@ -49,16 +30,11 @@ from sparsebody.model.subgroups import (
     found_subgroups,
 )
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank import RankDecision, independent_rows
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse.rank import RankDecision
 
-REDUNDANCY = ("remove", "keep")
-REDUCTION = ("auto", "none")
-RESIDUALS = ("double", "extended")
-IN_PLANE = ("auto", "block-qr")  # factorizations of planar mechanisms
+__all__ = ["Evaluation", "ForwardDynamics", "forward_dynamics"]
+
 _UNWANTED = np.zeros(0)
-_ROUGHLY = 1e-9  # relative residual of corrections, which are repeated anyway
 
 
 class ForwardDynamics:
@@ -72,8 +48,17 @@ class ForwardDynamics:
         Where dependent constraint rows are looked for; default: the consistent initial state.
     ordering, factorization : str
         Names from ORDERINGS and FACTORIZATIONS, or "auto" for the least predicted time.
-    redundancy : {"remove", "keep"}
-        Leave dependent constraint rows out, or solve with all of them.
+    redundancy : {"remove", "keep", "krylov", "auto"}
+        Leave dependent constraint rows out; solve with all of them, which works where none is
+        dependent; solve with all of them by Krylov steps, which works at every pose, also where it
+        is in doubt whether rows are dependent; or leave them out where that is certain, and else
+        take the Krylov steps. Whether these have converged stands in `Accelerations.solver`.
+    inconsistent : {"auto", "kept", "least-squares"}
+        What becomes of rows that contradict each other, as dependent ones can by drift, Baumgarte's
+        terms or velocities that they forbid: the kept rows hold exactly and the others are left
+        with the rest (`dropped_residual`), or all rows, scaled to unit norm in the metric of the
+        inertias, have the least sum of squares, which takes Krylov steps. "auto": the kept rows
+        hold where others are left out, else least squares.
     reactions : {"minimum-norm", "basic", "compliance"}
         Where rows are dependent, the multipliers are not unique: return the smallest, which do
         not depend on numbering, or those with zeros at the left-out rows (cheaper), or those of
@@ -92,13 +77,35 @@ class ForwardDynamics:
         "extended" corrects accelerations with residuals of 31 digits made from the state, so that
         they are good to the last digits whatever the condition number, at about five times the
         cost. In a plane only, where bodies have three freedoms; elsewhere the same as "double".
+    rank_tolerance : float
+        Rows depend on others if no more of them is left, of one, when these are projected out.
+
+    Attributes
+    ----------
+    rank : int
+        Number of independent constraint rows.
+    redundant_rows : int array
+        The constraint rows that are left out.
+    rank_decision : RankDecision or None
+        How that was decided, and how sure it is; None where all rows are kept without asking.
+    is_planar, is_krylov : bool
+        Whether bodies have three freedoms, in a plane; whether solutions take Krylov steps.
+    reduced_bodies : dict
+        How many bodies move with fewer freedoms within each kind of subgroup about the world.
 
     Raises
     ------
     UnknownNameError, MissingDependencyError
         For an ordering or a factorization that is not there.
+    ModelError
+        If options contradict each other.
     AssemblyError
         If no state is given and the initial one cannot be made consistent.
+
+    Warns
+    -----
+    RankWarning
+        If it is in doubt which rows are dependent at the state.
     """
 
     def __init__(
@@ -109,106 +116,74 @@ class ForwardDynamics:
         ordering: str = "auto",
         factorization: str = "auto",
         redundancy: str = "remove",
+        inconsistent: str = "auto",
         reactions: str = "minimum-norm",
         compliance: Compliance | None = None,
         reduction: str = "auto",
         baumgarte: float | None = None,
         residuals: str = "double",
+        rank_tolerance: float = 1e-8,
     ) -> None:
-        for value, known, what in (
-            (redundancy, REDUNDANCY, "redundancy"),
-            (reactions, (*REACTIONS, "compliance"), "reactions"),
-            (reduction, REDUCTION, "reduction"),
-            (residuals, RESIDUALS, "residuals"),
-        ):
-            if value not in known:
-                raise UnknownNameError(f"{what} is {value!r}; give one of {', '.join(known)}")
-        if baumgarte is not None and not baumgarte > 0.0:
-            raise ModelError(f"the Baumgarte time constant is {baumgarte}; it must be positive")
+        self.options = SolverOptions(
+            ordering=ordering,
+            factorization=factorization,
+            redundancy=redundancy,
+            inconsistent=inconsistent,
+            reactions=reactions,
+            compliance=compliance,
+            reduction=reduction,
+            baumgarte=baumgarte,
+            residuals=residuals,
+            rank_tolerance=rank_tolerance,
+        )
         self.system = system
-        if (reactions == "compliance") != (compliance is not None):
-            raise ModelError(
-                "give compliance=... together with reactions='compliance', and only then"
-            )
-        self.reactions = reactions
+        self.reactions, self.reduction, self.baumgarte = reactions, reduction, baumgarte
         self.compliance = None if compliance is None else joint_compliances(system, compliance)
-        self.reduction = reduction
-        self.baumgarte = baumgarte
         self._wants_extended = residuals == "extended"
-        state = consistent_state(system) if state is None else state
-        check_state(system, state)
-        self._asked_for = ordering, factorization, redundancy
         self._has_warned = False
-        self._analyzed_at = state
-        wants_plane = reduction == "auto" and redundancy == "remove"
-        self.is_planar = False
-        self.reduced_bodies: dict[str, int] = {}  # how many move within each subgroup
-        if not (
-            wants_plane
-            and (
-                (factorization in IN_PLANE and self._prepare_in_plane(state))
-                or self._prepare_reduced(state)
-            )
-        ):
-            self._prepare(state, reduction)
+        self._analyzed_at = consistent_state(system) if state is None else state
+        check_state(system, self._analyzed_at)
+        self._take(prepared(system, self._analyzed_at, self.options))
+        if self.rank_decision is not None and not self.rank_decision.certain:
+            self._tell_doubt(self.rank_decision)
 
-    def _prepare(self, state: State, reduction: str) -> None:
-        """Decide what evaluations need to know, with all freedoms of the bodies."""
-        ordering, factorization, redundancy = self._asked_for
-        self.is_planar = False
-        self.reduced_bodies = {}
-        self.rank_decision = _rank_decision(self.system, state, redundancy, reduction)
-        keep = None if self.rank_decision is None else self.rank_decision.keep
-        self.structure = kkt_structure(self.system, keep)
-        self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
-        self.core: Core | PlanarCore = Core(
-            self.system, self.structure, self.choice.order, self.choice.factorization
+    def _take(self, preparation: Preparation) -> None:
+        """Evaluate with a preparation from now on."""
+        self._preparation = preparation
+        self.core, self.choice = preparation.core, preparation.choice
+        self.structure, self.rank_decision = preparation.structure, preparation.rank_decision
+        self.is_planar, self.is_krylov = preparation.is_planar, preparation.is_krylov
+        self.reduced_bodies = preparation.reduced_bodies
+        self.rank, self.redundant_rows = preparation.rank, preparation.redundant_rows
+
+    def _tell_doubt(self, decision: RankDecision) -> None:
+        """Warn of an uncertain rank, and go over to Krylov steps if that was asked for."""
+        done = f"{decision.n_dependent} are left out"
+        remedy = "redundancy='krylov' does without a decision"
+        if self.options.dependent_rows == "auto":
+            self._take(prepared_for_krylov(self.system, self.options))
+            done, remedy = "all are kept", "redundancy='remove' takes the likeliest ones out"
+        why = f": {decision.doubt}" if decision.doubt else ", as near singular poses"
+        warn_user(
+            f"it is in doubt which constraint rows are dependent at t = "
+            f"{self._analyzed_at.time:.6g} s (gap {decision.gap:.0e}){why}; {done}, and {remedy}",
+            RankWarning,
         )
-        self.structure.pattern.forget_adjacency()
 
-    def _prepare_in_plane(self, state: State) -> bool:
-        """Do the same with three freedoms; tell whether bodies have no more."""
-        found = planar_reduction(self.system, state)
-        if found is None:
-            return False
-        self.is_planar = True
-        self.rank_decision, self.structure = found.decision, found.structure
-        self.choice = choose_in_plane(self.structure.pattern, *self._asked_for[:2])
-        self.core = PlanarCore(
-            self.system,
-            found.motion,
-            found.structure,
-            found.left_out,
-            self.choice.order,
-            self.choice.factorization,
-        )
-        self.structure.pattern.forget_adjacency()
-        return True
+    def analyzed_at(self, state: State, **changes: Any) -> ForwardDynamics:
+        """Return the same dynamics with what is decided at another state.
 
-    def _prepare_reduced(self, state: State) -> bool:
-        """Do the same with what freedoms subgroups about the world leave; tell if that pays."""
-        ordering, factorization, _ = self._asked_for
-
-        def pays(reduced: BlockPattern, whole: BlockPattern) -> bool:
-            return reduction_pays(reduced, whole, ordering, factorization)
-
-        rows = _rows(self.system, state)
-        found = ground_reduction(self.system, rows, state, pays, self.baumgarte is None)
-        if found is None:
-            return False
-        choice = choose_solver(found.structure.pattern, ordering, factorization)
-        self.rank_decision, self.structure, self.choice = found.decision, found.structure, choice
-        self.reduced_bodies = found.motion.counts()
-        self.core = reduced_core(self.system, found, choice.order, choice.factorization)
-        self.structure.pattern.forget_adjacency()
-        return True
+        With other options where `changes` gives any, by name; names of ordering and factorization
+        are those in use.
+        """
+        used = {"ordering": self.ordering, "factorization": self.factorization}
+        return ForwardDynamics(self.system, state, **self.options.but(**(used | changes)))
 
     def leave_plane(self) -> None:
         """Give the bodies all their freedoms from now on, for a state that is not in the plane."""
         newest = self.core.newest
-        self._prepare(self._analyzed_at, "none")
+        self._take(prepared_whole(self.system, self._analyzed_at, self.options))
         self.core.newest = newest  # evaluations know theirs by number
-        self.__dict__.pop("redundant_rows", None)
 
     def retracted(self, state: State) -> State:
         """Return the state nearby in which bodies are within their subgroups about the world."""
@@ -217,27 +192,9 @@ class ForwardDynamics:
     @cached_property
     def whole(self) -> ForwardDynamics:
         """The same with all freedoms of the bodies, for errors out of their subgroups."""
-        ordering, factorization, redundancy = self._asked_for
         return ForwardDynamics(
-            self.system,
-            self._analyzed_at,
-            ordering=ordering,
-            factorization=factorization,
-            redundancy=redundancy,
-            reduction="none",
+            self.system, self._analyzed_at, **self.options.but(reduction="none", baumgarte=None)
         )
-
-    @property
-    def rank(self) -> int:
-        """Number of independent constraint rows."""
-        return self.system.n_rows if self.rank_decision is None else self.rank_decision.rank
-
-    @cached_property
-    def redundant_rows(self) -> IntArray:
-        """The constraint rows that were left out."""
-        if self.rank_decision is None:
-            return np.zeros(0, dtype=np.intp)
-        return np.flatnonzero(~self.rank_decision.keep)
 
     @cached_property
     def subgroups(self) -> tuple[Subgroup, ...]:
@@ -274,7 +231,7 @@ class ForwardDynamics:
             "redundancy_gap": None if decision is None else decision.gap,
             "redundancy_certain": True if decision is None else decision.certain,
             "redundancy_doubt": "" if decision is None else decision.doubt,
-            "redundancy_method": "all rows kept" if decision is None else decision.method,
+            "redundancy_method": self._preparation.redundancy_method,
             **self.choice.explain(),
         }
 
@@ -302,7 +259,7 @@ class ForwardDynamics:
             Once, if rounding leaves few digits, as in very long lifts; with the condition number.
         """
         result = self.evaluate(state, body_force=body_force).accelerations()
-        if result.dropped_residual > WORST_RESIDUAL:
+        if result.dropped_residual > WORST_RESIDUAL and not self.is_krylov:
             warn_user(
                 f"the constraint rows left out at the pose analyzed are violated here by "
                 f"{result.dropped_residual:.1e}: make the state consistent, or a new "
@@ -337,10 +294,10 @@ class ForwardDynamics:
             self.leave_plane()
             self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
         if self.core.is_rough:
-            self._warn_of_roughness(state)
+            self.warn_of_roughness(state)
         return out
 
-    def _warn_of_roughness(self, state: State) -> None:
+    def warn_of_roughness(self, state: State) -> None:
         """Tell once, right after a solution, how few of its digits are good."""
         if not self._has_warned:
             self._has_warned = True
@@ -367,188 +324,6 @@ class ForwardDynamics:
         return Evaluation(self, state, body_force).condition()
 
 
-def _rank_decision(
-    system: System, state: State, redundancy: str, reduction: str
-) -> RankDecision | None:
-    if redundancy == "keep" or system.n_rows == 0:
-        return None
-    keep = None if reduction == "none" else rows_by_structure(system)
-    rows = _rows(system, state)
-    unused = np.empty((system.n_bodies, 0, 0))
-    pattern = kkt_structure(system, keep).pattern
-    kept = rows if keep is None else rows[keep]
-    found = independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, kept))
-    return found if keep is None else with_structure(keep, found)
-
-
-def _rows(system: System, state: State) -> FloatArray:
-    """Return all constraint rows (n_rows, 2, 6)."""
-    motion = joint_motion(system, state)
-    return constraint_rows(system, state, motion, coordinate_motion(system, state, motion)).rows
-
-
-class Evaluation:
-    """A ForwardDynamics at one state: what the time loop asks several questions of.
-
-    Matrix and factors are kept until another state is evaluated; questions after that make them
-    again.
-    """
-
-    def __init__(
-        self, dynamics: ForwardDynamics, state: State, body_force: FloatArray | None = None
-    ) -> None:
-        self.dynamics = dynamics
-        self.state = state
-        self.body_force = body_force
-        self._number = -1  # of its assembly in the core
-
-    def __reduce__(self) -> tuple[type[Evaluation], tuple[object, ...]]:
-        """Copy and pickle the question: no copy of the core holds its assembly."""
-        return Evaluation, (self.dynamics, self.state, self.body_force)
-
-    @cached_property
-    def motion(self) -> JointMotion:
-        """Relative motion at the joints."""
-        check_state(self.dynamics.system, self.state)
-        return joint_motion(self.dynamics.system, self.state)
-
-    @cached_property
-    def coordinates(self) -> CoordinateMotion:
-        """Values and rates of the tracked coordinates."""
-        return coordinate_motion(self.dynamics.system, self.state, self.motion)
-
-    @cached_property
-    def constraint(self) -> ConstraintRows:
-        """All constraint rows."""
-        return constraint_rows(self.dynamics.system, self.state, self.motion, self.coordinates)
-
-    @property
-    def _subspace(self) -> FloatArray:
-        """T' in S coordinates (n_rows, 6), which few joint types let vary."""
-        is_constant = self.dynamics.core.has_constant_subspaces
-        return self.dynamics.system.subspace if is_constant else self.constraint.subspace
-
-    @property
-    def position_error(self) -> FloatArray:
-        """(n_rows,) position errors delta of all constraint rows [rad, m]."""
-        return position_errors(self.dynamics.system, self.state, self.motion, self.coordinates)
-
-    @property
-    def velocity_error(self) -> FloatArray:
-        """(n_rows,) T' v_J, less what drives ask for, of all constraint rows [rad/s, m/s]."""
-        asked = prescribed_velocities(self.dynamics.system, self.state.time)
-        return np.asarray(self.constraint.velocity - asked)
-
-    @cached_property
-    def _shift(self) -> FloatArray:
-        """What Baumgarte's terms (8.22) add to the accelerations asked for; (0,) for nothing."""
-        T = self.dynamics.baumgarte
-        if T is None:
-            return _UNWANTED
-        return -2.0 / T * self.velocity_error - self.position_error / T**2
-
-    def _assembled(self) -> Core | PlanarCore:
-        """Return the core, which has assembled this state."""
-        dynamics = self.dynamics
-        if self._number != dynamics.core.newest:
-            arguments = self.state, self.body_force, self._shift
-            try:
-                dynamics.core.assemble(*arguments)
-            except OutOfPlaneError:
-                dynamics.leave_plane()
-                dynamics.core.assemble(*arguments)
-            self._number = dynamics.core.newest
-        return dynamics.core
-
-    def _solution(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
-        """Return the accelerations and their residual; fill the multipliers if there are any."""
-        found = self._solve_assembled(multiplier)
-        core = self.dynamics.core
-        if self.dynamics.residuals == "extended" and isinstance(core, PlanarCore):
-            multiplier[:] = 0.0
-            core.solve_extended(self.state, found[0], multiplier)
-            if multiplier.size:
-                core.fill_outer(self.state, self.body_force, found[0], multiplier)
-        if self.dynamics.core.is_rough:
-            self.dynamics._warn_of_roughness(self.state)
-        return found
-
-    def _solve_assembled(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
-        core, state = self.dynamics.core, self.state
-        acceleration = np.empty((self.dynamics.system.n_bodies, 6))
-        if self._number == core.newest:
-            residual = core.solve(core.right, acceleration, multiplier, state.time)
-            if multiplier.size and isinstance(core, (PlanarCore, ReducedCore)):
-                core.fill_outer(state, self.body_force, acceleration, multiplier)
-            return acceleration, residual
-        arguments = state, self.body_force, self._shift, acceleration, multiplier
-        try:
-            residual = core.accelerate(*arguments)
-        except OutOfPlaneError:
-            self.dynamics.leave_plane()
-            core = self.dynamics.core
-            residual = core.accelerate(*arguments)
-        self._number = core.newest
-        return acceleration, residual
-
-    def _solve_errors(self, error: FloatArray) -> FloatArray:
-        """Return the twists (n_bodies, 6) that change the rows by -error."""
-        n_rows = self.dynamics.system.n_rows
-        if np.shape(error) != (n_rows,):
-            raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
-        core = self._assembled()
-        if isinstance(core, ReducedCore) and core.is_astray(self.state):
-            return self.dynamics.whole.evaluate(self.state)._solve_errors(error)
-        right = np.zeros_like(core.right)
-        right[len(right) - len(core.rows) :] = -error[core.rows]
-        change = np.empty((self.dynamics.system.n_bodies, 6))
-        core.solve(right, change, _UNWANTED, self.state.time, _ROUGHLY)
-        return change
-
-    def acceleration(self) -> FloatArray:
-        """Return the accelerations (n_bodies, 6) alone."""
-        return self._solution(_UNWANTED)[0]
-
-    def accelerations(self) -> Accelerations:
-        """Return accelerations, multipliers and joint wrenches, with their residuals."""
-        dynamics, system = self.dynamics, self.dynamics.system
-        multiplier = np.zeros(system.n_rows)
-        acceleration, residual = self._solution(multiplier)
-        dropped = dynamics.core.dropped_residual()
-        if len(dynamics.redundant_rows) and dynamics.reactions == "minimum-norm":
-            matrix = kkt_structure(system).matrix(self.constraint)
-            multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
-        elif len(dynamics.redundant_rows) and dynamics.compliance is not None:
-            multiplier = least_energy(system, self.constraint, multiplier, dynamics.compliance)
-        return Accelerations(
-            acceleration,
-            multiplier,
-            joint_wrenches(system, self._subspace, multiplier),
-            residual,
-            dropped,
-        )
-
-    def condition(self) -> ConditionEstimate:
-        """Return the condition number, and the error of the accelerations that it implies."""
-        found = condition_estimate(self._assembled(), self.state)
-        return found.extended() if self.dynamics.residuals == "extended" else found
-
-    def velocity_correction(self) -> FloatArray:
-        """Return the change of velocity (n_bodies, 6) that makes A v what the rows ask for.
-
-        Least in the metric of the inertias.
-        """
-        return self._solve_errors(self.velocity_error)
-
-    def position_correction(self, position_error: FloatArray | None = None) -> FloatArray:
-        """Return the twists (n_bodies, 6) that close the joints to first order.
-
-        Least in the metric of the inertias; apply them with kinematics.poses.displaced. With
-        errors of a nearby pose given, the same factors serve again (modified Newton).
-        """
-        return self._solve_errors(self.position_error if position_error is None else position_error)
-
-
 def forward_dynamics(
     system: System,
     state: State | None = None,
@@ -558,6 +333,7 @@ def forward_dynamics(
     ordering: str = "auto",
     factorization: str = "auto",
     redundancy: str = "remove",
+    inconsistent: str = "auto",
     tree: str = "auto",
     reactions: str = "minimum-norm",
     compliance: Compliance | None = None,
@@ -573,7 +349,7 @@ def forward_dynamics(
         As in ForwardDynamics, whatever the method.
     method : str
         "sparse" for ForwardDynamics, or a name from TREE_METHODS, in joint coordinates.
-    ordering, factorization, redundancy, compliance, reduction, residuals : optional
+    ordering, factorization, redundancy, inconsistent, compliance, reduction, residuals : optional
         Of the sparse method; see ForwardDynamics.
     tree : str
         Which spanning tree the other methods use, see spanning_tree; "auto": what suits them.
@@ -587,6 +363,11 @@ def forward_dynamics(
     """
     state = consistent_state(system) if state is None else state
     if method != "sparse":
+        if inconsistent == "least-squares":
+            raise ModelError(
+                f"inconsistent is 'least-squares', but method {method!r} keeps its tree joints "
+                "exactly; give method 'sparse'"
+            )
         from sparsebody.dynamics.tree import tree_dynamics  # only those who ask load it
 
         of_tree = tree_dynamics(method, system, tree, reactions=reactions, baumgarte=baumgarte)
@@ -597,6 +378,7 @@ def forward_dynamics(
         ordering=ordering,
         factorization=factorization,
         redundancy=redundancy,
+        inconsistent=inconsistent,
         reactions=reactions,
         compliance=compliance,
         reduction=reduction,

@@ -29,7 +29,9 @@ class PlanarReduction:
     decision: RankDecision  # on all rows; those out of the plane are kept where they hold bodies
 
 
-def planar_reduction(system: System, state: State) -> PlanarReduction | None:
+def planar_reduction(
+    system: System, state: State, tolerance: float = 1e-8
+) -> PlanarReduction | None:
     """Return the reduction, decided at a state; None where bodies are not in a plane."""
     motion = planar_motion(system)
     rows = None if motion is None else rows_in_plane(system, motion, state)
@@ -40,7 +42,7 @@ def planar_reduction(system: System, state: State) -> PlanarReduction | None:
     three = np.full(system.n_bodies, 3, dtype=np.intp)
     pattern = kkt_structure(system, is_within, three).pattern
     rows = _without_masses(system, motion, rows)[is_within[~motion.is_outer]]
-    found = independent_rows(_unit_matrix(pattern, rows))
+    found = independent_rows(_unit_matrix(pattern, rows), tolerance)
     kept = is_within.copy()
     kept[is_within] = found.keep
     decision = replace(

@@ -69,6 +69,7 @@ def ground_reduction(
     state: State,
     pays: Callable[[BlockPattern, BlockPattern], bool],
     has_corrections: bool = True,
+    tolerance: float = 1e-8,
 ) -> GroundReduction | None:
     """Return the reduction; None where no body has fewer freedoms, or where it does not pay.
 
@@ -85,6 +86,8 @@ def ground_reduction(
     has_corrections : bool
         Without corrections of positions, bodies that turn about points and lines keep all
         freedoms: integrators lose these.
+    tolerance : float
+        See `independent_rows`.
     """
     if not has_loops(system):
         return None
@@ -127,7 +130,7 @@ def _independent(
     every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, 6))
     every[: len(rows)] = rows
     nothing = np.empty((system.n_bodies, 0, 0))
-    found = independent_rows(SaddleMatrix(pattern, nothing, ones, every))
+    found = independent_rows(SaddleMatrix(pattern, nothing, ones, every), tolerance)
     kept = keep.copy()
     kept[keep] = found.keep[: len(rows)]
     return replace(

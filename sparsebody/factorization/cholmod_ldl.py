@@ -19,7 +19,7 @@ from sparsebody.factorization.scatter import SaddleLayout, fill_saddle, saddle_c
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
 
-DELTA = 1e-8  # of the unit diagonal that scaling gives to the Schur complement
+DELTA = 1e-10  # of the unit diagonal that scaling gives to the Schur complement
 MOST_STEPS = 10  # of stationary refinement
 # An error along a singular value sigma < sqrt(delta) of A shows in the residual only as sigma^2,
 # so that backward errors, |r| / (|b| + |x|), must come close to rounding.

@@ -51,6 +51,7 @@ class Stabilization:
 
     stabilize: Callable[[Evaluate, State], Stabilized]  # done after every step
     uses_time_constant: bool = False  # Baumgarte's terms in every evaluation
+    closes: bool = False  # takes out what errors there are
 
 
 def unchanged(evaluate: Evaluate, state: State) -> Stabilized:
@@ -179,7 +180,7 @@ def largest(array: FloatArray) -> float:
 
 
 STABILIZATIONS: dict[str, Stabilization] = {
-    "projection": Stabilization(projected),
+    "projection": Stabilization(projected, closes=True),
     "baumgarte": Stabilization(pulled, uses_time_constant=True),
     "none": Stabilization(unchanged),
 }

@@ -2,7 +2,16 @@
 
 from sparsebody.dynamics.compiled.base import WORST_RESIDUAL, is_plain
 from sparsebody.dynamics.compiled.core import Core
+from sparsebody.dynamics.compiled.krylov_core import KrylovCore
 from sparsebody.dynamics.compiled.planar_core import OutOfPlaneError, PlanarCore
 from sparsebody.dynamics.compiled.reduced_core import ReducedCore
 
-__all__ = ["WORST_RESIDUAL", "Core", "OutOfPlaneError", "PlanarCore", "ReducedCore", "is_plain"]
+__all__ = [
+    "WORST_RESIDUAL",
+    "Core",
+    "KrylovCore",
+    "OutOfPlaneError",
+    "PlanarCore",
+    "ReducedCore",
+    "is_plain",
+]

@@ -10,6 +10,7 @@ from typing import NoReturn
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.dynamics.accelerations import SolveReport
 from sparsebody.dynamics.compiled.given import NOTHING, Given, GivenParts, given_joints
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.model.system import State, System, check_state
@@ -27,6 +28,7 @@ class CoreBase(ABC):
     has_constant_subspaces: bool  # whether no joint's T varies in S coordinates
     width: int  # freedoms of a body
     _x: FloatArray  # (width n_bodies + n_kept,) the newest solution, in units
+    report: SolveReport | None = None  # of the newest solution, if it was iterative
 
     def __init__(
         self, system: System, parts: GivenParts, bodies: IntArray, joints: IntArray

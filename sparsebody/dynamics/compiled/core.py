@@ -250,6 +250,19 @@ class Core(CoreBase):
         )
         return float(violation(self._workspace, self._left_out, self._left_asked))
 
+    def smallest_pivot(self) -> tuple[float, int]:
+        """Return the smallest pivot of the newest factors, the sine of an angle, and its row.
+
+        The angle is that between a row, in the user's numbering, and the rows before it; NaN and -1
+        where the factorization does not tell.
+        """
+        sine, place, symbolic = np.nan, -1, self.symbolic
+        if self._by_qr is not None:
+            sine, place = self._by_qr.smallest_pivot(self._values)
+        elif isinstance(symbolic, (BlockLDLSymbolic, BlockQRSymbolic)):
+            sine, place = symbolic.smallest_pivot(self._values)
+        return sine, int(self.rows[place]) if place >= 0 else -1
+
     @cached_property
     def matrix(self) -> SaddleMatrix:
         """The matrix that was assembled last, bodies and rows in elimination order.

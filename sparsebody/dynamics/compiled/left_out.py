@@ -9,7 +9,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import KERNEL, PHASE
-from sparsebody.dynamics.compiled.residual import largest_term, relative
+from sparsebody.dynamics.compiled.residual import relative
 from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
 
 
@@ -33,17 +33,33 @@ def largest_gap(predecessor, successor, first_row, rows, n, x, asked):
 def violation(w: Workspace, left_out: RowTable, asked: FloatArray) -> float:
     """Return how far the solution violates the rows left out, which ask for `asked`.
 
-    Relative to the largest term of any row, with the solution or with the bodies free.
+    Relative to the largest acceleration that a row could feel, with the solution or with the bodies
+    free; rows across all accelerations of a stretched linkage feel nothing but rounding.
     """
-    n, kept = w.body.size, w.kept
-    kept_rows = kept.predecessor, kept.successor, kept.first_row, kept.rows, n
+    n = w.body.size
     rows = left_out.predecessor, left_out.successor, left_out.first_row, left_out.rows, n
-    scale = 0.0
-    for k in range(6 * n, w.right.size):
-        scale = max(scale, abs(w.right[k]))
-    for k in range(asked.size):
-        scale = max(scale, abs(asked[k]))
+    scale = max(largest_of(w.right, 6 * n, w.right.size), largest_of(asked, 0, asked.size))
+    entry = max(largest_entry(w.kept.rows), largest_entry(left_out.rows))
     for x in (w.x, w.right):
-        for table in (kept_rows, rows):
-            scale = max(scale, largest_term(*table, x, w.sizes))
+        scale = max(scale, entry * largest_of(x, 0, 6 * n))
     return relative(largest_gap(*rows, w.x, asked), scale)
+
+
+@njit(**KERNEL)
+def largest_of(x, begin, end):
+    """Return the largest magnitude of the entries from `begin` to `end`."""
+    found = 0.0
+    for k in range(np.uintp(begin), np.uintp(end)):
+        found = max(found, abs(x[k]))
+    return found
+
+
+@njit(**KERNEL)
+def largest_entry(rows):
+    """Return the largest magnitude of an entry of rows (k, 2, 6)."""
+    found = 0.0
+    for k in range(rows.shape[0]):
+        for side in range(2):
+            for a in range(6):
+                found = max(found, abs(rows[k, side, a]))
+    return found

@@ -270,6 +270,13 @@ class PlanarCore(CoreBase):
         )
         return float(np.abs(gap).max() / scale) if scale > 0.0 else 0.0
 
+    def smallest_pivot(self) -> tuple[float, int]:
+        """Return the smallest pivot of the newest factors, and its row; see `Core`."""
+        if not isinstance(self.symbolic, BlockQRSymbolic):
+            return np.nan, -1
+        sine, place = self.symbolic.smallest_pivot(self._values)
+        return sine, int(self.rows[place]) if place >= 0 else -1
+
     @cached_property
     def matrix(self) -> SaddleMatrix:
         """The matrix that was assembled last, bodies and rows in elimination order.

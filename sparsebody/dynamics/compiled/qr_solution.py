@@ -190,6 +190,7 @@ def _solve(f, kept, n, right, is_exact, is_begun, x):
         x[k] = right[k]
     for k in range(width * n, x.size):
         x[k] = 0.0
+    enough = GOOD if is_begun and not is_exact else ROUNDING
     before, scale, first = np.inf, 0.0, 0.0  # the largest term, with the bodies free, too
     left = 0.0
     for step in range(STEPS + 1):
@@ -202,7 +203,9 @@ def _solve(f, kept, n, right, is_exact, is_begun, x):
             left = worst / scale if scale > 0.0 else worst
             if step == 1:
                 first = left
-            if step > 0 and (left <= (GOOD if is_begun and not is_exact else ROUNDING) or not left < before / 2):
+            if step > 0 and (
+                left <= (GOOD if is_begun and not is_exact else ROUNDING) or not left < before / 2
+            ):
                 break
             substitute(tables, storage, gap)
         else:

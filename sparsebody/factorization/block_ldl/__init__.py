@@ -25,6 +25,7 @@ from sparsebody.factorization.block_ldl.layout import (
     make_layout,
     split,
 )
+from sparsebody.factorization.block_ldl.pivots import smallest_pivot
 from sparsebody.factorization.block_ldl.substitution import solve, substitute
 from sparsebody.factorization.scatter import scales, vanishing_row
 from sparsebody.factorization.unit import SOUND, from_unit, to_unit, unit_rows
@@ -143,6 +144,12 @@ class BlockLDLSymbolic:
             raise SingularSystemError(self._lost_pivot(row))
         if pattern.n_blocks >= LONG:
             self.independent.add(row)
+
+    def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
+        """Return the root of the smallest dual pivot, and its row; see `pivots`."""
+        n = self.pattern.n_primal_rows
+        sine, row = smallest_pivot(self.tables.pivots, self.storage.values, rows, n)
+        return float(sine), int(row)
 
     def _solve(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,), both in coordinates in which D is one."""

@@ -25,6 +25,7 @@ from sparsebody.factorization.block_qr.kernels import (
     substitute,
 )
 from sparsebody.factorization.block_qr.layout import Layout, make_layout
+from sparsebody.factorization.block_qr.pivots import smallest_pivot
 from sparsebody.factorization.block_qr.products import fill_gaps, subtract_forces
 from sparsebody.factorization.scatter import scales
 from sparsebody.factorization.unit import SOUND, from_unit, to_unit, unit_rows
@@ -115,6 +116,13 @@ class BlockQRSymbolic:
         if status != REGULAR:
             block = int(np.searchsorted(self.offsets[1], status, side="right")) - 1
             raise SingularSystemError(f"a pivot of dual block {block} vanishes: {REMEDY}")
+
+    def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
+        """Return the smallest pivot of the newest R, and its row; see `pivots`."""
+        sine, row = smallest_pivot(
+            self.tables.fronts, self.tables.columns, self.storage.values, rows
+        )
+        return float(sine), int(row)
 
 
 def analyze(pattern: BlockPattern, order: IntArray) -> BlockQRSymbolic:

@@ -1,0 +1,136 @@
+"""What a ForwardDynamics decides once: rows, freedoms, elimination order, factorization."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparsebody.arrays import IntArray
+from sparsebody.assembly.kkt import KKTStructure, kkt_structure
+from sparsebody.dynamics.choice import (
+    SolverChoice,
+    choose_in_plane,
+    choose_quasi_definite,
+    choose_solver,
+    reduction_pays,
+)
+from sparsebody.dynamics.compiled import Core, KrylovCore, PlanarCore
+from sparsebody.dynamics.options import SolverOptions
+from sparsebody.dynamics.planar import planar_reduction
+from sparsebody.dynamics.reduced import ground_reduction, reduced_core
+from sparsebody.dynamics.redundancy import rank_decision, rows_at
+from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
+from sparsebody.model.system import State, System
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.rank import RankDecision
+
+IN_PLANE = ("auto", "block-qr")  # factorizations of planar mechanisms
+
+
+@dataclass(frozen=True, eq=False)
+class Preparation:
+    """The outcome: all that evaluations need to know."""
+
+    core: Core | PlanarCore
+    choice: SolverChoice
+    structure: KKTStructure  # of the kept rows, on the freedoms
+    rank_decision: RankDecision | None  # None: all rows are kept without asking
+    reduced_bodies: dict[str, int] = field(default_factory=dict)  # by displacement subgroup
+
+    def __post_init__(self) -> None:
+        self.structure.pattern.forget_adjacency()
+
+    @property
+    def is_planar(self) -> bool:
+        """Whether bodies have three freedoms, in a plane."""
+        return isinstance(self.core, PlanarCore)
+
+    @property
+    def is_krylov(self) -> bool:
+        """Whether all rows are kept and solutions found by Krylov steps."""
+        return isinstance(self.core, KrylovCore)
+
+    @property
+    def rank(self) -> int:
+        """Number of independent constraint rows, or of all if nobody has asked."""
+        n_rows = self.core.system.n_rows
+        return n_rows if self.rank_decision is None else self.rank_decision.rank
+
+    @property
+    def redundant_rows(self) -> IntArray:
+        """The constraint rows that are left out."""
+        if self.rank_decision is None:
+            return np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(~self.rank_decision.keep)
+
+    @property
+    def redundancy_method(self) -> str:
+        """How dependent rows were found, in words."""
+        if self.rank_decision is not None:
+            return self.rank_decision.method
+        return "Krylov steps, no rank decided" if self.is_krylov else "all rows kept"
+
+
+def prepared(system: System, state: State, options: SolverOptions) -> Preparation:
+    """Decide at a state: with fewer freedoms where that is possible and pays."""
+    found = None
+    if options.reduction == "auto" and options.dependent_rows in ("remove", "auto"):
+        if options.factorization in IN_PLANE:
+            found = _in_plane(system, state, options)
+        found = found or _reduced(system, state, options)
+    return found or prepared_whole(system, state, options, options.reduction)
+
+
+def prepared_whole(
+    system: System, state: State, options: SolverOptions, reduction: str = "none"
+) -> Preparation:
+    """Decide with all freedoms of the bodies; "auto" lets subgroups tell redundant rows."""
+    if options.dependent_rows == "krylov":
+        return prepared_for_krylov(system, options)
+    decision = rank_decision(
+        system, state, options.dependent_rows, reduction, options.rank_tolerance
+    )
+    structure = kkt_structure(system, None if decision is None else decision.keep)
+    choice = choose_solver(structure.pattern, options.ordering, options.factorization)
+    core = Core(system, structure, choice.order, choice.factorization)
+    return Preparation(core, choice, structure, decision)
+
+
+def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
+    """Keep all rows, without any decision on them."""
+    structure, factorization = kkt_structure(system), options.factorization
+    if options.dependent_rows == "auto" and factorization not in QUASI_DEFINITE:
+        factorization = "auto"
+    choice = choose_quasi_definite(structure.pattern, options.ordering, factorization)
+    core = KrylovCore(system, structure, choice.order, choice.factorization)
+    return Preparation(core, choice, structure, None)
+
+
+def _in_plane(system: System, state: State, options: SolverOptions) -> Preparation | None:
+    """Decide with three freedoms; None if bodies have more."""
+    found = planar_reduction(system, state, options.rank_tolerance)
+    if found is None:
+        return None
+    structure = found.structure
+    choice = choose_in_plane(structure.pattern, options.ordering, options.factorization)
+    core = PlanarCore(
+        system, found.motion, structure, found.left_out, choice.order, choice.factorization
+    )
+    return Preparation(core, choice, structure, found.decision)
+
+
+def _reduced(system: System, state: State, options: SolverOptions) -> Preparation | None:
+    """Decide with what freedoms subgroups about the world leave; None if that does not pay."""
+    names = options.ordering, options.factorization
+
+    def pays(reduced: BlockPattern, whole: BlockPattern) -> bool:
+        return reduction_pays(reduced, whole, *names)
+
+    rows, corrected = rows_at(system, state), options.baumgarte is None
+    found = ground_reduction(system, rows, state, pays, corrected, options.rank_tolerance)
+    if found is None:
+        return None
+    choice = choose_solver(found.structure.pattern, *names)
+    core = reduced_core(system, found, choice.order, choice.factorization)
+    return Preparation(core, choice, found.structure, found.decision, found.motion.counts())

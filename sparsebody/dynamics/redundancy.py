@@ -1,0 +1,63 @@
+"""What becomes of constraint rows that depend on each other: the options, and the decision."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.dynamics.structure import rows_by_structure, with_structure
+from sparsebody.errors import ModelError
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.system import State, System
+from sparsebody.sparse.rank import RankDecision, independent_rows
+from sparsebody.sparse.saddle import SaddleMatrix
+
+REDUNDANCY = ("remove", "keep", "krylov", "auto")
+INCONSISTENT = ("auto", "kept", "least-squares")
+
+
+def resolved(redundancy: str, inconsistent: str) -> str:
+    """Return the redundancy that both options lead to.
+
+    Raises
+    ------
+    ModelError
+        If they contradict each other.
+    """
+    if redundancy == "krylov" and inconsistent == "kept":
+        raise ModelError(
+            "inconsistent is 'kept', but redundancy 'krylov' leaves no rows out that others could "
+            "be kept against; give inconsistent 'least-squares', or redundancy 'remove'"
+        )
+    if redundancy == "keep" and inconsistent == "least-squares":
+        raise ModelError(
+            "inconsistent is 'least-squares', but redundancy 'keep' solves with all rows as "
+            "independent ones, which contradict nothing; give redundancy 'krylov'"
+        )
+    if redundancy == "auto" and inconsistent == "kept":
+        return "remove"
+    return "krylov" if inconsistent == "least-squares" else redundancy
+
+
+def rank_decision(
+    system: System, state: State, redundancy: str, reduction: str, tolerance: float
+) -> RankDecision | None:
+    """Return which rows to keep at a state; None where all are kept without asking."""
+    if redundancy == "keep" or system.n_rows == 0:
+        return None
+    keep = None if reduction == "none" else rows_by_structure(system)
+    rows = rows_at(system, state)
+    unused = np.empty((system.n_bodies, 0, 0))
+    pattern = kkt_structure(system, keep).pattern
+    kept = rows if keep is None else rows[keep]
+    found = independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, kept), tolerance)
+    return found if keep is None else with_structure(keep, found)
+
+
+def rows_at(system: System, state: State) -> FloatArray:
+    """Return all constraint rows (n_rows, 2, 6)."""
+    motion = joint_motion(system, state)
+    return constraint_rows(system, state, motion, coordinate_motion(system, state, motion)).rows

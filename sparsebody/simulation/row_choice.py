@@ -1,0 +1,154 @@
+"""Which rows a run keeps, chosen anew where the rank changes, and the user told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.compiled import WORST_RESIDUAL
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.errors import SingularSystemError
+from sparsebody.model.system import State
+from sparsebody.simulation.checkpoint import RankWatch
+from sparsebody.simulation.singular_poses import (
+    analyzed_at,
+    carried,
+    closed_by_all_rows,
+    moved_on,
+)
+from sparsebody.simulation.stabilization import largest, projected
+from sparsebody.simulation.trajectory import Event
+
+_LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
+_AHEAD = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
+_MOST_TRIALS, _PATIENCE = 60, 12  # of finding the way out of a singular pose
+_SETTLED, _ACCEPTED = 1e-6, 1e-2  # changes of the acceleration by a trial, relative
+_MOST_NAMES = 3  # of joints in a message
+_UNDETERMINED = (
+    "the motion begins at rest at a singular pose, and no one way out of it was found: the branch "
+    "that is taken may depend on the step"
+)
+
+
+class RowChoice:
+    """The dynamics in use, with the rows that were independent where they were chosen last."""
+
+    def __init__(self, dynamics: ForwardDynamics, note: Callable[[Event], None]) -> None:
+        self.dynamics = dynamics
+        self.watch = RankWatch(full_rank=dynamics.rank)
+        self._note = note
+
+    def resume(self, watch: RankWatch) -> None:
+        """Go on from a checkpoint."""
+        self.watch = watch
+        if watch.analysis_state is not None:
+            self.dynamics = analyzed_at(self.dynamics, watch.analysis_state)
+
+    def choose(self, state: State, reason: str) -> None:
+        """Keep the rows that are independent at a state."""
+        self.adopt(analyzed_at(self.dynamics, state), state, reason)
+
+    def adopt(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
+        """Use dynamics that were analyzed at a state, and tell."""
+        changed = np.setxor1d(self.dynamics.redundant_rows, dynamics.redundant_rows)
+        self.dynamics = dynamics
+        self.watch = RankWatch(state, max(dynamics.rank, self.watch.full_rank))
+        joints = np.unique(dynamics.system.row_joint[changed])
+        names = [repr(dynamics.system.joint_names[j]) for j in joints[:_MOST_NAMES]]
+        more = ", ..." if len(joints) > _MOST_NAMES else ""
+        where = f", others at joints {', '.join(names)}{more}" if names else ""
+        message = f"{dynamics.rank} independent constraint rows from here on{where}: {reason}"
+        self._note(Event(state.time, "re-analysis", message))
+
+    def leave_by_velocity(self, state: State) -> FloatArray | None:
+        """Return the acceleration (n_bodies, 6) of the branch that a velocity points along.
+
+        A singular pose does not know it: there it is that just after and just before, on average,
+        with the rows that are independent there. None if the pose is not singular.
+        """
+        h = _AHEAD / max(largest(state.velocity), _AHEAD)
+        if len(self.dynamics.redundant_rows) == 0 or h == 1.0 or self._holds(moved_on(state, h)):
+            return None
+        try:
+            ahead, behind = (
+                closed_by_all_rows(self.dynamics, moved_on(state, dt)) for dt in (h, -h)
+            )
+            found = analyzed_at(self.dynamics, ahead)
+            if found.rank <= self.dynamics.rank:
+                return None
+            pair = [found.evaluate(near).acceleration() for near in (ahead, behind)]
+        except SingularSystemError:
+            return None
+        self.adopt(found, ahead, "the motion begins at a singular pose, and leaves it")
+        return np.asarray(sum(pair) / 2.0)
+
+    def leave_from_rest(self, state: State, acceleration: FloatArray) -> tuple[State, FloatArray]:
+        """Return the first state of a motion from rest, and its acceleration (n_bodies, 6).
+
+        At a singular pose constraints forbid some of the accelerations that rows as they stand
+        allow. On the way out, x = a t^2 / 2 and v = a t, they do not: a is what the nearest state
+        on the way has, a fixed point of that.
+        """
+        size = largest(acceleration)
+        is_moving = largest(state.velocity) > 0.0 or size < _AHEAD
+        if len(self.dynamics.redundant_rows) == 0 or is_moving:
+            return state, acceleration
+        t = (2.0 * _AHEAD / size) ** 0.5
+        if self._holds(carried(state, acceleration, t)):
+            return state, acceleration
+        a, change = acceleration, 0.0  # 0: nothing tells yet that the pose is singular
+        try:
+            for trial in range(_MOST_TRIALS):
+                near = closed_by_all_rows(self.dynamics, carried(state, a, t))
+                found = analyzed_at(self.dynamics, near)
+                if found.rank <= self.dynamics.rank:
+                    return state, acceleration
+                before, a = a, found.evaluate(near).acceleration()
+                change = largest(a - before) / size
+                if change <= _SETTLED or (trial > _PATIENCE and change > _ACCEPTED):
+                    break
+        except SingularSystemError:
+            change = np.inf if change > 0.0 else 0.0
+        if 0.0 < change <= _ACCEPTED:
+            self.adopt(found, near, "the motion begins at rest at a singular pose, and leaves it")
+            return near, a
+        if change > _ACCEPTED:
+            self._note(Event(state.time, "undetermined branch", _UNDETERMINED))
+        return state, acceleration
+
+    def _holds(self, state: State) -> bool:
+        """Tell whether the rows in use keep the others at a state near by."""
+        try:
+            evaluation = projected(self.dynamics.evaluate, state).evaluation
+            evaluation.acceleration()
+        except SingularSystemError:
+            return False
+        return self.dynamics.core.dropped_residual() <= WORST_RESIDUAL
+
+    def doubt(self, dropped: float) -> None:
+        """Expect more independent rows where those left out are violated."""
+        if dropped > WORST_RESIDUAL and self.watch.full_rank <= self.dynamics.rank:
+            self.watch = replace(self.watch, full_rank=self.dynamics.rank + 1)
+
+    def seek_full_rank(self, state: State) -> bool:
+        """Look for more independent rows where all joints are closed, ever more rarely."""
+        watch = self.watch
+        if self.dynamics.rank >= watch.full_rank:
+            return False
+        if watch.countdown > 0:
+            self.watch = replace(watch, countdown=watch.countdown - 1)
+            return False
+        try:
+            closed = closed_by_all_rows(self.dynamics, state)
+        except SingularSystemError:
+            closed = state
+        found = analyzed_at(self.dynamics, closed)
+        if found.rank > self.dynamics.rank:
+            self.adopt(found, closed, "rows that were left out are independent here")
+            return True
+        wait = min(2 * watch.wait, _LONGEST_WAIT)
+        self.watch = replace(watch, wait=wait, countdown=wait)
+        return False

@@ -1,0 +1,434 @@
+"""Dependent rows: left out with every backend, kept by Krylov steps, or met in least squares."""
+
+import copy
+import pickle
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import oracles
+import pytest
+from overconstrained import figure_8_2_a, random_mechanism
+
+import sparsebody as sb
+from sparsebody.assembly.textbook import assemble
+from sparsebody.errors import (
+    AssemblyError,
+    ConvergenceWarning,
+    ModelError,
+    RankWarning,
+    UnknownNameError,
+)
+from sparsebody.factorization import available_factorizations
+from sparsebody.factorization.least_norm import least_norm
+from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
+from sparsebody.model.gallery import build
+from sparsebody.sparse.rank import RankDecision, independent_rows
+from sparsebody.sparse.saddle import SaddleMatrix
+
+GALLERY: dict[str, Callable[[], sb.Mechanism]] = {
+    "scissor": lambda: build("scissor", pairs=10),
+    "sheet": lambda: build("rotating-squares", rows=5, columns=5),
+    "bricard": lambda: build("bricard"),
+    "n-four-bar": lambda: build("n-four-bar", loops=7),
+    "hinged ring": lambda: build("ring", bodies=7, joint="revolute", gravity=(1.0, -2.0, 3.0)),
+    "driven platform": lambda: build("stewart", drive=True),
+}
+quasi_definite = pytest.mark.parametrize(
+    "factorization", [name for name in QUASI_DEFINITE if name in available_factorizations()]
+)
+
+
+def relative_error(found: np.ndarray, expected: np.ndarray) -> float:
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+def least_squares(
+    system: sb.System, state: sb.State, shift: np.ndarray | float = 0.0, tolerance: float = 1e-9
+) -> np.ndarray:
+    """Accelerations (n_bodies, 6) by a dense pseudo-inverse, rows of unit norm where I is one."""
+    book, n = assemble(system, state), 6 * system.n_bodies
+    matrix, right = book.matrix.toarray(), np.array(book.right_hand_side)
+    inertia, A = matrix[:n, :n], matrix[n:, :n]
+    root = np.linalg.cholesky(inertia)
+    rows = np.linalg.solve(root, A.T).T
+    scale = 1.0 / np.linalg.norm(rows, axis=1)
+    free = np.linalg.solve(inertia, right[:n])
+    gap = scale * (right[n:] + shift - A @ free)
+    change = np.linalg.pinv(scale[:, None] * rows, rcond=tolerance) @ gap
+    a = (free + np.linalg.solve(root.T, change)).reshape(-1, 6)
+    return np.einsum("nij,nj->ni", book.world_to_body, a)
+
+
+def wild(state: sb.State, seed: int = 0) -> sb.State:
+    """The same pose with a velocity that constraints forbid, so that dependent rows disagree."""
+    noise = np.random.default_rng(seed).normal(size=state.velocity.shape)
+    return state.with_(velocity=state.velocity + noise)
+
+
+# ---- rows left out --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GALLERY)
+@pytest.mark.parametrize("factorization", available_factorizations())
+def test_every_backend_is_as_accurate_as_pivoting(name: str, factorization: str) -> None:
+    system = GALLERY[name]().compile()
+    state = sb.consistent_state(system)
+    expected = oracles.gauss_accelerations(system, state)[0]
+    found, by_pivoting = (
+        sb.ForwardDynamics(system, state, factorization=used, reduction="none")(state)
+        for used in (factorization, "superlu")
+    )
+    error = relative_error(found.acceleration, expected)
+    assert error <= max(2.0 * relative_error(by_pivoting.acceleration, expected), 1e-13)
+    assert max(found.residual, found.dropped_residual) < 1e-12
+
+
+@pytest.mark.parametrize("factorization", available_factorizations())
+def test_long_lifts_are_as_accurate_with_every_backend(factorization: str) -> None:
+    """Against three freedoms a body, R of a QR: the square of the condition number is 1e11."""
+    if factorization == "dense":
+        pytest.skip("minutes")
+    system = build("scissor", pairs=1000).compile()
+    state = sb.consistent_state(system)
+    expected = sb.ForwardDynamics(system, state).acceleration(state)
+    dynamics = sb.ForwardDynamics(
+        system, state, factorization=factorization, reduction="none", reactions="basic"
+    )
+    found = dynamics(state)
+    assert relative_error(found.acceleration, expected) < 2e-11
+    assert max(found.residual, found.dropped_residual) < 1e-10
+
+
+# ---- Krylov steps ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", GALLERY)
+@quasi_definite
+def test_krylov_steps_find_accelerations_and_the_smallest_multipliers(
+    name: str, factorization: str
+) -> None:
+    system = GALLERY[name]().compile()
+    state = sb.consistent_state(system)
+    dynamics = sb.ForwardDynamics(system, state, redundancy="krylov", factorization=factorization)
+    found = dynamics(state)
+    acceleration, multiplier = oracles.gauss_accelerations(system, state)
+    assert relative_error(found.acceleration, acceleration) < 2e-12
+    assert relative_error(found.multiplier, multiplier) < 1e-11
+    assert found.solver.converged
+    assert 1 <= found.solver.iterations <= 10
+    assert max(found.residual, found.dropped_residual) < 1e-14
+
+
+def test_krylov_steps_are_right_on_random_mechanisms() -> None:
+    n_checked = 0
+    for seed in range(60):
+        system = random_mechanism(seed).compile()
+        try:
+            state = sb.consistent_state(system)
+        except AssemblyError:
+            continue
+        if system.n_rows == 0:
+            continue
+        expected = oracles.gauss_accelerations(system, state)[0]
+        found = sb.forward_dynamics(system, state, redundancy="krylov")
+        size = max(np.abs(expected).max(), 1e-3)  # some cannot move
+        assert np.abs(found.acceleration - expected).max() < 1e-9 * size, seed
+        assert found.solver.converged, seed
+        n_checked += 1
+    assert n_checked > 50
+
+
+@pytest.mark.parametrize("pairs", [100, 1000])
+def test_krylov_steps_are_few_on_long_lifts(pairs: int) -> None:
+    system = build("scissor", pairs=pairs).compile()
+    state = sb.consistent_state(system)
+    expected = sb.ForwardDynamics(system, state).acceleration(state)
+    found = sb.ForwardDynamics(system, state, redundancy="krylov", reactions="basic")(state)
+    assert relative_error(found.acceleration, expected) < 1e-10
+    assert found.solver.iterations <= 20
+    assert found.dropped_residual < 1e-14
+
+
+@pytest.mark.parametrize("arms", [(0.0, 0.0), (np.pi, np.pi), (0.0, np.pi)])
+def test_the_flat_pose_of_figure_8_2_has_accelerations(arms: tuple[float, float]) -> None:
+    """The least value of Gauss's function with the rows as they stand, two fewer than around."""
+    tree, state = figure_8_2_a(0.0, arms)
+    expected = oracles.gauss_accelerations(tree.system, state)[0]
+    found = sb.forward_dynamics(tree.system, state, redundancy="krylov")
+    assert relative_error(found.acceleration, expected) < 1e-11
+    assert found.solver.converged
+
+
+@pytest.mark.parametrize("angle", [1e-2, 1e-4, 1e-6, 1e-7])
+@pytest.mark.parametrize("loops", [1, 4, 12])
+def test_krylov_steps_are_right_close_to_a_singular_pose(angle: float, loops: int) -> None:
+    """[(N+1)/3 + N] m L^2 phi'' = -[(N+1)/2 + N] m g L cos(phi): errors grow as eps / angle."""
+    system, state = horizontal(loops, angle)
+    found = sb.forward_dynamics(system, state, redundancy="krylov")
+    expected = -((loops + 1) / 2 + loops) * 9.81 * np.cos(angle) / ((loops + 1) / 3 + loops)
+    upright = [i for i, name in enumerate(system.body_names) if name.startswith("vertical")]
+    error = np.abs(found.acceleration[upright, 2] - expected).max()
+    assert error < 1e-13 * loops**2 / angle + 1e-12
+    assert found.solver.converged
+
+
+def horizontal(loops: int, angle: float) -> tuple[sb.System, sb.State]:
+    """An N-four-bar whose "vertical" rods lie at an angle from the ground, falling."""
+    system = build("n-four-bar", loops=loops).compile()
+    state, rate = system.initial_state, -1.2
+    position, orientation, velocity = (
+        np.array(a) for a in (state.position, state.orientation, state.velocity)
+    )
+    top = np.array([np.cos(angle), np.sin(angle), 0.0])
+    top_speed = rate * np.array([-np.sin(angle), np.cos(angle), 0.0])
+    for i, name in enumerate(system.body_names):
+        kind, number = name.split("-")
+        velocity[i] = 0.0
+        if kind == "vertical":
+            position[i] = [float(number), 0.0, 0.0] + 0.5 * top
+            orientation[i] = [np.cos(angle / 2), 0.0, 0.0, np.sin(angle / 2)]
+            velocity[i, 2], velocity[i, 4] = rate, rate / 2
+        else:
+            position[i] = top
+            position[i, 0] += float(number) - 0.5
+            velocity[i, 3:] = top_speed
+    return system, sb.State(position, orientation, velocity, state.coordinate)
+
+
+def test_errors_are_corrected_without_a_decision() -> None:
+    system = build("scissor", pairs=6).compile()
+    state = sb.consistent_state(system)
+    rng = np.random.default_rng(1)
+    moved = sb.displaced(state, 1e-5 * rng.normal(size=state.velocity.shape))
+    dynamics = sb.ForwardDynamics(system, state, redundancy="krylov")
+    evaluation = dynamics.evaluate(moved)
+    closed = dynamics.evaluate(sb.displaced(moved, evaluation.position_correction()))
+    assert np.abs(evaluation.position_error).max() > 1e-6
+    assert np.abs(closed.position_error).max() < 1e-9
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_copies_answer_for_themselves(copied: Callable[[object], sb.ForwardDynamics]) -> None:
+    system = GALLERY["sheet"]().compile()
+    state = sb.consistent_state(system)
+    dynamics = sb.ForwardDynamics(system, state, redundancy="krylov")
+    expected = dynamics.acceleration(state)
+    np.testing.assert_allclose(copied(dynamics).acceleration(state), expected, atol=1e-12)
+
+
+def test_an_explanation_says_that_no_rank_is_decided() -> None:
+    dynamics = sb.ForwardDynamics(GALLERY["scissor"]().compile(), redundancy="krylov")
+    assert dynamics.explain()["redundancy_method"] == "Krylov steps, no rank decided"
+    assert dynamics.is_krylov
+    assert not dynamics.is_planar
+    assert len(dynamics.redundant_rows) == 0
+
+
+class Hilbert:
+    """A dense operator whose smallest singular values are rounding, with no good preconditioner."""
+
+    def __init__(self, n: int) -> None:
+        self.A = 1.0 / (1.0 + np.add.outer(np.arange(n), np.arange(n)))
+
+    def product(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(self.A @ x)
+
+    def transposed(self, y: np.ndarray) -> np.ndarray:
+        return np.asarray(self.A.T @ y)
+
+    def precondition(self, gap: np.ndarray) -> np.ndarray:
+        return 1e-9 * gap
+
+
+def test_a_gap_that_is_left_is_reported_as_such() -> None:
+    g = np.random.default_rng(0).normal(size=30)
+    found = least_norm(Hilbert(30), g, float(np.abs(g).max()))
+    left = np.abs(g - Hilbert(30).product(found.x)).max() / np.abs(g).max()
+    assert found.gap == pytest.approx(left)
+    assert not found.converged
+
+
+def test_steps_that_stall_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sparsebody.factorization.least_norm.MOST_STEPS", 1)
+    monkeypatch.setattr("sparsebody.factorization.least_norm.MOST_PASSES", 1)
+    system = build("scissor", pairs=300).compile()
+    dynamics = sb.ForwardDynamics(system, redundancy="krylov")
+    state = sb.consistent_state(system)
+    with pytest.warns(ConvergenceWarning, match=r"not converged after \d+ Krylov steps"):
+        found = dynamics(state)
+    assert not found.solver.converged
+    assert found.solver.residual > 1e-10
+    dynamics(state)  # told once
+
+
+# ---- rows that contradict each other --------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["scissor", "sheet", "bricard", "n-four-bar", "hinged ring"])
+@quasi_definite
+def test_contradictions_are_met_in_least_squares(name: str, factorization: str) -> None:
+    system = GALLERY[name]().compile()
+    state = wild(sb.consistent_state(system))
+    found = sb.ForwardDynamics(
+        system, state, inconsistent="least-squares", factorization=factorization
+    )(state)
+    expected = least_squares(system, state)
+    assert found.dropped_residual > 1e-3
+    assert found.solver.converged
+    assert relative_error(found.acceleration, expected) < 1e-8
+
+
+def test_baumgarte_terms_that_contradict_each_other_are_met_in_least_squares() -> None:
+    system = GALLERY["bricard"]().compile()
+    state = wild(sb.consistent_state(system))
+    options = {"baumgarte": 0.1, "inconsistent": "least-squares"}
+    found = sb.ForwardDynamics(system, state, **options)(state).acceleration
+    error = sb.ForwardDynamics(system, state).evaluate(state).velocity_error
+    expected = least_squares(system, state, -2.0 / 0.1 * error)
+    assert relative_error(found, expected) < 1e-7
+
+
+def test_kept_rows_hold_exactly_whatever_the_others_ask_for() -> None:
+    system = GALLERY["scissor"]().compile()
+    state = wild(sb.consistent_state(system))
+    dynamics = sb.ForwardDynamics(system, inconsistent="kept", reduction="none")
+    with pytest.warns(RankWarning):
+        found = dynamics(state)
+    book, n = assemble(system, state), 6 * system.n_bodies
+    A, asked = book.matrix.toarray()[n:, :n], book.right_hand_side[n:]
+    a = np.linalg.solve(book.world_to_body, found.acceleration[:, :, None]).ravel()
+    gap = np.abs(A @ a - asked)
+    kept = np.setdiff1d(np.arange(system.n_rows), dynamics.redundant_rows)
+    size = np.abs(asked).max()
+    assert gap[kept].max() < 1e-11 * size
+    assert gap[dynamics.redundant_rows].max() > 1e-3 * size
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"redundancy": "krylov", "inconsistent": "kept"}, "leaves no rows out"),
+        ({"redundancy": "keep", "inconsistent": "least-squares"}, "give redundancy 'krylov'"),
+        ({"method": "aba", "inconsistent": "least-squares"}, "give method 'sparse'"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(options: dict, match: str) -> None:
+    with pytest.raises(ModelError, match=match):
+        sb.forward_dynamics(build("pendulum").compile(), **options)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, 1.0, np.nan])
+def test_a_rank_tolerance_is_a_share(tolerance: float) -> None:
+    with pytest.raises(ModelError, match=r"rank_tolerance is .* between 0 and 1"):
+        sb.ForwardDynamics(build("pendulum").compile(), rank_tolerance=tolerance)
+
+
+def test_backends_that_need_a_rank_are_refused_without_one() -> None:
+    with pytest.raises(UnknownNameError, match=r"'superlu', which needs independent rows; .*auto"):
+        sb.ForwardDynamics(build("bricard").compile(), redundancy="krylov", factorization="superlu")
+
+
+# ---- doubt, and changes of rank -------------------------------------------------------------
+
+
+def in_doubt(matrix: SaddleMatrix, tolerance: float) -> RankDecision:
+    return replace(independent_rows(matrix, tolerance), gap=12.0, certain=False)
+
+
+@pytest.mark.parametrize("redundancy", ["remove", "auto"])
+@pytest.mark.parametrize("name", ["bricard", "scissor"])
+def test_doubt_is_told_once(name: str, redundancy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    system = GALLERY[name]().compile()
+    state = sb.consistent_state(system)
+    expected = oracles.gauss_accelerations(system, state)[0]
+    for module in ("redundancy", "planar"):
+        monkeypatch.setattr(f"sparsebody.dynamics.{module}.independent_rows", in_doubt)
+    with pytest.warns(RankWarning, match=r"in doubt .* \(gap 1e\+01\)"):
+        dynamics = sb.ForwardDynamics(system, state, redundancy=redundancy)
+    found = dynamics(state)
+    assert dynamics.is_krylov == (redundancy == "auto")
+    assert relative_error(found.acceleration, expected) < 1e-11
+
+
+def test_without_doubt_rows_are_left_out() -> None:
+    dynamics = sb.ForwardDynamics(GALLERY["scissor"]().compile(), redundancy="auto")
+    assert not dynamics.is_krylov
+    assert len(dynamics.redundant_rows) == 27
+
+
+@pytest.mark.parametrize("reduction", ["auto", "none"])
+def test_a_change_of_rank_is_told_in_either_direction(reduction: str) -> None:
+    system, flat = horizontal(2, 0.0)
+    raised = horizontal(2, 0.7)[1]
+    at_flat = sb.ForwardDynamics(system, flat, reduction=reduction)
+    at_raised = sb.ForwardDynamics(system, raised, reduction=reduction)
+    assert at_flat.rank < at_raised.rank
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        at_flat(flat)
+        at_raised(raised)
+    with pytest.warns(RankWarning, match="violated here by .* a new ForwardDynamics"):
+        at_flat(raised)
+    with pytest.raises(sb.SparsebodyError, match=r"at t = 0 s .*joint '.*vanishes"):
+        at_raised(flat)
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.4, np.pi / 2])
+def test_a_stretched_chain_of_double_rods_raises_no_false_alarm(turn: float) -> None:
+    """All rows lie across all accelerations, and feel nothing but rounding."""
+    direction = np.array([np.cos(turn), np.sin(turn), 0.0])
+    mechanism = sb.Mechanism("rods")
+    before = sb.WORLD
+    for i in range(4):
+        name = f"mass {i}"
+        mechanism.add_body(name, mass=1.0, inertia=[0.1] * 3, position=(i + 1) * direction)
+        for twin in ("rod", "twin"):
+            mechanism.add_distance(
+                f"{twin} {i}", before, name, first_point=(0, 0, 0), second_point=(0, 0, 0)
+            )
+        before = name
+    dynamics = sb.ForwardDynamics(mechanism.compile())
+    found = dynamics(sb.consistent_state(dynamics.system))
+    assert len(dynamics.redundant_rows) == 4
+    assert found.dropped_residual < 1e-14
+
+
+# ---- the smallest pivot ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reduction", "factorization"),
+    [("auto", "block-qr"), ("none", "block-qr"), ("none", "block-ldl")],
+)
+def test_the_smallest_pivot_tells_how_near_a_singular_pose_is(
+    reduction: str, factorization: str
+) -> None:
+    system, _ = horizontal(3, 0.5)
+    dynamics = sb.ForwardDynamics(
+        system, horizontal(3, 0.5)[1], reduction=reduction, factorization=factorization
+    )
+    found = []
+    for angle in (1e-2, 1e-3, 1e-4):
+        dynamics.acceleration(horizontal(3, angle)[1])
+        sine, row = dynamics.core.smallest_pivot()
+        found.append(sine)
+        assert system.joint_names[system.row_joint[row]].startswith(("node", "ground"))
+    np.testing.assert_allclose(np.array(found) / found[0], [1.0, 0.1, 0.01], rtol=0.02)
+
+
+def test_the_smallest_pivot_is_that_of_a_dense_qr() -> None:
+    system = build("scissor", pairs=4).compile()
+    dynamics = sb.ForwardDynamics(system, reduction="none", factorization="block-qr")
+    dynamics.acceleration(sb.consistent_state(system))
+    matrix = dynamics.core.matrix
+    n = matrix.pattern.n_primal
+    rows = np.zeros((len(matrix.rows), n + 1, 6))
+    for k, block in enumerate(matrix.row_block):
+        for side in range(2):
+            rows[k, matrix.pattern.ends[block, side]] += matrix.rows[k, side]
+    A = rows[:, :n].reshape(len(rows), -1)
+    sines = np.abs(np.diag(np.linalg.qr(A.T, mode="r"))) / np.linalg.norm(A, axis=1)
+    sine, _ = dynamics.core.smallest_pivot()
+    assert sine == pytest.approx(sines.min(), rel=0.5)
