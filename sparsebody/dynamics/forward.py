@@ -77,8 +77,8 @@ class ForwardDynamics:
         Use displacement subgroups, or decide ranks by numbers alone, with six freedoms a body.
         Rows that are redundant within a subgroup are left out first, and bodies that move within
         one about the world get fewer freedoms: all of them if they move parallel to one plane,
-        unless a factorization other than "block-qr" is asked for; else where it is predicted to
-        be faster. The answers are the same.
+        else where it is predicted to be faster. A factorization other than "auto", or "block-qr"
+        in the plane, asks for six. The answers are the same.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
 
@@ -126,7 +126,7 @@ class ForwardDynamics:
             wants_plane
             and (
                 (factorization in IN_PLANE and self._prepare_in_plane(state))
-                or self._prepare_reduced(state)
+                or (factorization == "auto" and self._prepare_reduced(state))
             )
         ):
             self._prepare(state, reduction)

@@ -275,7 +275,7 @@ def _analyzed_at(dynamics: ForwardDynamics, state: State) -> ForwardDynamics:
         dynamics.system,
         state,
         ordering=dynamics.ordering,
-        factorization=dynamics.factorization,
+        factorization="auto" if dynamics.reduced_bodies else dynamics.factorization,
         reactions=dynamics.reactions,
         reduction=dynamics.reduction,
         baumgarte=dynamics.baumgarte,
