@@ -69,8 +69,8 @@ class ForwardDynamics:
         Use displacement subgroups, or decide ranks by numbers alone, with six freedoms a body.
         Rows that are redundant within a subgroup are left out first, and bodies that move within
         one about the world get fewer freedoms: all of them if they move parallel to one plane,
-        unless a factorization other than "block-qr" is asked for; else where it is predicted to
-        be faster. The answers are the same.
+        else where it is predicted to be faster. A factorization other than "auto", or "block-qr"
+        in the plane, asks for six. The answers are the same.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
     residuals : {"double", "extended"}
@@ -173,10 +173,12 @@ class ForwardDynamics:
     def analyzed_at(self, state: State, **changes: Any) -> ForwardDynamics:
         """Return the same dynamics with what is decided at another state.
 
-        With other options where `changes` gives any, by name; names of ordering and factorization
-        are those in use.
+        With other options where `changes` gives any, by name. The ordering is the one in use, and
+        so is the factorization unless bodies have fewer freedoms.
         """
-        used = {"ordering": self.ordering, "factorization": self.factorization}
+        used = {"ordering": self.ordering}
+        if not (self.is_planar or self.reduced_bodies):
+            used["factorization"] = self.factorization
         return ForwardDynamics(self.system, state, **self.options.but(**(used | changes)))
 
     def leave_plane(self) -> None:

@@ -78,7 +78,8 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
     if options.reduction == "auto" and options.dependent_rows in ("remove", "auto"):
         if options.factorization in IN_PLANE:
             found = _in_plane(system, state, options)
-        found = found or _reduced(system, state, options)
+        if found is None and options.factorization == "auto":
+            found = _reduced(system, state, options)
     return found or prepared_whole(system, state, options, options.reduction)
 
 

@@ -114,7 +114,7 @@ def ground_reduction(
     patterns = (kkt_structure(system, some).pattern for some in (keep, ~classes.is_redundant))
     if not pays(*patterns):
         return None
-    found = _independent(system, keep, on_freedoms[keep], freedoms)
+    found = _independent(system, keep, on_freedoms[keep], freedoms, tolerance)
     outer = _outer_rows(system, tree, freedoms, keep | is_drive)
     held, structure = _held(system, motion, state), kkt_structure(system, found.keep)
     decision = replace(found, keep=found.keep | outer)
@@ -122,7 +122,7 @@ def ground_reduction(
 
 
 def _independent(
-    system: System, keep: BoolArray, rows: FloatArray, freedoms: IntArray
+    system: System, keep: BoolArray, rows: FloatArray, freedoms: IntArray, tolerance: float
 ) -> RankDecision:
     """Decide which of some rows, (k, 2, 6) on the freedoms, are independent there."""
     pattern = _on_the_world(kkt_structure(system, keep).pattern, freedoms)

@@ -63,7 +63,7 @@ def mass_roots(system: System) -> np.ndarray:
 def test_rows_and_right_hand_side_are_those_of_the_general_functions(seed: int) -> None:
     """A I^-1 A', A I^-1 f and f' I^-1 f do not depend on how bodies are numbered or measured."""
     system, state = random_state(seed)
-    core = ForwardDynamics(system, state, factorization="block-ldl", reduction="none").core
+    core = ForwardDynamics(system, state, factorization="block-ldl").core
     core.assemble(state, None, NOTHING)
     n = 6 * system.n_bodies
     A, asked, force = general(system, state)

@@ -12,6 +12,7 @@ from planted_loops import TYPES, plant, planted
 
 import sparsebody as sb
 from sparsebody.dynamics import forward
+from sparsebody.dynamics.choice import SolverChoice, choose_solver
 from sparsebody.dynamics.compiled import ReducedCore
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.kinematics.poses import displaced
@@ -19,6 +20,7 @@ from sparsebody.model.gallery import build
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.simulation import simulate
+from sparsebody.sparse.pattern import BlockPattern
 
 
 @pytest.fixture
@@ -107,13 +109,36 @@ def scissor_with_pendulum() -> Mechanism:
     return mechanism
 
 
-@pytest.mark.parametrize("factorization", ["auto", "block-ldl", "superlu", "dense", "block-qr"])
-def test_a_planar_part_of_a_mechanism_is_reduced_with_any_factorization(factorization: str) -> None:
+@pytest.mark.parametrize("ordering", ["auto", "natural", "level-sweep", "minimum-degree"])
+def test_a_planar_part_of_a_mechanism_is_reduced_in_any_order(ordering: str) -> None:
     system = scissor_with_pendulum().compile()
     state = moving(system, 0)
-    dynamics = ForwardDynamics(system, state, factorization=factorization)
+    dynamics = ForwardDynamics(system, state, ordering=ordering)
     assert isinstance(dynamics.core, ReducedCore)
     assert len(dynamics.structure.rows) < 0.6 * dynamics.rank
+    assert_same(dynamics, state)
+
+
+def test_a_factorization_by_name_asks_for_all_freedoms() -> None:
+    dynamics = ForwardDynamics(scissor_with_pendulum().compile(), factorization="superlu")
+    assert not isinstance(dynamics.core, ReducedCore)
+    assert len(dynamics.structure.rows) == dynamics.rank
+
+
+@pytest.mark.parametrize("factorization", ["superlu", "dense", "block-qr"])
+def test_other_factorizations_of_fewer_rows_give_the_same(
+    factorization: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = scissor_with_pendulum().compile()
+    state = moving(system, 0)
+
+    def chosen(pattern: BlockPattern, ordering: str, _: str) -> SolverChoice:
+        return choose_solver(pattern, ordering, factorization)
+
+    monkeypatch.setattr(forward, "choose_solver", chosen)
+    dynamics = ForwardDynamics(system, state)
+    assert isinstance(dynamics.core, ReducedCore)
+    assert dynamics.factorization == factorization
     assert_same(dynamics, state)
 
 

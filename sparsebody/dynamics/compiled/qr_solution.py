@@ -203,9 +203,7 @@ def _solve(f, kept, n, right, is_exact, is_begun, x):
             left = worst / scale if scale > 0.0 else worst
             if step == 1:
                 first = left
-            if step > 0 and (
-                left <= (GOOD if is_begun and not is_exact else ROUNDING) or not left < before / 2
-            ):
+            if step > 0 and (left <= enough or not left < before / 2):
                 break
             substitute(tables, storage, gap)
         else:
