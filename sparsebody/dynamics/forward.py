@@ -21,12 +21,11 @@ from sparsebody.dynamics.preparation import (
     prepared_for_krylov,
     prepared_whole,
 )
-from sparsebody.dynamics.structure import has_loops
+from sparsebody.dynamics.structure import classes_of
 from sparsebody.errors import AccuracyWarning, ModelError, RankWarning, ShapeError, warn_user
 from sparsebody.model.subgroups import (
     Subgroup,
     describe,
-    displacement_classes,
     found_subgroups,
 )
 from sparsebody.model.system import State, System, check_state
@@ -201,9 +200,8 @@ class ForwardDynamics:
     @cached_property
     def subgroups(self) -> tuple[Subgroup, ...]:
         """The sub-mechanisms that move within displacement subgroups, and have rows too many."""
-        if self.reduction == "none" or not has_loops(self.system):
-            return ()
-        return found_subgroups(displacement_classes(self.system))
+        classes = None if self.reduction == "none" else classes_of(self.system)
+        return () if classes is None else found_subgroups(classes)
 
     @property
     def residuals(self) -> str:

@@ -19,8 +19,10 @@ from sparsebody.dynamics.compiled import Core, KrylovCore, PlanarCore
 from sparsebody.dynamics.options import SolverOptions
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.dynamics.reduced import ground_reduction, reduced_core
-from sparsebody.dynamics.redundancy import rank_decision, rows_at
+from sparsebody.dynamics.redundancy import rank_decision
+from sparsebody.dynamics.structure import classes_of
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
+from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
@@ -74,24 +76,26 @@ class Preparation:
 
 def prepared(system: System, state: State, options: SolverOptions) -> Preparation:
     """Decide at a state: with fewer freedoms where that is possible and pays."""
+    if options.reduction == "none" or options.dependent_rows not in ("remove", "auto"):
+        return prepared_whole(system, state, options)
     found = None
-    if options.reduction == "auto" and options.dependent_rows in ("remove", "auto"):
-        if options.factorization in IN_PLANE:
-            found = _in_plane(system, state, options)
-        if found is None and options.factorization == "auto":
-            found = _reduced(system, state, options)
-    return found or prepared_whole(system, state, options, options.reduction)
+    if options.factorization in IN_PLANE:
+        found = _in_plane(system, state, options)
+    if found is not None:
+        return found
+    classes = classes_of(system)
+    if classes is not None and options.factorization == "auto":
+        found = _reduced(system, classes, state, options)
+    return found or prepared_whole(system, state, options, classes)
 
 
 def prepared_whole(
-    system: System, state: State, options: SolverOptions, reduction: str = "none"
+    system: System, state: State, options: SolverOptions, classes: Classes | None = None
 ) -> Preparation:
-    """Decide with all freedoms of the bodies; "auto" lets subgroups tell redundant rows."""
+    """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
     if options.dependent_rows == "krylov":
         return prepared_for_krylov(system, options)
-    decision = rank_decision(
-        system, state, options.dependent_rows, reduction, options.rank_tolerance
-    )
+    decision = rank_decision(system, state, options.dependent_rows, options.rank_tolerance, classes)
     structure = kkt_structure(system, None if decision is None else decision.keep)
     choice = choose_solver(structure.pattern, options.ordering, options.factorization)
     core = Core(system, structure, choice.order, choice.factorization)
@@ -121,15 +125,17 @@ def _in_plane(system: System, state: State, options: SolverOptions) -> Preparati
     return Preparation(core, choice, structure, found.decision)
 
 
-def _reduced(system: System, state: State, options: SolverOptions) -> Preparation | None:
+def _reduced(
+    system: System, classes: Classes, state: State, options: SolverOptions
+) -> Preparation | None:
     """Decide with what freedoms subgroups about the world leave; None if that does not pay."""
     names = options.ordering, options.factorization
 
     def pays(reduced: BlockPattern, whole: BlockPattern) -> bool:
         return reduction_pays(reduced, whole, *names)
 
-    rows, corrected = rows_at(system, state), options.baumgarte is None
-    found = ground_reduction(system, rows, state, pays, corrected, options.rank_tolerance)
+    corrected = options.baumgarte is None
+    found = ground_reduction(system, classes, state, pays, corrected, options.rank_tolerance)
     if found is None:
         return None
     choice = choose_solver(found.structure.pattern, *names)

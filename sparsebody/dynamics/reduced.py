@@ -33,9 +33,9 @@ from sparsebody.dynamics.reduced_rows import (
     locally_independent,
     reduce_rows,
 )
-from sparsebody.dynamics.structure import has_loops
+from sparsebody.dynamics.redundancy import rows_at
 from sparsebody.factorization.block_ldl import safe_order
-from sparsebody.model.subgroups import displacement_classes
+from sparsebody.model.subgroups import Classes
 from sparsebody.model.subgroups.frames import incidence
 from sparsebody.model.subgroups.ground import (
     KEEP_DIRECTIONS,
@@ -49,6 +49,8 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import rotation_from_quaternion
+
+FEW = 0.01  # share of bodies with fewer freedoms that could not pay
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +67,7 @@ class GroundReduction:
 
 def ground_reduction(
     system: System,
-    rows: FloatArray,
+    classes: Classes,
     state: State,
     pays: Callable[[BlockPattern, BlockPattern], bool],
     has_corrections: bool = True,
@@ -77,8 +79,8 @@ def ground_reduction(
     ----------
     system : System
         The mechanism.
-    rows : (n_rows, 2, 6) float array
-        All constraint rows at the state.
+    classes : Classes
+        Its displacement classes.
     state : State
         A consistent one.
     pays : callable
@@ -89,15 +91,13 @@ def ground_reduction(
     tolerance : float
         See `independent_rows`.
     """
-    if not has_loops(system):
-        return None
-    classes = displacement_classes(system)
     motion = ground_motion(classes)
     if not has_corrections:
         motion.kind[np.isin(motion.kind, THROUGH_POINT)] = -1
     freedoms = motion.freedoms
-    if system.n_rows == 0 or np.all(freedoms == 6):
+    if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
         return None
+    rows = rows_at(system, state)
     basis, to_freedoms = bases(system, motion)
     ends = np.stack([system.predecessor, system.successor], axis=1)
     on_freedoms, roots = np.zeros(rows.shape), inverse_roots(system)

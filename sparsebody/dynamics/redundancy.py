@@ -11,6 +11,7 @@ from sparsebody.dynamics.structure import rows_by_structure, with_structure
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
 from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -43,12 +44,19 @@ def resolved(redundancy: str, inconsistent: str) -> str:
 
 
 def rank_decision(
-    system: System, state: State, redundancy: str, reduction: str, tolerance: float
+    system: System,
+    state: State,
+    redundancy: str,
+    tolerance: float,
+    classes: Classes | None = None,
 ) -> RankDecision | None:
-    """Return which rows to keep at a state; None where all are kept without asking."""
+    """Return which rows to keep at a state; None where all are kept without asking.
+
+    Those that displacement classes make redundant are left out first.
+    """
     if redundancy == "keep" or system.n_rows == 0:
         return None
-    keep = None if reduction == "none" else rows_by_structure(system)
+    keep = rows_by_structure(classes)
     rows = rows_at(system, state)
     unused = np.empty((system.n_bodies, 0, 0))
     pattern = kkt_structure(system, keep).pattern

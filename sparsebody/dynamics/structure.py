@@ -7,18 +7,23 @@ from dataclasses import replace
 import numpy as np
 
 from sparsebody.arrays import BoolArray
-from sparsebody.model.subgroups import displacement_classes
+from sparsebody.model.subgroups import Classes, displacement_classes
 from sparsebody.model.subgroups.frames import spanning_forest
+from sparsebody.model.subgroups.scattered import has_scattered_balls
 from sparsebody.model.system import System
 from sparsebody.sparse.rank import RankDecision
 
 
-def rows_by_structure(system: System) -> BoolArray | None:
+def rows_by_structure(classes: Classes | None) -> BoolArray | None:
     """Return (n_rows,) the rows that no subgroup makes redundant; None where all are such."""
-    if not has_loops(system):
+    if classes is None or not classes.is_redundant.any():
         return None
-    is_redundant = displacement_classes(system).is_redundant
-    return ~is_redundant if is_redundant.any() else None
+    return ~classes.is_redundant
+
+
+def classes_of(system: System) -> Classes | None:
+    """Return the displacement classes; None where they could not close any loop."""
+    return displacement_classes(system) if may_have_structure(system) else None
 
 
 def with_structure(keep: BoolArray, found: RankDecision) -> RankDecision:
@@ -26,6 +31,11 @@ def with_structure(keep: BoolArray, found: RankDecision) -> RankDecision:
     every = np.zeros_like(keep)
     every[keep] = found.keep
     return replace(found, keep=every, method=f"displacement subgroups, then {found.method}")
+
+
+def may_have_structure(system: System) -> bool:
+    """Tell whether joints close loops that subgroups could say anything about."""
+    return has_loops(system) and not has_scattered_balls(system)
 
 
 def has_loops(system: System) -> bool:
