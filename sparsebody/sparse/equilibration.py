@@ -10,6 +10,7 @@ direction by more than 10, and no unit by more than a few thousand.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -18,7 +19,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.sparse.whitening import PartOfRows
 
 # Of what runs for every row: calls that count references take longer than the work.
-STEP = {"cache": True, "fastmath": {"contract"}, "_nrt": False, "forceinline": True}
+STEP: dict[str, Any] = {"cache": True, "fastmath": {"contract"}, "_nrt": False, "forceinline": True}
 PASSES = 3
 OWN = 1e-2  # least pivot of a body's Gram matrix, by its own diagonal entry,
 LARGEST = 1e-7  # and by the largest one
