@@ -41,6 +41,14 @@ class RowChoice:
         self.watch = RankWatch(full_rank=dynamics.rank)
         self._note = note
 
+    def tell_doubt(self, state: State) -> None:
+        """Say if it is not certain which rows are independent at the start."""
+        decision = self.dynamics.rank_decision
+        if decision is not None and not decision.certain:
+            n, why = decision.n_dependent, decision.doubt or f"gap {decision.gap:.0e}"
+            message = f"{n} constraint rows left out, but not for certain: {why}"
+            self._note(Event(state.time, "rank in doubt", message))
+
     def resume(self, watch: RankWatch) -> None:
         """Go on from a checkpoint."""
         self.watch = watch

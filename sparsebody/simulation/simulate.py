@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.errors import (
     OutputError,
+    RankWarning,
     SimulationError,
     SimulationOptionError,
     SparsebodyError,
@@ -190,15 +192,18 @@ def _output_path(path: Path, resume: bool, overwrite: bool) -> Path:
 
 
 def _dynamics(system: System, state: State, options: SimulationOptions) -> ForwardDynamics:
+    """Return the dynamics; of doubts at the start an event tells, as of those on the way."""
     uses_time_constant = STABILIZATIONS[options.stabilization].uses_time_constant
-    return ForwardDynamics(
-        system,
-        state,
-        ordering=options.ordering,
-        factorization=options.factorization,
-        reduction=options.reduction,
-        baumgarte=options.time_constant if uses_time_constant else None,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RankWarning)
+        return ForwardDynamics(
+            system,
+            state,
+            ordering=options.ordering,
+            factorization=options.factorization,
+            reduction=options.reduction,
+            baumgarte=options.time_constant if uses_time_constant else None,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,6 +109,7 @@ class Stepper:
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
+        self._rows.tell_doubt(state)
         found = self._rows.leave_by_velocity(state)
         if found is None:
             found = self.evaluate(state).acceleration()

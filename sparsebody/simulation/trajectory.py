@@ -19,7 +19,7 @@ class Event:
     """Something out of the ordinary that happened on the way."""
 
     time: float  # [s]
-    kind: str  # "split step", "re-analysis" or "interruption"
+    kind: str  # such as "re-analysis", "rank in doubt", "passed pose", "interruption"
     message: str
 
 

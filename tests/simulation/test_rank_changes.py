@@ -113,6 +113,8 @@ def test_a_parallelogram_that_begins_flat_moves_on_as_one(angle, rate):
     for i in range(2):
         np.testing.assert_allclose(turned(run, f"coupler {i}"), 0.0, atol=1e-8)
     assert run.energy_error < 1e-7
+    is_doubtful = 0.0 < abs(angle) < 1e-7
+    assert is_doubtful == any(event.kind == "rank in doubt" for event in run.events)
 
 
 @pytest.mark.parametrize("rates", [(2.0, 2.0), (2.0, -1.0), (-1.5, 0.5)])
