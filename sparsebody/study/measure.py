@@ -18,8 +18,9 @@ from sparsebody.study.plan import Case, Settings, Study
 from sparsebody.study.reference import (
     TRUSTED,
     load_reference,
-    make_reference,
+    reference_solution,
     relative_error,
+    store_reference,
 )
 
 Row = dict[str, Any]
@@ -126,29 +127,41 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
 
 def solve_reference(study: Study, case: Case, folder: Path) -> Row:
     """Make and store the reference of a case."""
-    make_reference(study, case, _set_up(study, case).problem, folder)
+    found = reference_solution(study, _set_up(study, case).problem)
+    store_reference(found, case, folder)
     return blank_row(case)
 
 
 def warm_up(study: Study, case: Case, folder: Path) -> Row:
     """Do once, small, what a case will do, so that nothing is compiled or loaded while it runs."""
-    smallest = min(one.size for one in study.cases if one.series.family == case.series.family)
-    small = replace(case, size=smallest)
-    prepare(study, case.series, _set_up(study, small).problem).accelerations()
+    prepare(study, case.series, _smallest(study, case)).accelerations()
     return blank_row(case)
+
+
+def warm_up_reference(study: Study, case: Case, folder: Path) -> Row:
+    """Do once, small, what a reference of the family needs."""
+    reference_solution(study, _smallest(study, case))
+    return blank_row(case)
+
+
+def _smallest(study: Study, case: Case) -> Problem:
+    sizes = (one.size for one in study.cases if one.series.family == case.series.family)
+    return _set_up(study, replace(case, size=min(sizes))).problem
 
 
 def timings(prepared: Any, settings: Settings) -> Row:
     """Return least and median CPU time of one warm evaluation over some repeats, as columns."""
-    one: Callable[[int], float]
-    if hasattr(prepared, "measure"):
-        one = lambda calls: float(prepared.measure()[0])  # noqa: E731
-    else:
-        one = lambda calls: _cpu_seconds(prepared.evaluate, calls)  # noqa: E731
-    first = one(1)
-    calls = max(1, math.ceil(settings.batch_seconds / max(first, 1e-7)))
-    if not hasattr(prepared, "measure") and calls > 1:
-        calls = max(1, math.ceil(settings.batch_seconds / max(one(min(calls, 10)), 1e-7)))
+    times_itself = hasattr(prepared, "measure")
+
+    def one(calls: int) -> float:
+        return (
+            float(prepared.measure()[0]) if times_itself else _cpu_seconds(prepared.evaluate, calls)
+        )
+
+    calls = 1
+    for _ in range(2):  # the first calls of all are slow
+        calls = min(10 * calls, math.ceil(settings.batch_seconds / max(one(calls), 1e-7)))
+    calls = math.ceil(settings.batch_seconds / max(one(calls), 1e-7))
     spent: list[float] = []
     start = time.perf_counter()
     while len(spent) < settings.repeats and (
@@ -159,7 +172,7 @@ def timings(prepared: Any, settings: Settings) -> Row:
         "seconds_min": min(spent),
         "seconds_median": statistics.median(spent),
         "repeats": len(spent),
-        "calls": 1 if hasattr(prepared, "measure") else calls,
+        "calls": 1 if times_itself else calls,
     }
 
 

@@ -62,10 +62,14 @@ def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
 # ---- kept beside the results ------------------------------------------------------------------
 
 
-def make_reference(study: Study, case: Case, problem: Problem, folder: Path) -> None:
-    """Solve and store the reference of a case, whole or not at all."""
+def reference_solution(study: Study, problem: Problem) -> Reference:
+    """Return what the function that the study names says, or the solution by LU."""
     solve: Any = pivoted if study.reference is None else study.reference.load()
-    found = solve(problem)
+    return solve(problem)
+
+
+def store_reference(found: Reference, case: Case, folder: Path) -> None:
+    """Keep the reference of a case, whole or not at all."""
     target = reference_file(case, folder)
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = target.with_name(f"{target.stem}.{time.time_ns()}.npz")

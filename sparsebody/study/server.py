@@ -21,11 +21,21 @@ from typing import Any
 
 from sparsebody.study import machine
 from sparsebody.study.files import study_of
-from sparsebody.study.measure import Row, blank_row, measure, solve_reference, warm_up
-from sparsebody.study.plan import Case, Series, Study
+from sparsebody.study.measure import (
+    Row,
+    blank_row,
+    measure,
+    solve_reference,
+    warm_up,
+    warm_up_reference,
+)
+from sparsebody.study.plan import PEER, Case, Series, Study
 
 Job = Callable[[Study, Case, Path], Row]
-JOBS: dict[str, Job] = {"measure": measure, "reference": solve_reference}
+JOBS: dict[str, tuple[Job, Job]] = {  # and what to do once before
+    "measure": (measure, warm_up),
+    "reference": (solve_reference, warm_up_reference),
+}
 _MESSAGE = 300  # characters
 
 
@@ -40,16 +50,24 @@ class Server:
         self.study = study
         self.folder = folder
         self.requests = requests  # file descriptor; it can be read while a case runs once it ends
-        self._warm: set[Series] = set()
+        self._warm: set[tuple[str, object]] = set()
 
     def answer(self, job: str, case: Case) -> Row:
         """Run a job on a case in a fork; whatever happens to it, return a row."""
-        if job == "measure" and case.series not in self._warm:
-            self._warm.add(case.series)
-            if self._forked(warm_up, case)["status"] == "ok":
+        work, first = JOBS[job]
+        kind = (job, case.series if job == "measure" else case.series.family)
+        if kind not in self._warm:
+            self._warm.add(kind)
+            if self._is_ours(job, case) or self._forked(first, case)["status"] == "ok":
                 with _quiet():
-                    warm_up(self.study, case, self.folder)
-        return self._forked(JOBS[job], case)
+                    guarded(first, self.study, case, self.folder)
+        return self._forked(work, case)
+
+    def _is_ours(self, job: str, case: Case) -> bool:
+        """Tell whether nothing outside the package runs, which might hang or crash."""
+        if job == "reference":
+            return self.study.reference is None
+        return case.series.method != PEER
 
     def _forked(self, job: Job, case: Case) -> Row:
         limit = self.study.settings.time_limit
