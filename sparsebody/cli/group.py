@@ -14,6 +14,7 @@ import click
 from sparsebody import __version__
 from sparsebody.cli.gallery import gallery
 from sparsebody.cli.inspect import inspect
+from sparsebody.cli.order import order
 from sparsebody.cli.plot import plot
 from sparsebody.cli.simulate import simulate
 from sparsebody.cli.study import study
@@ -134,5 +135,5 @@ def main() -> None:
     """  # noqa: D301 (a backspace keeps click from filling the lines)
 
 
-for command in (simulate, inspect, plot, gallery, study):
+for command in (simulate, inspect, order, plot, gallery, study):
     main.add_command(command)
