@@ -16,6 +16,7 @@ from sparsebody.cli.gallery import gallery
 from sparsebody.cli.inspect import inspect
 from sparsebody.cli.order import order
 from sparsebody.cli.plot import plot
+from sparsebody.cli.report import report
 from sparsebody.cli.simulate import simulate
 from sparsebody.cli.study import study
 from sparsebody.errors import (
@@ -135,5 +136,5 @@ def main() -> None:
     """  # noqa: D301 (a backspace keeps click from filling the lines)
 
 
-for command in (simulate, inspect, order, plot, gallery, study):
+for command in (simulate, inspect, order, plot, gallery, study, report):
     main.add_command(command)
