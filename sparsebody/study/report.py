@@ -128,8 +128,10 @@ class _Writer:
         yield from self._failures()
 
     def _crossovers(self) -> Iterator[Part]:
-        header = ("family", "against", "sparse is faster from", "common sizes", "ratio at the end")
-        header = (*header, "errors: sparse", "the other", "bodies")
+        header = (
+            *("family", "against", "sparse is faster from", "common sizes", "ratio at the end"),
+            *("error of sparse", "of the other", "with bodies"),
+        )
         rows = [
             (
                 family.name,
@@ -148,8 +150,8 @@ class _Writer:
             yield Paragraph(
                 "The number of bodies from which on the sparse method, with its automatic choice, "
                 "stays faster at all larger sizes measured, interpolated in logarithms; the ratio "
-                "is the other method's time over ours at the largest common size. The errors are those "
-                "of the accelerations at the largest size at which both are known."
+                "is the other method's time over ours at the largest common size. Errors are "
+                "those of the accelerations at the largest size at which both are known."
             )
             yield Table(header, rows)
 
