@@ -18,6 +18,7 @@ from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 
 MOTIONS = ("rest", "random")
+_CONTRADICTION = 1e-6  # relative residual of rows left out
 _FIRST = 3  # the least value of a size parameter that every mechanism of the gallery takes
 
 
@@ -93,21 +94,32 @@ class Family:
 
     def problem(self, system: System, seed: int = 0) -> Problem:
         """Return a compiled mechanism at its state."""
-        state = system.initial_state
-        if self.motion == "random":
-            state = moving(
-                system, np.random.default_rng((seed, 3)).normal(size=(system.n_bodies, 6))
-            )
-        return Problem(self.mechanism, system, state)
+        if self.motion == "rest":
+            return Problem(self.mechanism, system, system.initial_state)
+        wish = np.random.default_rng((seed, 3)).normal(size=(system.n_bodies, 6))
+        return Problem(self.mechanism, system, moving(system, wish))
 
 
 def moving(system: System, wish: FloatArray) -> State:
-    """Return the initial pose with the consistent velocities nearest to `wish` (n_bodies, 6)."""
+    """Return the initial pose with the consistent velocities nearest to `wish` (n_bodies, 6).
+
+    Raises
+    ------
+    ModelError
+        If no accelerations go with them: in a singular pose rows may contradict each other.
+    """
     state = system.initial_state.with_(velocity=wish)
     dynamics = ForwardDynamics(system, state, reactions="basic")
     for _ in range(2):  # the second takes away what rounding left
         correction = dynamics.evaluate(state).velocity_correction()
         state = state.with_(velocity=state.velocity + correction)
+    violation = dynamics.evaluate(state).accelerations().dropped_residual
+    if violation > _CONTRADICTION:
+        raise ModelError(
+            f"{system.name}: with these velocities its joints ask for accelerations that "
+            f"contradict each other (by {violation:.1e}): the pose is singular; take the motion "
+            "'rest'"
+        )
     return state
 
 
@@ -128,5 +140,7 @@ def check_family(family: Family) -> None:
         )
     try:
         family.counts  # noqa: B018 (it builds some)
+        if family.motion != "rest":
+            family.problem(family.of_parameter(_FIRST + 1).compile())
     except ModelError as error:
         raise ModelError(f"family {family.name!r}: {error}") from error
