@@ -55,6 +55,9 @@ COLUMNS = (
     "detail",
     "machine",
 )
+
+_WARM = 8  # bodies of a mechanism that makes every method run its kernels
+
 MEASURED = (  # columns that differ from run to run
     "message",
     "seconds_min",
@@ -134,19 +137,18 @@ def solve_reference(study: Study, case: Case, folder: Path) -> Row:
 
 def warm_up(study: Study, case: Case, folder: Path) -> Row:
     """Do once, small, what a case will do, so that nothing is compiled or loaded while it runs."""
-    prepare(study, case.series, _smallest(study, case)).accelerations()
+    prepare(study, case.series, _small(study, case)).accelerations()
     return blank_row(case)
 
 
 def warm_up_reference(study: Study, case: Case, folder: Path) -> Row:
     """Do once, small, what a reference of the family needs."""
-    reference_solution(study, _smallest(study, case))
+    reference_solution(study, _small(study, case))
     return blank_row(case)
 
 
-def _smallest(study: Study, case: Case) -> Problem:
-    sizes = (one.size for one in study.cases if one.series.family == case.series.family)
-    return _set_up(study, replace(case, size=min(sizes))).problem
+def _small(study: Study, case: Case) -> Problem:
+    return _set_up(study, replace(case, size=min(case.size, _WARM))).problem
 
 
 def timings(prepared: Any, settings: Settings) -> Row:
