@@ -79,7 +79,9 @@ def study_of(document: Mapping[str, Any]) -> Study:
             check_family(family)
         except ModelError as error:
             raise StudyError(str(error)) from error
-    return replace(study, cases=tuple(sorted(set(_cases(study, document)))))
+    found = dict(_cases(study, document))
+    limits = {case: limit for case, limit in found.items() if limit is not None}
+    return replace(study, cases=tuple(sorted(found)), time_limits=limits)
 
 
 # ---- shape ------------------------------------------------------------------------------------
@@ -158,8 +160,11 @@ def _check_modules(study: Study) -> None:
 # ---- cases ------------------------------------------------------------------------------------
 
 
-def _cases(study: Study, document: Mapping[str, Any]) -> Iterator[Case]:
-    """Yield the cases of all runs; what a method is not meant for is left out."""
+def _cases(study: Study, document: Mapping[str, Any]) -> Iterator[tuple[Case, float | None]]:
+    """Yield the cases of all runs with their own time limits [s].
+
+    What a method is not meant for is left out.
+    """
     largest = document.get("largest", {})
     for name in largest:
         _check_name(name, (*METHODS, *FACTORIZATIONS, *study.peers), "largest")
@@ -167,7 +172,7 @@ def _cases(study: Study, document: Mapping[str, Any]) -> Iterator[Case]:
         for size, series in product(run["sizes"], _series(study, run, f"runs[{number}]")):
             names = (series.method, series.factorization, series.peer)
             if all(size <= largest.get(name, size) for name in names):
-                yield Case(size, series)
+                yield Case(size, series), run.get("time_limit")
 
 
 def _series(study: Study, run: Mapping[str, Any], place: str) -> Iterator[Series]:

@@ -93,6 +93,7 @@ class Study:
     peers: Mapping[str, Hook] = field(default_factory=dict)
     reference: Hook | None = None
     largest_reference: int = 2048  # bodies
+    time_limits: Mapping[Case, float] = field(default_factory=dict)  # of runs with their own [s]
     paths: tuple[str, ...] = ()  # where Python looks for hooks and modules, too
     modules: tuple[str, ...] = ()  # imported first: they register orderings
 
@@ -105,13 +106,27 @@ class Study:
             importlib.import_module(name)
 
     def limited(self, time_limit: float | None, memory_limit: float | None) -> Study:
-        """Return the same study with other limits of a case [s, MB], where they are given."""
-        settings = replace(
-            self.settings,
-            time_limit=time_limit or self.settings.time_limit,
-            memory_limit=memory_limit or self.settings.memory_limit,
+        """Return the same study with other limits of all cases [s, MB], where they are given."""
+        limits = {"time_limit": time_limit, "memory_limit": memory_limit}
+        given = {name: limit for name, limit in limits.items() if limit is not None}
+        runs = [
+            {name: value for name, value in run.items() if name not in given}
+            for run in self.document["runs"]
+        ]
+        return replace(
+            self,
+            settings=replace(
+                self.settings,
+                time_limit=time_limit or self.settings.time_limit,
+                memory_limit=memory_limit or self.settings.memory_limit,
+            ),
+            time_limits={} if time_limit else self.time_limits,
+            document={**self.document, **given, "runs": runs},
         )
-        return replace(self, settings=settings)
+
+    def time_limit(self, case: Case) -> float:
+        """Return how long a case may take [s]."""
+        return self.time_limits.get(case, self.settings.time_limit)
 
     def has_reference(self, case: Case) -> bool:
         """Tell whether the errors of a case are measured."""

@@ -9,7 +9,6 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from sparsebody.errors import StudyError
 from sparsebody.study.environment import record_environment
@@ -86,10 +85,7 @@ Submit = Callable[[str, Case], "Future[Row]"]
 
 
 def _submitted(pool: Executor, study: Study, folder: str, job: str, case: Case) -> Future[Row]:
-    document: dict[str, Any] = dict(study.document)
-    document["time_limit"] = study.settings.time_limit
-    document["memory_limit"] = study.settings.memory_limit
-    return pool.submit(run_job, document, folder, job, case.columns)
+    return pool.submit(run_job, study.document, folder, job, case.columns)
 
 
 @dataclass(eq=False)

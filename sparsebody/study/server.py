@@ -70,7 +70,7 @@ class Server:
         return case.series.method != PEER
 
     def _forked(self, job: Job, case: Case) -> Row:
-        limit = self.study.settings.time_limit
+        limit = self.study.time_limit(case)
         receiver, sender = Pipe(duplex=False)
         with tempfile.TemporaryFile() as said:
             sys.stdout.flush()

@@ -4,7 +4,7 @@ import pytest
 
 from sparsebody.errors import StudyError
 from sparsebody.ordering import available_orderings
-from sparsebody.study.files import read_study
+from sparsebody.study.files import read_study, study_of
 from sparsebody.study.plan import Series
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "studies"
@@ -57,6 +57,19 @@ def test_the_largest_size_of_methods_and_factorizations_is_kept_to(tmp_path):
     assert {case.size for case in found.cases} == {4, 8}
 
 
+def test_runs_may_have_limits_of_their_own_which_others_from_outside_replace(tmp_path):
+    run = "[[runs]]\nsizes = [16]\ntime_limit = 5.0\n"
+    found = study(tmp_path, "time_limit = 3.0\n" + GOOD + run)
+    limits = {case.size: found.time_limit(case) for case in found.cases}
+    assert limits == {4: 3.0, 16: 5.0}
+    other = found.limited(7.0, 90.0)
+    assert {other.time_limit(case) for case in study_of(other.document).cases} == {7.0}
+    assert {other.time_limit(case) for case in other.cases} == {7.0}
+    assert study_of(other.document).settings.memory_limit == 90.0
+    kept = found.limited(None, 90.0)
+    assert {kept.time_limit(case) for case in kept.cases} == {3.0, 5.0}
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.toml")), ids=lambda path: path.stem)
 def test_the_examples_make_sense(path):
     assert len(read_study(path).cases) > 10
@@ -68,7 +81,7 @@ def test_the_examples_make_sense(path):
         ("[[runs]]", "[runs", "not TOML"),
         ("sizes = [4]", "", r"runs\[0\]: 'sizes' is a required property; add it"),
         ("sizes = [4]", "sizes = [0]", r"runs\[0\].sizes\[0\]: 0 is less than the minimum of 1"),
-        ("sizes = [4]", "sizes = [4]\nsize = 3", "the entries are families, sizes, methods"),
+        ("sizes = [4]", "sizes = [4]\nsize = 3", "the entries are families, sizes, time_limit"),
         ("sizes = [4]", "sizes = [4]\nmethods = ['abba']", "there is no 'abba'; there are sparse"),
         ("sizes = [4]", "sizes = [4]\norderings = ['best']", "there is no 'best'; there are auto"),
         ("sizes = [4]", "sizes = [4]\nfactorizations = ['x']", r"runs\[0\].factorizations"),
