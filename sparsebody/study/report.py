@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -31,7 +30,7 @@ from sparsebody.study.patterns import pattern_figures
 from sparsebody.study.plan import Study
 from sparsebody.study.results import read_results
 from sparsebody.study.runner import DOCUMENT
-from sparsebody.study.tables import MEMORY, OURS, TIME, FamilyRows, families
+from sparsebody.study.tables import MEMORY, OURS, TIME, FamilyRows, families, ordering_cells
 from sparsebody.writing import write_errors
 
 SMALLEST = 128.0  # sizes from which on growth is fitted, unless there are too few
@@ -206,24 +205,7 @@ class _Writer:
         return Line(text, n, y, ends, fit, label == OURS)
 
     def _accuracy(self) -> Iterator[Part]:
-        table = []
-        for family in self.families:
-            for label, rows in family.rows.items():
-                known = [row for row in rows if math.isfinite(row["error"])]
-                if known:
-                    worst = max(known, key=lambda row: row["error"])
-                    large = max(known, key=lambda row: row["n_bodies"])
-                    table.append(
-                        (
-                            family.name,
-                            label,
-                            f"{worst['error']:.1e} ({worst['n_bodies']})",
-                            f"{large['n_bodies']}",
-                            f"{large['error']:.1e}",
-                            f"{large['kappa']:.1e}",
-                            f"{large['reference_error']:.0e}",
-                        )
-                    )
+        table = [line for family in self.families for line in family.accuracy()]
         if table:
             yield Heading("Accuracy")
             yield Paragraph(
@@ -246,7 +228,7 @@ class _Writer:
                 yield Heading(f"{family.name}, {n} bodies", 3)
                 yield Table(
                     ("ordering", "with", "nnz(L)", "flops", "front", "time [us]", "time / auto"),
-                    _ordering_rows(rows),
+                    ordering_cells(rows),
                 )
                 named = {row["ordering"]: row for row in rows if row["ordering"] != "auto"}
                 figure = plot_fill(
@@ -289,19 +271,3 @@ class _Writer:
 
     def _saved(self, figure: Figure, name: str, says: str) -> Picture:
         return Picture(save_figure(figure, self.output / f"{name}.png"), says)
-
-
-def _ordering_rows(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    auto = next((row[TIME] for row in rows if row["ordering"] == "auto"), math.nan)
-    return [
-        (
-            f"auto: {row['chosen_ordering']}" if row["ordering"] == "auto" else row["ordering"],
-            row["chosen_factorization"],
-            f"{row['nnz_l']}",
-            f"{row['flops']:.3g}",
-            f"{row['largest_front']}",
-            f"{1e6 * row[TIME]:.4g}",
-            f"{row[TIME] / auto:.2f}",
-        )
-        for row in sorted(rows, key=lambda row: row[TIME])
-    ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +70,24 @@ class FamilyRows:
         n = max(common)
         return f"{own[n]:.0e}", f"{other[n]:.0e}", f"{n:.0f}"
 
+    def accuracy(self) -> Iterator[tuple[str, ...]]:
+        """Yield for each method its worst error, and that of its largest mechanism."""
+        for label, rows in self.rows.items():
+            known = [row for row in rows if math.isfinite(row[ERROR])]
+            if not known:
+                continue
+            worst = max(known, key=lambda row: row[ERROR])
+            large = max(known, key=lambda row: row["n_bodies"])
+            yield (
+                self.name,
+                label,
+                f"{worst[ERROR]:.1e} ({worst['n_bodies']})",
+                f"{large['n_bodies']}",
+                f"{large[ERROR]:.1e}",
+                f"{large['kappa']:.1e}",
+                f"{large['reference_error']:.0e}",
+            )
+
     def orderings(self) -> dict[int, list[Row]]:
         """Return by size the rows of the sparse method that differ in their ordering alone."""
         sizes: dict[int, dict[tuple[str, str], Row]] = defaultdict(dict)
@@ -87,3 +105,20 @@ def families(rows: Sequence[Row]) -> list[FamilyRows]:
         if row["status"] == "ok":
             found[row["family"]][case_of_row(row).series.label].append(row)
     return [FamilyRows(name, members) for name, members in found.items()]
+
+
+def ordering_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return the cells of orderings, the quickest first, with times over that of "auto"."""
+    auto = next((row[TIME] for row in rows if row["ordering"] == "auto"), math.nan)
+    return [
+        (
+            f"auto: {row['chosen_ordering']}" if row["ordering"] == "auto" else row["ordering"],
+            row["chosen_factorization"],
+            f"{row['nnz_l']}",
+            f"{row['flops']:.3g}",
+            f"{row['largest_front']}",
+            f"{1e6 * row[TIME]:.4g}",
+            f"{row[TIME] / auto:.2f}",
+        )
+        for row in sorted(rows, key=lambda row: row[TIME])
+    ]
