@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Of the result file.",
 )
+@click.option("--retry", is_flag=True, help="Run again what failed or exceeded a limit.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @json_option
 def study(
@@ -56,6 +57,7 @@ def study(
     time_limit: float | None,
     memory_limit: float | None,
     file_format: str,
+    retry: bool,
     quiet: bool,
     as_json: bool,
 ) -> None:
@@ -79,6 +81,7 @@ def study(
             jobs=jobs or os.cpu_count() or 1,
             scheduler=scheduler,
             file_format=file_format,
+            retry=retry,
             report=report,
         )
     from sparsebody.study.results import read_results

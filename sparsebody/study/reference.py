@@ -86,6 +86,12 @@ def give_up_reference(case: Case, folder: Path, reason: str) -> None:
     draft.replace(target)
 
 
+def forget_missing(folder: Path) -> None:
+    """Let references that could not be solved be tried again."""
+    for file in (folder / "references").glob("*.missing"):
+        file.unlink()
+
+
 def is_settled(case: Case, folder: Path) -> bool:
     """Tell whether the reference is known, or known not to be there."""
     return reference_file(case, folder).exists() or _missing_file(case, folder).exists()

@@ -15,7 +15,7 @@ from sparsebody.study.environment import record_environment
 from sparsebody.study.journal import Journal
 from sparsebody.study.measure import Row, blank_row
 from sparsebody.study.plan import Case, Series, Study
-from sparsebody.study.reference import give_up_reference, is_settled
+from sparsebody.study.reference import forget_missing, give_up_reference, is_settled
 from sparsebody.study.results import write_results
 from sparsebody.study.workers import absolute, executor, run_job
 from sparsebody.writing import write_errors
@@ -34,6 +34,7 @@ def run_study(
     jobs: int = 1,
     scheduler: str | None = None,
     file_format: str = "csv",
+    retry: bool = False,
     report: Report | None = None,
 ) -> Path:
     """Run what is missing of a study and return its result file.
@@ -51,6 +52,8 @@ def run_study(
         or there are no errors in the results.
     file_format : {"csv", "parquet"}
         Of the result file.
+    retry : bool
+        Run again what was not measured, with larger limits perhaps.
     report : callable, optional
         See Report.
 
@@ -68,15 +71,22 @@ def run_study(
     with Journal(folder, study) as journal:
         with write_errors(folder):
             (folder / DOCUMENT).write_text(json.dumps(study.document, indent=1) + "\n")
-        missing = [case for case in study.cases if case not in journal.rows]
-        if missing:
+        known = {
+            case: row
+            for case in study.cases
+            if (row := journal.rows.get(case)) and not (retry and row["status"] != "ok")
+        }
+        if retry:
+            forget_missing(folder)
+        if len(known) < len(study.cases):
             record_environment(folder)
             with executor(jobs, scheduler) as pool:
                 run = partial(_submitted, pool, study, absolute(folder))
-                for case, row in Progress(study, folder, journal.rows).rows(run):
+                for case, row in Progress(study, folder, known).rows(run):
                     journal.add(case, row)
+                    known[case] = row
                     if report is not None:
-                        report(case, row, len(journal.rows), len(study.cases))
+                        report(case, row, len(known), len(study.cases))
         rows = [journal.rows[case] for case in study.cases]
         return write_results(rows, folder / f"results.{file_format}")
 
@@ -109,8 +119,14 @@ class Progress:
             row = self.known.get(case)
             if row is None:
                 self.queues[case.series].append(case)
-            elif row["status"] in FATAL:
-                self.stopped[case.series] = row
+            else:
+                self._note(case, row)
+
+    def _note(self, case: Case, row: Row) -> None:
+        """Remember the smallest case of a series that exceeded a limit."""
+        before = self.stopped.get(case.series)
+        if row["status"] in FATAL and (before is None or case.size < before["size"]):
+            self.stopped[case.series] = row
 
     def rows(self, submit: Submit) -> Iterator[tuple[Case, Row]]:
         """Yield the rows of all cases as they come."""
@@ -133,8 +149,7 @@ class Progress:
                     for waiting in self.awaited.pop(case.reference):
                         start("measure", waiting)
                     continue
-                if row["status"] in FATAL:
-                    self.stopped[case.series] = row
+                self._note(case, row)
                 yield case, row
                 yield from self._advance(case.series, start)
 
@@ -146,7 +161,7 @@ class Progress:
         while queue:
             case = queue.popleft()
             before = self.stopped.get(series)
-            if before is None:
+            if before is None or case.size < before["size"]:
                 self._start(case, start)
                 return
             at = before["message"] if before["status"] == "skipped" else _reason(before)

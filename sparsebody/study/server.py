@@ -90,7 +90,7 @@ class Server:
     ) -> Row:
         ready = wait([receiver, self.requests], limit)
         if not ready:
-            message = f"more than {limit:g} s; a larger time limit may do"
+            message = f"more than {limit:g} s"
             return blank_row(case, status="timeout", message=message)
         if receiver not in ready:
             raise _Abandoned
