@@ -184,7 +184,7 @@ def _lines(requests: int) -> Any:
 
 def main() -> None:
     """Answer requests until there are no more."""
-    answers = os.fdopen(os.dup(1), "w")  # engines print on the standard output
+    answers = os.dup(1)  # engines print on the standard output
     os.dup2(2, 1)
     lines = _lines(0)
     first = json.loads(next(lines))
@@ -194,9 +194,9 @@ def main() -> None:
         request = json.loads(line)
         try:
             row = server.answer(request["job"], case_of(request["case"]))
-        except _Abandoned:
+            os.write(answers, json.dumps(row).encode() + b"\n")
+        except (_Abandoned, BrokenPipeError):
             return
-        print(json.dumps(row), file=answers, flush=True)
 
 
 if __name__ == "__main__":
