@@ -1,6 +1,6 @@
 # Every target sets up .venv first where it is missing or older than pyproject.toml.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo bench bench-full bench-resume clean
+.PHONY: help setup test check format demo study bench bench-full bench-resume clean
 
 BIN := .venv/bin
 JOBS ?= 2
@@ -33,6 +33,11 @@ demo: $(STAMP)  ## simulate a scissor lift of 200 pairs; results in out/
 	mkdir -p out
 	$(BIN)/sparsebody simulate scissor -p pairs=200 -p drive=true --duration 2 --step 0.005 --output out/scissor.h5 --overwrite
 	$(BIN)/sparsebody plot out/scissor.h5 --output out/ --overwrite
+
+study: .venv/.peers  ## the headline study in 15 minutes, going on where it was stopped; report in out/headline/
+	$(BIN)/python -m benchmarks.warm
+	$(BIN)/sparsebody study examples/studies/headline.toml --output out/headline --jobs $(JOBS)
+	$(BIN)/sparsebody report out/headline
 
 bench: .venv/.peers  ## benchmark against the peers, in less than 5 minutes; report in out/bench/
 	$(BIN)/python -m benchmarks.run

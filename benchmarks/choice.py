@@ -15,7 +15,6 @@ import click
 import numpy as np
 from scipy.optimize import nnls
 
-from benchmarks import machine
 from benchmarks.block_ldl import least_seconds
 from benchmarks.cases import CASES, problem
 from benchmarks.results import FOLDER, text
@@ -31,6 +30,7 @@ from sparsebody.model.system import State
 from sparsebody.ordering import order
 from sparsebody.ordering.auto import candidate_orderings
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.study import machine
 
 CHOICE = FOLDER / "choice.csv"
 SIZES = (8, 32, 128, 512, 2048, 8192, 32768)

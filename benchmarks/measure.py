@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import machine, ours
+from benchmarks import ours
 from benchmarks.cases import CASES, Problem, at_state, mechanism, problem
 from benchmarks.oracle import Reference, reference, relative_violation
 from benchmarks.peers import PEERS
 from sparsebody.arrays import FloatArray
+from sparsebody.study import machine
 
 BATCH_SECONDS = 0.05  # of one timing, at least
 REPEATS = 5

@@ -9,10 +9,10 @@ import numpy as np
 
 import sparsebody
 from benchmarks.cases import Problem
-from benchmarks.machine import commit
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
+from sparsebody.study.machine import commit
 
 VERSION = f"sparsebody {sparsebody.__version__} {commit()}".strip()
 PREFIX = "sparsebody"

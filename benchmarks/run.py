@@ -14,12 +14,13 @@ from pathlib import Path
 
 import click
 
-from benchmarks import machine, ours
+from benchmarks import ours
 from benchmarks.cases import CASES
 from benchmarks.measure import Row, Task, blank_row, give_up_reference, has_reference
 from benchmarks.peers import PEERS
 from benchmarks.results import FORWARD_DYNAMICS, Key, key_of, put_row, read_rows
 from benchmarks.worker import REFERENCE, run_case, start_warm
+from sparsebody.study import machine
 
 SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 131072, 1048576)
 SHUFFLED_METHODS = (  # worth a relabelled row

@@ -51,6 +51,10 @@ class SimulationOptionError(SimulationError, ValueError):
     """An option of a simulation that makes no sense, or a file that does not fit it."""
 
 
+class StudyError(SparsebodyError, ValueError):
+    """A study file that makes no sense, or results that do not belong to it."""
+
+
 class RankWarning(UserWarning):
     """The constraint rows that were left out do not hold at this state: the rank has changed."""
 

@@ -12,6 +12,8 @@ EXPECTED = {  # the number that main() returns: at least, at most
     "ex05_record": (0.0, 1e-5),  # energy error
     "ex06_ram": (0.0, 1e-12),  # accelerations and forces, from the sparse system's
     "ex07_loop_clusters": (3, 3),  # minimal loop clusters
+    "ex08_ladder_ordering": (3, 3),  # bandwidth in blocks
+    "ex09_own_ordering": (1.0, 1.0),  # work on a tree, over the least
 }
 
 

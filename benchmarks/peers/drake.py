@@ -24,7 +24,6 @@ from pydrake.multibody.tree import (
 from pydrake.systems.analysis import Simulator
 
 from benchmarks.cases import Problem
-from benchmarks.machine import package_versions
 from benchmarks.peers.tree import (
     CARRIAGE_MASS,
     Frames,
@@ -36,6 +35,7 @@ from benchmarks.peers.tree import (
     spanning_tree,
 )
 from sparsebody.arrays import FloatArray
+from sparsebody.study.machine import package_versions
 
 VERSION = package_versions("drake")
 STEP = 1e-3  # [s]

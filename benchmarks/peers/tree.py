@@ -20,7 +20,7 @@ TreeKind = Literal["breadth-first", "depth-first"]
 CARRIAGE_MASS = 0.05  # part of a body's mass that goes to the carriage of a sphere on a plane
 
 
-class UnsupportedError(Exception):
+class UnsupportedError(NotImplementedError):
     """A peer cannot represent a mechanism."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.analysis.closed_loops import ClosedLoops, closed_loops
+from sparsebody.analysis.orderings import OrderingLine, ordering_lines
 from sparsebody.analysis.reaction_report import ReactionReport
 from sparsebody.analysis.reactions import determined_reactions
 from sparsebody.arrays import FloatArray
@@ -27,20 +28,6 @@ from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.subgroups import Subgroup
 from sparsebody.model.system import State, System
-
-
-@dataclass(frozen=True)
-class OrderingLine:
-    """The predicted cost of one elimination order."""
-
-    name: str
-    flops: float
-    nnz_l: int  # scalar entries of L
-    bandwidth: int  # in scalar rows
-    etree_height: int  # in blocks
-    largest_front: int  # in scalar rows
-    factorization: str  # the fastest one for it
-    predicted_seconds: float  # of one factorization and solution
 
 
 @dataclass(frozen=True)
@@ -158,7 +145,7 @@ def inspect_mechanism(
         factorization=dynamics.factorization,
         predicted_seconds=float(explained["predicted_seconds"]),
         why=str(explained["why"]),
-        orderings=_ordering_lines(dynamics),
+        orderings=ordering_lines(dynamics.choice),
         closed_loops=closed_loops(system, state, dynamics.rank),
         reactions=determined_reactions(system, state, dynamics=dynamics),
     )
@@ -183,32 +170,14 @@ def _redundant_joints(system: System, dynamics: ForwardDynamics) -> dict[str, in
     return {system.joint_names[j]: int(n) for j, n in zip(joints, counts, strict=True)}
 
 
-def _ordering_lines(dynamics: ForwardDynamics) -> tuple[OrderingLine, ...]:
-    """Return what was predicted of every ordering that was tried, the best first."""
-    lines = []
-    for name, metrics in dynamics.choice.metrics.items():
-        seconds = dynamics.choice.seconds[name]
-        fastest = min(seconds, key=lambda backend: seconds[backend])
-        lines.append(
-            OrderingLine(
-                name=name,
-                flops=metrics.flops,
-                nnz_l=metrics.nnz_l,
-                bandwidth=metrics.scalar_bandwidth,
-                etree_height=metrics.etree_height,
-                largest_front=metrics.largest_front,
-                factorization=fastest,
-                predicted_seconds=seconds[fastest],
-            )
-        )
-    return tuple(sorted(lines, key=lambda line: line.predicted_seconds))
-
-
 def _plain(value: Any) -> Any:
     """Return a value as JSON can hold it."""
     if isinstance(value, ReactionReport):
         return value.to_dict()
-    if isinstance(value, (OrderingLine, ClosedLoops, GenericMobility)):
+    if isinstance(value, OrderingLine):
+        own = value.to_dict()
+        return _plain({"name": own["ordering"], "bandwidth": own["scalar_bandwidth"], **own})
+    if isinstance(value, (ClosedLoops, GenericMobility)):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Subgroup):
         return _plain(value.to_dict())

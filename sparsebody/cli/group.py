@@ -14,17 +14,21 @@ import click
 from sparsebody import __version__
 from sparsebody.cli.gallery import gallery
 from sparsebody.cli.inspect import inspect
+from sparsebody.cli.order import order
 from sparsebody.cli.plot import plot
+from sparsebody.cli.report import report
 from sparsebody.cli.simulate import simulate
+from sparsebody.cli.study import study
 from sparsebody.errors import (
     ModelError,
     ShapeError,
     SimulationOptionError,
     SparsebodyError,
+    StudyError,
     UnknownNameError,
 )
 
-BAD_INPUTS = (ModelError, ShapeError, SimulationOptionError, UnknownNameError)
+BAD_INPUTS = (ModelError, ShapeError, SimulationOptionError, StudyError, UnknownNameError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
@@ -132,5 +136,5 @@ def main() -> None:
     """  # noqa: D301 (a backspace keeps click from filling the lines)
 
 
-for command in (simulate, inspect, plot, gallery):
+for command in (simulate, inspect, order, plot, gallery, study, report):
     main.add_command(command)

@@ -16,7 +16,8 @@ from sparsebody.cli.arguments import (
     reduction_option,
     solver_options,
 )
-from sparsebody.cli.output import listed, print_facts, print_json, print_table, seconds
+from sparsebody.cli.orderings import print_orderings
+from sparsebody.cli.output import listed, print_facts, print_json, seconds
 
 if TYPE_CHECKING:
     from sparsebody.analysis.advice import Advice
@@ -123,22 +124,7 @@ def _print(found: Inspection) -> None:
         }
     )
     if len(found.orderings) > 0:
-        print_table(
-            ("ordering", "flops", "nnz(L)", "band", "height", "front", "with", "time"),
-            [
-                (
-                    line.name,
-                    f"{line.flops:.3g}",
-                    f"{line.nnz_l}",
-                    f"{line.bandwidth}",
-                    f"{line.etree_height}",
-                    f"{line.largest_front}",
-                    line.factorization,
-                    seconds(line.predicted_seconds),
-                )
-                for line in found.orderings
-            ],
-        )
+        print_orderings(found.orderings)
 
 
 def _driven(found: Inspection) -> str:

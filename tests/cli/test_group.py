@@ -12,7 +12,7 @@ from sparsebody.errors import ModelError
 PROGRAM = [sys.executable, "-m", "sparsebody.cli"]
 
 
-@pytest.mark.parametrize("command", [[], ["simulate"], ["inspect"], ["plot"], ["gallery"]])
+@pytest.mark.parametrize("command", [[], *([name] for name in main.commands)])
 def test_every_command_explains_itself(command):
     result = CliRunner().invoke(main, [*command, "--help"])
     assert result.exit_code == 0

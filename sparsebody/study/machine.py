@@ -81,6 +81,12 @@ def reset_peak_memory() -> None:
         return
 
 
+def address_space() -> float:
+    """Return the virtual memory of this process [MB]."""
+    size = _status("VmSize")
+    return size if size == size else 0.0
+
+
 def _status(field: str) -> float:
     if not STATUS.exists():
         return float("nan")

@@ -1,0 +1,108 @@
+"""What each elimination order of a mechanism would cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sparsebody.arrays import IntArray
+from sparsebody.dynamics.choice import SolverChoice, choose_solver
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.system import System
+from sparsebody.ordering import ORDERINGS, available_orderings
+from sparsebody.sparse.metrics import OrderingMetrics
+from sparsebody.sparse.pattern import BlockPattern
+
+_PATIENCE = 30e6  # of computing one order [us], beyond which it is left out unless asked for
+
+
+@dataclass(frozen=True)
+class OrderingLine:
+    """The predicted cost of one elimination order."""
+
+    name: str
+    metrics: OrderingMetrics
+    factorization: str  # the fastest one for it
+    predicted_seconds: float  # of one factorization and solution
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings."""
+        return {
+            "ordering": self.name,
+            **vars(self.metrics),
+            "factorization": self.factorization,
+            "predicted_seconds": self.predicted_seconds,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class OrderingComparison:
+    """The orders of one pattern, the one with the fewest operations first."""
+
+    pattern: BlockPattern
+    lines: tuple[OrderingLine, ...]
+    orders: dict[str, IntArray]  # (n_blocks,) each
+    automatic: str  # what the automatic choice takes
+
+
+def ordering_lines(choice: SolverChoice) -> tuple[OrderingLine, ...]:
+    """Return what was predicted of every ordering that was tried, the quickest first."""
+    lines = [
+        OrderingLine(name, metrics, min(times, key=lambda one: times[one]), min(times.values()))
+        for name, metrics in choice.metrics.items()
+        for times in [choice.seconds[name]]
+    ]
+    return tuple(sorted(lines, key=lambda line: line.predicted_seconds))
+
+
+def compare_orderings(
+    mechanism: Mechanism | System, names: Sequence[str] = (), factorization: str = "auto"
+) -> OrderingComparison:
+    """Return the predicted cost of orderings for the matrix that forward dynamics factorizes.
+
+    Parameters
+    ----------
+    mechanism : Mechanism or System
+        Looked at in the consistent pose nearest to its initial one.
+    names : sequence of str
+        Keys of ORDERINGS; default: all that are installed and do not take too long.
+    factorization : str
+        What the time is predicted for, or "auto" for the quickest of each.
+
+    Raises
+    ------
+    UnknownNameError, MissingDependencyError
+        For an ordering or a factorization that is not there.
+    AssemblyError
+        If the joints of the mechanism do not close.
+    """
+    system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
+    dynamics = ForwardDynamics(system, reactions="basic", factorization=factorization)
+    return compared(dynamics.structure.pattern, names, factorization, dynamics.ordering)
+
+
+def compared(
+    pattern: BlockPattern,
+    names: Sequence[str] = (),
+    factorization: str = "auto",
+    automatic: str = "",
+) -> OrderingComparison:
+    """Return the comparison for a pattern; parameters and errors as of `compare_orderings`."""
+    choices = {
+        name: choose_solver(pattern, name, factorization)
+        for name in dict.fromkeys(names or _bearable(pattern))
+    }
+    lines = [line for choice in choices.values() for line in ordering_lines(choice)]
+    return OrderingComparison(
+        pattern,
+        tuple(sorted(lines, key=lambda line: (line.metrics.flops, line.metrics.nnz_l))),
+        {name: choice.order for name, choice in choices.items()},
+        automatic,
+    )
+
+
+def _bearable(pattern: BlockPattern) -> list[str]:
+    names = available_orderings()
+    return [name for name in names if ORDERINGS[name].microseconds * pattern.n_blocks < _PATIENCE]

@@ -1,0 +1,33 @@
+"""The table of orderings that several commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sparsebody.cli.output import print_table, seconds
+
+if TYPE_CHECKING:
+    from sparsebody.analysis.orderings import OrderingLine
+
+_HEADER = ("ordering", "flops", "nnz(L)", "band", "blocks", "height", "front", "with", "time")
+
+
+def print_orderings(lines: Sequence[OrderingLine]) -> None:
+    """Print one line for each ordering: work, fill-in, shape and predicted time."""
+    print_table(_HEADER, [_cells(line) for line in lines])
+
+
+def _cells(line: OrderingLine) -> tuple[str, ...]:
+    metrics = line.metrics
+    return (
+        line.name,
+        f"{metrics.flops:.3g}",
+        f"{metrics.nnz_l}",
+        f"{metrics.scalar_bandwidth}",
+        f"{metrics.block_bandwidth}",
+        f"{metrics.etree_height}",
+        f"{metrics.largest_front}",
+        line.factorization,
+        seconds(line.predicted_seconds),
+    )

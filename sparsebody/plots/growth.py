@@ -1,0 +1,52 @@
+"""Time or memory over the number of bodies, one line for each method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.figure import Figure
+
+from sparsebody.arrays import FloatArray
+from sparsebody.plots.style import CYCLE, styled
+
+_MARKERS = "osD^vP*X"
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """The measurements of one method, and the power of n that was fitted to them."""
+
+    label: str
+    n: FloatArray  # (k,) sizes
+    y: FloatArray  # (k,)
+    fit_n: FloatArray  # (2,) ends of the fitted line; (0,) for none
+    fit_y: FloatArray
+    is_ours: bool = False  # drawn bold, over the others
+
+
+@styled
+def plot_growth(lines: Sequence[Line], ylabel: str, title: str = "") -> Figure:
+    """Return a log-log plot with the fitted powers as thin lines."""
+    figure = Figure(figsize=(6.6, 4.4))
+    axes = figure.add_subplot()
+    for number, line in enumerate(lines):
+        color = CYCLE[number % len(CYCLE)]
+        marker = _MARKERS[number // len(CYCLE) % len(_MARKERS)]
+        order = 3.0 if line.is_ours else 2.0
+        axes.loglog(
+            line.n,
+            line.y,
+            color=color,
+            marker=marker,
+            markersize=3.5,
+            linewidth=2.2 if line.is_ours else 1.2,
+            zorder=order,
+            label=line.label,
+        )
+        if len(line.fit_n):
+            axes.loglog(line.fit_n, line.fit_y, color=color, linewidth=0.7, linestyle=":")
+    axes.set(xlabel="bodies", ylabel=ylabel, title=title)
+    axes.grid(True, which="major")
+    figure.legend(loc="outside right upper", fontsize=7)
+    return figure

@@ -1,0 +1,186 @@
+"""One case measured in this process: one row of the results."""
+
+from __future__ import annotations
+
+import gc
+import math
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sparsebody.study import machine
+from sparsebody.study.families import Problem
+from sparsebody.study.methods import prepare
+from sparsebody.study.plan import Case, Settings, Study
+from sparsebody.study.reference import (
+    TRUSTED,
+    load_reference,
+    reference_solution,
+    relative_error,
+    store_reference,
+)
+
+Row = dict[str, Any]
+
+COLUMNS = (
+    "family",
+    "size",  # bodies asked for
+    "n_bodies",
+    "n_joints",
+    "method",
+    "ordering",
+    "factorization",
+    "peer",
+    "seed",
+    "status",  # ok, skipped, unsupported, unavailable, timeout, out-of-memory, failed, crashed
+    "message",
+    "seconds_min",  # CPU time of one evaluation, the least of the repeats
+    "seconds_median",
+    "repeats",
+    "calls",  # of one repeat, of which the mean is taken
+    "compile_seconds",  # from the Mechanism to its System
+    "analyze_seconds",  # all that is prepared once after that
+    "memory_mb",  # peak above the System's, preparation and evaluation
+    "chosen_ordering",
+    "chosen_factorization",
+    "nnz_l",
+    "flops",
+    "largest_front",
+    "error",  # relative, of the accelerations
+    "reference_error",
+    "kappa",
+    "detail",
+    "machine",
+)
+
+_WARM = 8  # bodies of a mechanism that makes every method run its kernels
+
+MEASURED = (  # columns that differ from run to run
+    "message",
+    "seconds_min",
+    "seconds_median",
+    "repeats",
+    "calls",
+    "compile_seconds",
+    "analyze_seconds",
+    "memory_mb",
+    "machine",
+)
+
+
+def blank_row(case: Case, **values: Any) -> Row:
+    """Return a row without measurements, such as a failure's."""
+    known = {**case.columns, "status": "ok", "machine": machine.machine(), **values}
+    return {name: known.get(name, "") for name in COLUMNS}
+
+
+@dataclass(frozen=True, eq=False)
+class _SetUp:
+    """A problem, and what it took to make it."""
+
+    problem: Problem
+    compile_seconds: float
+
+
+def _set_up(study: Study, case: Case) -> _SetUp:
+    family = study.families[case.series.family]
+    built = family.build(case.size, case.series.seed)
+    start = time.perf_counter()
+    system = built.compile()
+    spent = time.perf_counter() - start
+    return _SetUp(family.problem(system, case.series.seed), spent)
+
+
+def measure(study: Study, case: Case, folder: Path) -> Row:
+    """Build, prepare, check and time one case."""
+    made = _set_up(study, case)
+    gc.collect()
+    machine.reset_peak_memory()
+    before, start = machine.memory_in_use(), time.perf_counter()
+    prepared = prepare(study, case.series, made.problem)
+    analyze_seconds = time.perf_counter() - start
+    found = prepared.accelerations()
+    times = timings(prepared, study.settings)
+    memory_mb = machine.peak_memory() - before
+    system = made.problem.system
+    exact = load_reference(case, folder)
+    accuracy = {}
+    if exact is not None and exact.error < TRUSTED:
+        accuracy = {
+            "error": relative_error(found, exact),
+            "reference_error": exact.error,
+            "kappa": exact.kappa,
+        }
+    return blank_row(
+        case,
+        n_bodies=system.n_bodies,
+        n_joints=system.n_joints,
+        compile_seconds=made.compile_seconds,
+        analyze_seconds=analyze_seconds,
+        memory_mb=memory_mb,
+        detail=getattr(prepared, "detail", ""),
+        **times,
+        **accuracy,
+        **getattr(prepared, "predicted", {}),
+    )
+
+
+def solve_reference(study: Study, case: Case, folder: Path) -> Row:
+    """Make and store the reference of a case."""
+    found = reference_solution(study, _set_up(study, case).problem)
+    store_reference(found, case, folder)
+    return blank_row(case)
+
+
+def warm_up(study: Study, case: Case, folder: Path) -> Row:
+    """Do once, small, what a case will do, so that nothing is compiled or loaded while it runs."""
+    prepare(study, case.series, _small(study, case)).accelerations()
+    return blank_row(case)
+
+
+def warm_up_reference(study: Study, case: Case, folder: Path) -> Row:
+    """Do once, small, what a reference of the family needs."""
+    reference_solution(study, _small(study, case))
+    return blank_row(case)
+
+
+def _small(study: Study, case: Case) -> Problem:
+    return _set_up(study, replace(case, size=min(case.size, _WARM))).problem
+
+
+def timings(prepared: Any, settings: Settings) -> Row:
+    """Return least and median CPU time of one warm evaluation over some repeats, as columns."""
+    times_itself = hasattr(prepared, "measure")
+
+    def one(calls: int) -> float:
+        return (
+            float(prepared.measure()[0]) if times_itself else _cpu_seconds(prepared.evaluate, calls)
+        )
+
+    calls = 1
+    for _ in range(2):  # the first calls of all are slow
+        calls = min(10 * calls, math.ceil(settings.batch_seconds / max(one(calls), 1e-7)))
+    calls = math.ceil(settings.batch_seconds / max(one(calls), 1e-7))
+    spent: list[float] = []
+    start = time.perf_counter()
+    while len(spent) < settings.repeats and (
+        len(spent) < 2 or time.perf_counter() - start < settings.longest
+    ):
+        spent.append(one(calls))
+    return {
+        "seconds_min": min(spent),
+        "seconds_median": statistics.median(spent),
+        "repeats": len(spent),
+        "calls": 1 if times_itself else calls,
+    }
+
+
+def _cpu_seconds(evaluate: Callable[[], object], calls: int) -> float:
+    """Return the CPU time of one of some calls [s]."""
+    start = time.process_time()
+    for _ in range(calls):
+        evaluate()
+    return (time.process_time() - start) / calls

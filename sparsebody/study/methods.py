@@ -1,0 +1,101 @@
+"""Every method of a study in one shape: prepared once, evaluated many times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.tree import TreeDynamics, tree_dynamics
+from sparsebody.study.families import Problem
+from sparsebody.study.files import SPARSE
+from sparsebody.study.plan import PEER, Series, Study
+
+
+class Prepared(Protocol):
+    """A mechanism at a state, and all that a method prepares once.
+
+    Engines outside the package may have `measure` instead of `evaluate`, which returns CPU and
+    wall time [s] of one evaluation, and `detail`, a line that a reader should know.
+    """
+
+    def evaluate(self) -> object:
+        """Compute all accelerations, which is what is timed."""
+        ...
+
+    def accelerations(self) -> FloatArray:
+        """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePrepared:
+    """The body-level system, analyzed."""
+
+    problem: Problem
+    dynamics: ForwardDynamics
+    result: FloatArray = field(init=False)  # filled anew at every evaluation
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "result", np.empty((self.problem.system.n_bodies, 6)))
+
+    def evaluate(self) -> None:
+        """Compute the accelerations of all bodies."""
+        self.dynamics.acceleration(self.problem.state, out=self.result)
+
+    def accelerations(self) -> FloatArray:
+        """Return them."""
+        return self.dynamics.acceleration(self.problem.state)
+
+    @property
+    def predicted(self) -> dict[str, Any]:
+        """What was chosen, and what one factorization costs."""
+        metrics = self.dynamics.choice.metrics[self.dynamics.ordering]
+        return {
+            "chosen_ordering": self.dynamics.ordering,
+            "chosen_factorization": self.dynamics.factorization,
+            "nnz_l": metrics.nnz_l,
+            "flops": metrics.flops,
+            "largest_front": metrics.largest_front,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class TreePrepared:
+    """A method in joint coordinates, its tree chosen."""
+
+    problem: Problem
+    dynamics: TreeDynamics
+
+    def evaluate(self) -> None:
+        """Compute the accelerations of all bodies."""
+        self.dynamics.acceleration(self.problem.state)
+
+    def accelerations(self) -> FloatArray:
+        """Return them."""
+        return self.dynamics.acceleration(self.problem.state)
+
+    @property
+    def detail(self) -> str:
+        """The tree in use."""
+        tree = self.dynamics.tree
+        return f"{tree.choice} tree, {tree.n_inertia_nonzeros} nonzeros of H"
+
+
+def prepare(study: Study, series: Series, problem: Problem) -> Any:
+    """Analyze a problem by the method of a series; a Prepared."""
+    if series.method == PEER:
+        return study.peers[series.peer].load()(problem)
+    if series.method == SPARSE:
+        dynamics = ForwardDynamics(
+            problem.system,
+            problem.state,
+            ordering=series.ordering,
+            factorization=series.factorization,
+            reactions="basic",
+        )
+        return SparsePrepared(problem, dynamics)
+    return TreePrepared(problem, tree_dynamics(series.method, problem.system, reactions="basic"))

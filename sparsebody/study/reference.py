@@ -1,0 +1,123 @@
+"""Reference accelerations, solved once for all methods and kept beside the results."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import diags_array
+from scipy.sparse.linalg import LinearOperator, onenormest, splu
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.sparse.saddle import saddle_csc
+from sparsebody.study.families import Problem
+from sparsebody.study.plan import Case, Study
+
+TRUSTED = 1e-6  # relative error of a reference beyond which it is none
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Accelerations to compare with, and how far they can be trusted."""
+
+    acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
+    error: float  # relative, estimated
+    kappa: float  # estimated 1-norm condition number of the scaled matrix
+
+
+def pivoted(problem: Problem) -> Reference:
+    """Return the solution by LU with partial pivoting, whose error grows with kappa alone."""
+    dynamics = ForwardDynamics(
+        problem.system, problem.state, factorization="superlu", reactions="basic"
+    )
+    found = dynamics(problem.state)
+    kappa = condition(dynamics, problem)
+    return Reference(found.acceleration, kappa * float(np.finfo(float).eps), kappa)
+
+
+def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
+    """Estimate the 1-norm condition number of [D A'; A 0], scaled to rows of size one.
+
+    Inertias are scaled to a unit diagonal, and the kept constraint rows then to unit norm.
+    """
+    constraint = dynamics.evaluate(problem.state).constraint
+    K = saddle_csc(dynamics.structure.matrix(constraint))
+    n = dynamics.structure.pattern.n_primal_rows
+    scale = np.ones(K.shape[0])
+    scale[:n] = 1.0 / np.sqrt(K.diagonal()[:n])
+    lengths = np.sqrt((K[n:, :n].power(2) @ diags_array(scale[:n] ** 2)).sum(axis=1))
+    scale[n:] = 1.0 / np.asarray(lengths).ravel()
+    scaled = (diags_array(scale) @ K @ diags_array(scale)).tocsc()
+    solve = splu(scaled).solve
+    largest = float(abs(scaled).sum(axis=0).max())
+    if scaled.shape[0] < 5:
+        return largest * float(np.abs(solve(np.eye(scaled.shape[0]))).sum(axis=0).max())
+    return largest * float(onenormest(LinearOperator(K.shape, matvec=solve, rmatvec=solve)))
+
+
+# ---- kept beside the results ------------------------------------------------------------------
+
+
+def reference_solution(study: Study, problem: Problem) -> Reference:
+    """Return what the function that the study names says, or the solution by LU."""
+    solve: Any = pivoted if study.reference is None else study.reference.load()
+    return solve(problem)
+
+
+def store_reference(found: Reference, case: Case, folder: Path) -> None:
+    """Keep the reference of a case, whole or not at all."""
+    target = reference_file(case, folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_name(f"{target.stem}.{time.time_ns()}.npz")
+    np.savez(draft, acceleration=found.acceleration, numbers=[found.error, found.kappa])
+    draft.replace(target)
+
+
+def give_up_reference(case: Case, folder: Path, reason: str) -> None:
+    """Remember that there is none, and why."""
+    target = _missing_file(case, folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = target.with_suffix(f".{time.time_ns()}")
+    draft.write_text(reason)
+    draft.replace(target)
+
+
+def forget_missing(folder: Path) -> None:
+    """Let references that could not be solved be tried again."""
+    for file in (folder / "references").glob("*.missing"):
+        file.unlink()
+
+
+def is_settled(case: Case, folder: Path) -> bool:
+    """Tell whether the reference is known, or known not to be there."""
+    return reference_file(case, folder).exists() or _missing_file(case, folder).exists()
+
+
+def load_reference(case: Case, folder: Path) -> Reference | None:
+    """Return the stored reference."""
+    target = reference_file(case, folder)
+    if not target.exists():
+        return None
+    with np.load(target) as stored:
+        error, kappa = stored["numbers"].tolist()
+        return Reference(stored["acceleration"], error, kappa)
+
+
+def relative_error(found: FloatArray, exact: Reference) -> float:
+    """Return max |a - a_exact| / max |a_exact|."""
+    size = float(np.abs(exact.acceleration).max(initial=0.0)) or 1.0
+    return float(np.abs(found - exact.acceleration).max(initial=0.0)) / size
+
+
+def reference_file(case: Case, folder: Path) -> Path:
+    """Return where the reference solution of a case is stored."""
+    family, size, seed = case.reference
+    return folder / "references" / f"{family}-{size}-{seed}.npz"
+
+
+def _missing_file(case: Case, folder: Path) -> Path:
+    return reference_file(case, folder).with_suffix(".missing")

@@ -1,0 +1,181 @@
+"""Run a study: every case without a row, several at a time, and the result file at the end."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from sparsebody.errors import StudyError
+from sparsebody.study.environment import record_environment
+from sparsebody.study.journal import Journal
+from sparsebody.study.measure import Row, blank_row
+from sparsebody.study.plan import Case, Series, Study
+from sparsebody.study.reference import forget_missing, give_up_reference, is_settled
+from sparsebody.study.results import write_results
+from sparsebody.study.workers import absolute, executor, run_job
+from sparsebody.writing import write_errors
+
+Report = Callable[[Case, Row, int, int], None]
+"""report(case, row, done, all): called after every case."""
+
+DOCUMENT = "study.json"
+FATAL = ("timeout", "out-of-memory", "crashed", "skipped")  # larger sizes are not tried
+
+
+def run_study(
+    study: Study,
+    folder: Path,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    file_format: str = "csv",
+    retry: bool = False,
+    report: Report | None = None,
+) -> Path:
+    """Run what is missing of a study and return its result file.
+
+    Parameters
+    ----------
+    study : Study
+        From `read_study`.
+    folder : Path
+        Where rows, references and results are kept; a study that was killed goes on from there.
+    jobs : int
+        Cases that run at a time on this machine.
+    scheduler : str, optional
+        Address of a Dask scheduler, whose workers run the cases instead. They must see `folder`,
+        or there are no errors in the results.
+    file_format : {"csv", "parquet"}
+        Of the result file.
+    retry : bool
+        Run again what was not measured, with larger limits perhaps.
+    report : callable, optional
+        See Report.
+
+    Raises
+    ------
+    StudyError
+        If the folder holds the rows of another study, or another process is at it.
+    OutputError
+        If the folder cannot be written.
+    MissingDependencyError
+        Without Dask for `scheduler`, without PyArrow for Parquet.
+    """
+    if not study.cases:
+        raise StudyError("no method of this study suits any of its families; nothing would run")
+    with Journal(folder, study) as journal:
+        with write_errors(folder):
+            (folder / DOCUMENT).write_text(json.dumps(study.document, indent=1) + "\n")
+        known = {
+            case: row
+            for case in study.cases
+            if (row := journal.rows.get(case)) and not (retry and row["status"] != "ok")
+        }
+        if retry:
+            forget_missing(folder)
+        if len(known) < len(study.cases):
+            record_environment(folder)
+            with executor(jobs, scheduler) as pool:
+                run = partial(_submitted, pool, study, absolute(folder))
+                for case, row in Progress(study, folder, known).rows(run):
+                    journal.add(case, row)
+                    known[case] = row
+                    if report is not None:
+                        report(case, row, len(known), len(study.cases))
+        rows = [journal.rows[case] for case in study.cases]
+        return write_results(rows, folder / f"results.{file_format}")
+
+
+Submit = Callable[[str, Case], "Future[Row]"]
+
+
+def _submitted(pool: Executor, study: Study, folder: str, job: str, case: Case) -> Future[Row]:
+    return pool.submit(run_job, study.document, folder, job, case.columns)
+
+
+@dataclass(eq=False)
+class Progress:
+    """Which cases may run: each after its reference, and after the next smaller of its series.
+
+    A series ends where a case took too long or too much memory: larger ones are skipped.
+    """
+
+    study: Study
+    folder: Path
+    known: dict[Case, Row]
+    queues: dict[Series, deque[Case]] = field(init=False)
+    stopped: dict[Series, Row] = field(default_factory=dict)
+    awaited: dict[tuple[str, int, int], list[Case]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.queues = defaultdict(deque)
+        self.awaited = {}
+        for case in self.study.cases:
+            row = self.known.get(case)
+            if row is None:
+                self.queues[case.series].append(case)
+            else:
+                self._note(case, row)
+
+    def _note(self, case: Case, row: Row) -> None:
+        """Remember the smallest case of a series that exceeded a limit."""
+        before = self.stopped.get(case.series)
+        if row["status"] in FATAL and (before is None or case.size < before["size"]):
+            self.stopped[case.series] = row
+
+    def rows(self, submit: Submit) -> Iterator[tuple[Case, Row]]:
+        """Yield the rows of all cases as they come."""
+        running: dict[Future[Row], tuple[str, Case]] = {}
+
+        def start(job: str, case: Case) -> None:
+            running[submit(job, case)] = job, case
+
+        for series in sorted(self.queues, key=lambda one: self.queues[one][0]):
+            yield from self._advance(series, start)
+        while running:
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in sorted(done, key=lambda one: running[one][1]):
+                job, case = running.pop(future)
+                row = future.result()
+                if job == "reference":
+                    if row["status"] != "ok":
+                        reason = f"{row['status']} {row['message']}"
+                        give_up_reference(case, self.folder, reason)
+                    for waiting in self.awaited.pop(case.reference):
+                        start("measure", waiting)
+                    continue
+                self._note(case, row)
+                yield case, row
+                yield from self._advance(case.series, start)
+
+    def _advance(
+        self, series: Series, start: Callable[[str, Case], None]
+    ) -> Iterator[tuple[Case, Row]]:
+        """Start the next case of a series, or yield rows that say why there are no more."""
+        queue = self.queues[series]
+        while queue:
+            case = queue.popleft()
+            before = self.stopped.get(series)
+            if before is None or case.size < before["size"]:
+                self._start(case, start)
+                return
+            at = before["message"] if before["status"] == "skipped" else _reason(before)
+            yield case, blank_row(case, status="skipped", message=at)
+
+    def _start(self, case: Case, start: Callable[[str, Case], None]) -> None:
+        if not self.study.has_reference(case) or is_settled(case, self.folder):
+            start("measure", case)
+        elif case.reference in self.awaited:
+            self.awaited[case.reference].append(case)
+        else:
+            self.awaited[case.reference] = [case]
+            start("reference", case)
+
+
+def _reason(row: Row) -> str:
+    return f"{row['status']} with {row['size']} bodies"

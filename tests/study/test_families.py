@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.errors import ModelError
+from sparsebody.study.families import Family, check_family
+
+FAMILIES = {
+    "chain": (Family("chain", "chain"), False),
+    "tree": (Family("tree", "tree", {"random": True}), False),
+    "ladder": (Family("ladder", "ladder"), True),
+    "four-bars": (Family("four-bars", "n-four-bar"), True),
+    "ring": (Family("ring", "ring"), True),
+    "rails": (Family("rails", "lattice", {"rows": 4, "layers": 1}), True),
+    "lattice": (Family("lattice", "lattice", {"layers": 1}), True),
+    "cube": (Family("cube", "lattice"), True),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_family_has_the_mechanism_nearest_to_any_number_of_bodies(name):
+    family, has_loops = FAMILIES[name]
+    assert family.has_loops == has_loops
+    for n in (8, 27, 100):
+        k = family.parameter(n)
+        found = [family.of_parameter(value).n_bodies for value in (max(k - 1, 3), k, k + 1)]
+        assert family.build(n).n_bodies == found[1]
+        assert abs(found[1] - n) <= min(abs(found[0] - n), abs(found[2] - n))
+
+
+def test_seeds_make_other_mechanisms_where_there_is_something_random():
+    family = Family("tree", "tree", {"random": True})
+    masses = [family.build(9, seed).compile().mass for seed in (0, 0, 1)]
+    assert np.array_equal(masses[0], masses[1])
+    assert not np.array_equal(masses[0], masses[2])
+
+
+@pytest.mark.parametrize("mechanism", ["ladder", "scissor", "chain"])
+def test_random_motion_obeys_the_joints(mechanism):
+    problem = Family("moving", mechanism, motion="random").problem(
+        Family("moving", mechanism).build(40).compile(), seed=2
+    )
+    evaluation = ForwardDynamics(problem.system, problem.state).evaluate(problem.state)
+    assert np.abs(problem.state.velocity).max() > 1e-3
+    assert np.abs(evaluation.velocity_error).max() < 1e-12
+    assert evaluation.accelerations().dropped_residual < 1e-9
+
+
+def test_motion_in_a_singular_pose_is_refused():
+    with pytest.raises(ModelError, match=r"contradict each other.*take the motion 'rest'"):
+        check_family(Family("sheet", "lattice", {"layers": 1}, motion="random"))
+
+
+@pytest.mark.parametrize(
+    ("family", "message"),
+    [
+        (Family("x", "ladder", grows=("rails",)), "does not grow by 'rails'; .*: rungs"),
+        (Family("x", "stewart"), "no size parameter of stewart is left open"),
+        (Family("x", "ladder", {"rungs": 3}), "no size parameter of ladder is left open"),
+        (Family("x", "ladder", {"joint": "glue"}), "family 'x': ladder: joint is 'glue'"),
+        (Family("x", "ladder", {"rails": 3}), "family 'x': ladder has no parameter 'rails'"),
+    ],
+)
+def test_a_family_that_cannot_be_built_is_named(family, message):
+    with pytest.raises(ModelError, match=message):
+        check_family(family)

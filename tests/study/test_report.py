@@ -1,0 +1,141 @@
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+from click.testing import CliRunner
+
+from sparsebody.cli import main
+from sparsebody.errors import MissingDependencyError, StudyError
+from sparsebody.study.measure import COLUMNS
+from sparsebody.study.report import write_report
+from sparsebody.study.results import read_results, write_results
+
+SIZES = (8, 32, 128, 512, 2048, 8192)
+
+
+def row(family, n, **values):
+    known = {"family": family, "size": n, "n_bodies": n, "n_joints": n, "seed": 0, "status": "ok"}
+    return {name: {**known, **values}.get(name, "") for name in COLUMNS}
+
+
+def ours(n, ordering, seconds, nnz_l):
+    return row(
+        "ladder",
+        n,
+        method="sparse",
+        ordering=ordering,
+        factorization="auto",
+        seconds_min=seconds,
+        memory_mb=0.01 * n,
+        chosen_ordering="natural",
+        chosen_factorization="block-ldl",
+        nnz_l=nnz_l,
+        flops=9.0 * nnz_l,
+        largest_front=18,
+        error=1e-13,
+        kappa=1e5,
+        reference_error=1e-19,
+    )
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    rows = [ours(n, "auto", 4e-7 * n, 40 * n) for n in SIZES]
+    rows += [ours(512, name, 1e-6 * i * 512, 60 * i * 512) for i, name in enumerate("abc", 1)]
+    for n in SIZES[:4]:
+        times = {"method": "aba", "seconds_min": 4e-9 * n**2, "memory_mb": 1e-4 * n**2}
+        rows.append(row("ladder", n, error=1e-10, **times))
+    rows.append(row("ladder", 2048, method="aba", status="timeout", message="more than | 5 s"))
+    rows.append(row("ladder", 8192, method="aba", status="skipped", message="timeout"))
+    folder = tmp_path_factory.mktemp("results")
+    document = {
+        "title": "Growth of <ladders>",
+        "families": {"ladder": {"mechanism": "ladder"}},
+        "runs": [{"sizes": [8]}],
+    }
+    (folder / "study.json").write_text(json.dumps(document))
+    return write_results(rows, folder / "results.csv")
+
+
+@pytest.fixture(scope="module")
+def text(results):
+    (file,) = write_report(results.parent, formats=["markdown"])
+    return file.read_text()
+
+
+def test_what_is_written_is_read_again(results):
+    rows = read_results(results)
+    assert rows[0]["n_bodies"] == 8
+    assert rows[0]["seconds_min"] == pytest.approx(3.2e-6)
+    assert rows[-1]["status"] == "skipped"
+    assert rows[-1]["nnz_l"] is None
+
+
+def test_the_report_tells_exponents_with_their_intervals(text):
+    assert "| sparse | 8 to 8192 | n^1.00 (1.00 to 1.00), less than two decades | n^1.00" in text
+    assert "| aba | 8 to 512 | n^2.00 (2.00 to 2.00), less than two decades" in text
+
+
+def test_the_report_tells_crossovers_with_the_errors_beside_them(text):
+    wanted = "| ladder | aba | 100 (between 32 and 128) | 8 to 512 | 5.12 | 1e-13 | 1e-10 | 512 |"
+    assert wanted in text
+
+
+def test_the_report_compares_orderings_with_the_automatic_choice(text):
+    assert "| auto: natural | block-ldl | 20480 |" in text
+    assert re.search(r"\| a \| block-ldl \| 30720 \| .* \| 2.50 \|", text)
+
+
+def test_the_report_lists_what_failed_but_not_what_was_skipped(text):
+    assert "| ladder | aba | 2048 | timeout | more than \\| 5 s |" in text
+    assert "skipped |" not in text
+
+
+def test_every_picture_is_there(text, results):
+    pictures = re.findall(r"!\[.*?\]\((.*?)\)", text)
+    assert {name.rpartition("-")[2] for name in pictures} == {
+        "time.png", "memory.png", "fill.png", "spy.png", "tree.png", "order.png"
+    }  # fmt: skip
+    assert all((results.parent / "report" / name).stat().st_size > 1000 for name in pictures)
+
+
+def test_the_page_is_one_file_of_well_formed_html(results, tmp_path):
+    shell = ["report", str(results), "--html", "--output", str(tmp_path)]
+    done = CliRunner().invoke(main, shell)
+    assert done.exit_code == 0, done.stderr
+    assert done.stdout == f"{tmp_path / 'report.html'}\n"
+    page = (tmp_path / "report.html").read_text()
+    assert "Growth of &lt;ladders&gt;" in page
+    body = page[page.index("<body>") : page.index("</html>")]
+    parsed = ET.fromstring(re.sub(r"(<img [^>]*)>", r"\1/>", body))
+    images = [image.attrib["src"] for image in parsed.iter("img")]
+    assert len(images) == 6
+    assert all(source.startswith("data:image/png;base64,iVBOR") for source in images)
+
+
+def test_what_holds_no_results_is_an_error(tmp_path):
+    for text, message in (
+        (None, "cannot be read: No such file"),
+        ("family,size\n1,2\n", "no column 'n_bodies'"),
+        (",".join(COLUMNS) + "\n", "no rows; run the study first"),
+        (",".join(COLUMNS) + "\n" + "x," * (len(COLUMNS) - 1) + "x\n", "invalid literal"),
+    ):
+        if text is not None:
+            (tmp_path / "results.csv").write_text(text)
+        with pytest.raises(StudyError, match=message):
+            write_report(tmp_path)
+
+
+def test_parquet_holds_the_same_rows(results, tmp_path):
+    pytest.importorskip("pyarrow")
+    rows = read_results(results)
+    again = read_results(write_results(rows, tmp_path / "results.parquet"))
+    assert [str(row) for row in again] == [str(row) for row in rows]
+
+
+def test_parquet_without_its_package_names_the_command_that_installs_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[study\]'"):
+        write_results([row("x", 1)], tmp_path / "results.parquet")
+    assert list(tmp_path.iterdir()) == []

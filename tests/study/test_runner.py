@@ -1,0 +1,279 @@
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from sparsebody.errors import MissingDependencyError, StudyError
+from sparsebody.study.files import read_study
+from sparsebody.study.journal import FILE, Journal
+from sparsebody.study.measure import COLUMNS, MEASURED, blank_row
+from sparsebody.study.results import read_results
+from sparsebody.study.runner import Progress, run_study
+
+TESTS = Path(__file__).parents[1]
+STUDY = """
+batch_seconds = 1e-4
+repeats = 2
+
+[families.pendulums]
+mechanism = "chain"
+
+[families.ladder]
+mechanism = "ladder"
+parameters = { gravity = [1.3, -2.1, -9.493] }
+
+[[runs]]
+sizes = [2, 4]
+methods = ["sparse", "aba"]
+[[runs]]
+sizes = [6]
+orderings = ["natural", "minimum-degree"]
+factorizations = ["block-ldl"]
+"""
+PEERS = f"""
+batch_seconds = 1e-4
+repeats = 2
+time_limit = 5.0
+memory_limit = 500.0
+paths = [{str(TESTS)!r}]
+[reference]
+largest = 3
+[families.chain]
+mechanism = "chain"
+[peers.dense]
+function = "study_peers:dense"
+[peers.slow]
+function = "study_peers:slow"
+[peers.greedy]
+function = "study_peers:greedy"
+[peers.dying]
+function = "study_peers:dying"
+[peers.refusing]
+function = "study_peers:refusing"
+[peers.missing]
+function = "study_peers:missing"
+[peers.broken]
+function = "study_peers:broken"
+[peers.of-loops]
+function = "study_peers:dense"
+graphs = "loops"
+[[runs]]
+sizes = [2, 3, 4]
+methods = ["sparse"]
+peers = ["dense", "slow", "greedy", "dying", "refusing", "missing", "broken", "of-loops"]
+[largest]
+dying = 3
+"""
+
+
+def written(folder, text):
+    path = folder / "study.toml"
+    path.write_text(text)
+    return path
+
+
+def settled(path):
+    """The rows as they stand in the file, without what differs from run to run."""
+    with path.open(newline="") as file:
+        return [
+            [row[name] for name in COLUMNS if name not in MEASURED] for row in csv.DictReader(file)
+        ]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("undisturbed")
+    return run_study(read_study(written(folder, STUDY)), folder / "out", jobs=2)
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("troubled")
+    path = run_study(read_study(written(folder, PEERS)), folder / "out", jobs=2)
+    return {(row["peer"], row["size"]): row for row in read_results(path)}
+
+
+def test_every_case_has_its_row_with_times_and_an_error_against_the_reference(undisturbed):
+    rows = read_results(undisturbed)
+    assert len(rows) == 10  # of aba only the trees
+    assert [row["size"] for row in rows] == 3 * [2] + 3 * [4] + 4 * [6]
+    for row in rows:
+        assert row["status"] == "ok", row["message"]
+        assert 0.0 < row["seconds_min"] <= row["seconds_median"] < 1.0
+        assert row["error"] < 1e-11
+        assert row["kappa"] > 1.0
+        assert row["n_bodies"] == row["size"]
+        assert (row["nnz_l"] is not None) == (row["method"] == "sparse")
+
+
+def test_a_study_killed_three_times_ends_with_the_same_file_and_runs_nothing_twice(
+    undisturbed, tmp_path
+):
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "sparsebody.cli", "study", str(written(tmp_path, STUDY))]
+    command += ["--output", str(out), "--jobs", "1", "--quiet"]
+    draw = random.Random(8)
+    journal, before = out / FILE, b""
+    for wanted in (1, 4, 7):
+        process = subprocess.Popen(command)
+        while process.poll() is None:
+            if journal.exists() and journal.read_bytes().count(b"\n") > wanted:
+                time.sleep(draw.uniform(0.0, 0.1))
+                break
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        after = journal.read_bytes()
+        assert after.startswith(before)
+        before = after[: after.rfind(b"\n") + 1]
+    with journal.open("ab") as file:
+        file.write(b'{"family": "pend')  # what a kill in the middle of a line leaves
+    study = read_study(tmp_path / "study.toml")
+    run_study(study, out)
+    whole = journal.read_bytes()
+    assert whole.startswith(before)
+    assert whole.count(b"\n") == 1 + 10
+    assert settled(out / "results.csv") == settled(undisturbed)
+    assert settled(run_study(study, out)) == settled(undisturbed)
+    assert journal.read_bytes() == whole
+
+
+def test_engines_run_beside_our_methods(troubled):
+    row = troubled["dense", 3]
+    assert (row["method"], row["status"], row["detail"]) == ("peer", "ok", "dense")
+    assert row["error"] < 1e-14
+    assert troubled["dense", 4]["error"] != troubled["dense", 4]["error"]  # NaN: beyond `largest`
+
+
+@pytest.mark.parametrize(
+    ("peer", "status", "message"),
+    [
+        ("slow", "timeout", "more than 5 s"),
+        ("greedy", "out-of-memory", "Unable to allocate"),
+        ("refusing", "unsupported", "this engine takes no chains"),
+        ("missing", "unavailable", "No module named 'engine'"),
+        ("broken", "failed", "this should not have happened"),
+    ],
+)
+def test_a_case_that_goes_wrong_is_a_row_that_says_how(troubled, peer, status, message):
+    row = troubled[peer, 3]
+    assert row["status"] == status
+    assert message in row["message"]
+
+
+def test_an_engine_that_dies_is_a_row_with_its_last_words(troubled):
+    assert troubled["dying", 2]["status"] == "crashed"
+    assert "the engine gave up" in troubled["dying", 2]["message"]
+
+
+def test_larger_cases_than_one_that_exceeded_a_limit_are_skipped(troubled):
+    assert troubled["slow", 2]["status"] == "ok"
+    assert troubled["slow", 4]["status"] == "skipped"
+    assert troubled["slow", 4]["message"] == "timeout with 3 bodies"
+    assert troubled["greedy", 4]["message"] == "out-of-memory with 3 bodies"
+    assert troubled["broken", 4]["status"] == "failed"
+
+
+def test_engines_are_given_the_graphs_and_the_sizes_that_they_are_for(troubled):
+    assert not any(peer == "of-loops" for peer, _ in troubled)
+    assert ("dying", 4) not in troubled
+
+
+def test_rows_of_another_study_are_not_mixed_with_these(undisturbed, tmp_path):
+    other = read_study(written(tmp_path, STUDY.replace("repeats = 2", "repeats = 3")))
+    with pytest.raises(StudyError, match="give another --output"):
+        run_study(other, undisturbed.parent)
+
+
+def test_a_larger_study_goes_on_from_a_smaller_one_and_so_does_one_with_other_limits(undisturbed):
+    text = (undisturbed.parent.parent / "study.toml").read_text()
+    larger = "time_limit = 9.0\n" + text.replace("[2, 4]", "[2, 4, 8]")
+    study = read_study(written(undisturbed.parent, larger))
+    with Journal(undisturbed.parent, study) as journal:
+        missing = [case for case in study.cases if case not in journal.rows]
+    assert [case.size for case in missing] == [8, 8, 8]
+
+
+def fake(status_of):
+    """A submit function that runs nothing."""
+
+    def submit(job, case):
+        future = Future()
+        future.set_result(blank_row(case, status=status_of(case), message=""))
+        ran.append(case)
+        return future
+
+    ran = []
+    return submit, ran
+
+
+def test_smaller_cases_than_one_that_exceeded_a_limit_run_all_the_same(tmp_path):
+    text = STUDY.partition("[[runs]]")[0] + "[reference]\nlargest = 1\n[[runs]]\n"
+    study = read_study(written(tmp_path, text + "sizes = [2, 3, 5, 6]\nfamilies = ['ladder']"))
+    known = {study.cases[2]: blank_row(study.cases[2], status="timeout")}
+    submit, ran = fake(lambda case: "ok")
+    found = dict(Progress(study, tmp_path, known).rows(submit))
+    assert [case.size for case in ran] == [2, 3]
+    assert [found[case]["status"] for case in study.cases if case in found] == [
+        "ok",
+        "ok",
+        "skipped",
+    ]
+
+
+def test_what_was_not_measured_can_be_tried_again(tmp_path, monkeypatch):
+    text = STUDY.partition("[[runs]]")[0] + "[reference]\nlargest = 1\n[[runs]]\n"
+    study = read_study(written(tmp_path, text + "sizes = [2, 3, 4]\nfamilies = ['ladder']"))
+    for status, runs in (("timeout", 2), ("ok", 2), ("ok", 0)):
+        submit, ran = fake(lambda case, status=status: status if case.size > 2 else "ok")
+        monkeypatch.setattr("sparsebody.study.runner._submitted", lambda *a, to=submit: to(*a[3:]))
+        path = run_study(study, tmp_path / "out", retry=True)
+        assert len(ran) == runs
+    assert [row["status"] for row in read_results(path)] == ["ok", "ok", "ok"]
+
+
+def test_two_processes_do_not_run_one_study(tmp_path):
+    study = read_study(written(tmp_path, STUDY))
+    with Journal(tmp_path, study), pytest.raises(StudyError, match="another process runs"):
+        Journal(tmp_path, study)
+
+
+def test_a_broken_line_in_the_middle_is_named(tmp_path):
+    study = read_study(written(tmp_path, STUDY))
+    Journal(tmp_path, study).__exit__()
+    with (tmp_path / FILE).open("a") as file:
+        file.write("{\n")
+    with pytest.raises(StudyError, match="line 2 is not JSON"):
+        Journal(tmp_path, study)
+    (tmp_path / FILE).write_text((tmp_path / FILE).read_text().splitlines()[0] + '\n{"size": 1}\n')
+    with pytest.raises(StudyError, match="line 2 lacks the column 'family'"):
+        Journal(tmp_path, study)
+
+
+def test_a_study_without_a_case_is_an_error(tmp_path):
+    text = STUDY.replace('["sparse", "aba"]', '["aba"]').partition("[[runs]]\nsizes = [6]")[0]
+    text = text.replace("[[runs]]", '[[runs]]\nfamilies = ["ladder"]')
+    with pytest.raises(StudyError, match="nothing would run"):
+        run_study(read_study(written(tmp_path, text)), tmp_path / "out")
+
+
+def test_a_cluster_without_dask_names_the_command_that_installs_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    study = read_study(written(tmp_path, STUDY))
+    with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[study\]'"):
+        run_study(study, tmp_path / "out", scheduler="tcp://localhost:1")
+
+
+def test_the_environment_is_recorded(undisturbed):
+    (found,) = json.loads((undisturbed.parent / "environment.json").read_text())
+    assert found["cores"] == os.cpu_count()
+    assert "numpy" in found["packages"]
+    assert found["started"].endswith("Z")
