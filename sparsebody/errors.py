@@ -62,3 +62,7 @@ class ModelWarning(UserWarning):
 
 class MotionError(SparsebodyError, ValueError):
     """Wanted accelerations that joints forbid or actuators cannot cause; the message names both."""
+
+
+class OrderingError(SparsebodyError, ValueError):
+    """An elimination order that is none, or a mechanism too large for an exact one."""

@@ -112,7 +112,9 @@ class ForwardDynamics:
         self.rank_decision = _rank_decision(self.system, state, redundancy)
         keep = None if self.rank_decision is None else self.rank_decision.keep
         self.structure = kkt_structure(self.system, keep)
-        self.choice: SolverChoice = choose_solver(self.structure.pattern, ordering, factorization)
+        self.choice: SolverChoice = choose_solver(
+            self.structure.pattern, ordering, factorization, state.position
+        )
         self.core: Core | PlanarCore = Core(
             self.system, self.structure, self.choice.order, self.choice.factorization
         )
@@ -125,7 +127,7 @@ class ForwardDynamics:
             return False
         self.is_planar = True
         self.rank_decision, self.structure = found.decision, found.structure
-        self.choice = choose_in_plane(self.structure.pattern, *self._asked_for[:2])
+        self.choice = choose_in_plane(self.structure.pattern, *self._asked_for[:2], state.position)
         self.core = PlanarCore(
             self.system,
             found.motion,
