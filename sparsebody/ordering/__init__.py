@@ -76,6 +76,7 @@ ORDERINGS = {
         source="Tinney and Walker (1967)",
         complexity="O(n^2 + n w^3) time, n^2 / 8 bytes",
         invariant=True,
+        smallest_automatic=60,
         largest_automatic=2_500,
         microseconds=20.0,
     ),
@@ -87,6 +88,7 @@ ORDERINGS = {
         source="George (1973); George and Liu (1978)",
         complexity="O(n log^2 n)",
         invariant=True,
+        smallest_automatic=60,
         largest_automatic=200_000,
         microseconds=10.0,
     ),
@@ -118,6 +120,7 @@ ORDERINGS = {
         source="King (1970); Kinnersley (1992)",
         complexity="O(n w)",
         invariant=True,
+        smallest_automatic=60,
         largest_automatic=50_000,
         microseconds=3.0,
     ),
@@ -262,7 +265,6 @@ ORDERINGS = {
         "level by level with a narrow band (Featherstone, fig. 8.4)",
         source="Cuthill and McKee (1969)",
         complexity="O(n)",
-        invariant=True,
     ),
     "random": Ordering(
         random_order,
@@ -347,7 +349,7 @@ def register_ordering(
         A few words.
     **fields
         Of Ordering: `source`, `complexity`, `invariant`, `deterministic`, `takes_positions`,
-        `needs`, `largest`, `largest_automatic`, `microseconds`.
+        `needs`, `largest`, `smallest_automatic`, `largest_automatic`, `microseconds`.
 
     Raises
     ------

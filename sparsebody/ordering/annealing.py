@@ -10,6 +10,7 @@ from numba import njit
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.ordering.minimum_fill import minimum_fill
 from sparsebody.ordering.nested_dissection import nested_dissection
+from sparsebody.ordering.pathwidth_sweep import pathwidth_sweep
 from sparsebody.ordering.tree_parts import leaves_then
 from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
 from sparsebody.sparse.etree import postordered
@@ -26,7 +27,7 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
     """Move joints, and runs of joints, to other places in the order as annealing allows.
 
     Admissible: tree parts leaves first, and in the core a body right before its first joint. Starts
-    from minimum fill or nested dissection, whichever is better, and returns the best order met.
+    from the best of minimum fill, dissection and a sweep, and returns the best order met.
     A step changes the fronts between two places only, and only these are computed again. The same
     `seed` and number of `visits` give the same order.
 
@@ -36,7 +37,7 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        starts = [minimum_fill(core), nested_dissection(core)]
+        starts = [minimum_fill(core), nested_dissection(core), pathwidth_sweep(core)]
         start = min(starts, key=lambda found: ordering_metrics(core, found).flops)
         joints = start[start >= core.n_primal] - core.n_primal
         if len(joints) < 3:

@@ -29,6 +29,7 @@ class Ordering:
     deterministic: bool = True  # the same pattern gives the same order
     takes_positions: bool = False  # it is called with the positions of the bodies, if known
     largest: int = ANY_SIZE  # the most blocks that it takes
+    smallest_automatic: int = 0  # the fewest joints in loops for which it is worth its time
     largest_automatic: int = 0  # the most blocks for which the automatic choice tries it
     microseconds: float = 1.0  # it takes a block, roughly
 

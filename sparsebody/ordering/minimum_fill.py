@@ -9,6 +9,7 @@ from sparsebody.arrays import IntArray
 from sparsebody.ordering.tree_parts import leaves_then
 from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
 from sparsebody.sparse.etree import postordered
+from sparsebody.sparse.landmarks import landmark_distances
 from sparsebody.sparse.pattern import BlockPattern
 
 _LOOKED_AT = 8  # joints that fill in equally little and are compared by what comes next
@@ -31,9 +32,26 @@ def minimum_fill(pattern: BlockPattern) -> IntArray:
 
 def _core_order(pattern: BlockPattern) -> IntArray:
     """Return an order of the blocks of a mechanism without tree parts."""
-    size = np.ascontiguousarray(pattern.block_sizes[pattern.n_primal :], dtype=np.intp)
-    joints = _minimum_fill(*dual_graph(pattern), size)
+    if pattern.n_dual == 0:
+        return np.arange(pattern.n_blocks, dtype=np.intp)
+    sequence = _by_place(pattern)
+    size = pattern.block_sizes.copy()
+    size[pattern.n_primal :] = size[pattern.n_primal :][sequence]
+    renumbered = BlockPattern(size, pattern.ends[sequence])
+    rows = np.ascontiguousarray(size[pattern.n_primal :], dtype=np.intp)
+    joints = sequence[_minimum_fill(*dual_graph(renumbered), rows)]
     return postordered(pattern, with_primal_blocks(pattern, joints))
+
+
+def _by_place(pattern: BlockPattern) -> IntArray:
+    """Return the joints (n_dual,) sorted by where they are, however they are numbered.
+
+    Their places are the distances of their bodies from landmarks.
+    """
+    distance = landmark_distances(pattern)
+    distance = np.vstack([distance, np.zeros(distance.shape[1])])  # the last line is the world's
+    ends = np.sort(distance[pattern.ends], axis=1).reshape(pattern.n_dual, -1)
+    return np.lexsort(ends.T[::-1]).astype(np.intp)
 
 
 @njit(cache=True)

@@ -13,20 +13,23 @@ from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.sparse.admissibility import core_joints
 from sparsebody.sparse.dual_graph import dual_graph
+from sparsebody.sparse.levels import cuthill_mckee
 from sparsebody.sparse.pattern import BlockPattern
 
+_LARGEST = 1_000  # primal blocks of a pattern that is bounded as a whole
 _MOST_SETS = 20_000  # of eliminated nodes that the search for the exact width looks at
 
 
 def treewidth_bound(pattern: BlockPattern) -> int:
     """Return a number of blocks that the treewidth of the graph of all blocks does not go below."""
-    indptr, indices = pattern.adjacency
-    return max(_widest_core(indptr, indices, np.ones(pattern.n_blocks, dtype=np.intp)) - 1, 0)
+    part = _part(pattern)
+    return max(_widest_core(*part.adjacency, np.ones(part.n_blocks, dtype=np.intp)) - 1, 0)
 
 
 def front_bound(pattern: BlockPattern) -> int:
     """Return scalar rows that the largest front has at least, whatever the order."""
-    return int(_widest_core(*pattern.adjacency, _sizes(pattern)))
+    part = _part(pattern)
+    return int(_widest_core(*part.adjacency, _sizes(part)))
 
 
 def admissible_front_bound(pattern: BlockPattern) -> int:
@@ -35,6 +38,7 @@ def admissible_front_bound(pattern: BlockPattern) -> int:
     Joints outside tree parts come after both their bodies, so the fronts of bodies are known, and
     those of joints are no smaller than in the graph of these joints alone.
     """
+    pattern = _part(pattern)
     core = np.flatnonzero(core_joints(pattern))
     size = _sizes(pattern)
     inner = BlockPattern(
@@ -50,6 +54,22 @@ def admissible_front_bound(pattern: BlockPattern) -> int:
     )
     joints = _widest_core(*dual_graph(inner), size[pattern.n_primal + core])
     return max(int(joints), int(rows_of_body.max(initial=0)), front_bound(pattern))
+
+
+def _part(pattern: BlockPattern) -> BlockPattern:
+    """Return the pattern, or so much of a large one that the bounds, which hold for it, are quick.
+
+    Joints that lead out of the part are left out.
+    """
+    if pattern.n_primal <= _LARGEST:
+        return pattern
+    label = np.full(pattern.n_primal + 1, -1, dtype=np.intp)  # the last one answers for -1
+    primal = cuthill_mckee(pattern)[:_LARGEST]
+    label[primal] = np.arange(_LARGEST)
+    ends = label[pattern.ends]
+    inside = np.flatnonzero(((ends >= 0) == (pattern.ends >= 0)).all(axis=1))
+    sizes = pattern.block_sizes[np.concatenate([primal, pattern.n_primal + inside])]
+    return BlockPattern(sizes, ends[inside])
 
 
 def _sizes(pattern: BlockPattern) -> IntArray:
