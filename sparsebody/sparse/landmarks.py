@@ -14,7 +14,7 @@ def landmark_distances(pattern: BlockPattern, n_landmarks: int = 8) -> FloatArra
     """Return the distances (n_primal, n_landmarks) in joints from the landmarks of each part.
 
     The first landmark of a connected part lies at its periphery, each next one as far as possible
-    from those before, of the fewest joints. Parts are set apart from each other by an offset.
+    from those before. Parts are set apart from each other by an offset.
     """
     indptr, beyond = primal_graph(pattern)
     distance = np.zeros((n_landmarks, pattern.n_primal), dtype=np.intp)
@@ -40,13 +40,8 @@ def _distances(indptr: IntArray, beyond: IntArray, sequence: IntArray, distance:
                 nearest[body] = d if k == 0 else min(nearest[body], d)
             source = sequence[begin]
             for place in range(begin, end):
-                body = sequence[place]
-                n_joints = indptr[body + 1] - indptr[body]
-                fewest = indptr[source + 1] - indptr[source]
-                if nearest[body] > nearest[source] or (
-                    nearest[body] == nearest[source] and n_joints < fewest
-                ):
-                    source = body
+                if nearest[sequence[place]] > nearest[source]:
+                    source = sequence[place]
             farthest = max(farthest, distance[k, queue[end - begin - 1]])
         for k in range(len(distance)):
             for place in range(begin, end):
