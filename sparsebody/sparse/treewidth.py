@@ -12,11 +12,13 @@ from numba import njit
 from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.sparse.admissibility import core_joints
+from sparsebody.sparse.crossing_paths import crossing_bound
 from sparsebody.sparse.dual_graph import dual_graph
 from sparsebody.sparse.levels import cuthill_mckee
 from sparsebody.sparse.pattern import BlockPattern
 
 _LARGEST = 1_000  # primal blocks of a pattern that is bounded as a whole
+_LARGEST_CROSSED = 5_000  # primal blocks among which crossing paths are looked for
 _MOST_SETS = 20_000  # of eliminated nodes that the search for the exact width looks at
 
 
@@ -38,22 +40,28 @@ def admissible_front_bound(pattern: BlockPattern) -> int:
     Joints outside tree parts come after both their bodies, so the fronts of bodies are known, and
     those of joints are no smaller than in the graph of these joints alone.
     """
+    crossing = 0
+    if pattern.n_primal <= _LARGEST_CROSSED:
+        crossing = crossing_bound(_core(pattern))
     pattern = _part(pattern)
+    core = _core(pattern)
+    size = _sizes(core)
+    joints = _widest_core(*dual_graph(core), size[core.n_primal :])
+    indptr, indices = core.adjacency
+    rows_around = size[: core.n_primal].copy()
+    first = np.repeat(np.arange(core.n_primal), np.diff(indptr[: core.n_primal + 1]))
+    np.add.at(rows_around, first, size[indices[: len(first)]])
+    bodies = int(rows_around.max(initial=0))
+    return max(int(joints), bodies, crossing, front_bound(pattern))
+
+
+def _core(pattern: BlockPattern) -> BlockPattern:
+    """Return the pattern without the joints of tree parts."""
     core = np.flatnonzero(core_joints(pattern))
-    size = _sizes(pattern)
-    inner = BlockPattern(
-        np.concatenate([size[: pattern.n_primal], size[pattern.n_primal + core]]),
-        pattern.ends[core],
+    bodies = np.arange(pattern.n_primal)
+    return BlockPattern(
+        pattern.block_sizes[np.concatenate([bodies, pattern.n_primal + core])], pattern.ends[core]
     )
-    rows_of_body = size[: pattern.n_primal].copy()
-    joint, side = np.nonzero(inner.ends >= 0)
-    both = inner.ends[:, 0] == inner.ends[:, 1]
-    once = ~(both[joint] & (side == 1))
-    np.add.at(
-        rows_of_body, inner.ends[joint, side][once], size[pattern.n_primal + core[joint]][once]
-    )
-    joints = _widest_core(*dual_graph(inner), size[pattern.n_primal + core])
-    return max(int(joints), int(rows_of_body.max(initial=0)), front_bound(pattern))
 
 
 def _part(pattern: BlockPattern) -> BlockPattern:
