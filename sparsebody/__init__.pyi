@@ -45,6 +45,7 @@ from .model.names import numbered
 from .model.shapes import Box, Cylinder, Polyline, Sphere
 from .model.system import State, System
 from .model.time_functions import Polynomial, Sinusoid, SmoothStep
+from .ordering import register_ordering
 from .simulation import Trajectory, simulate
 
 __version__: str
@@ -102,6 +103,7 @@ __all__ = [
     "point_position",
     "point_velocity",
     "read_mechanism",
+    "register_ordering",
     "simulate",
     "uniform_compliance",
     "write_mechanism",

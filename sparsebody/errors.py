@@ -75,6 +75,10 @@ class MotionError(SparsebodyError, ValueError):
     """Wanted accelerations that joints forbid or actuators cannot cause; the message names both."""
 
 
+class OrderingError(SparsebodyError, ValueError):
+    """An elimination order that is none, or a mechanism too large for an exact one."""
+
+
 def warn_user(message: str, category: type[Warning]) -> None:
     """Warn at the line outside of this package that asked, however deep inside the cause is."""
     level, frame = 1, sys._getframe()

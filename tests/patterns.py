@@ -71,3 +71,16 @@ def eliminated(pattern, order):
             coupled[k] |= below - {k}
         columns.append(below)
     return columns
+
+
+def scalar_factor(pattern, order):
+    """Return the nonzeros of the lower triangle of A and of L, as dense boolean arrays."""
+    size = pattern.block_sizes[order]
+    block = np.repeat(np.arange(len(size)), size)  # of each scalar row
+    coupled, filled = (np.eye(len(size), dtype=bool) for _ in range(2))
+    position = np.argsort(order)
+    for i in range(pattern.n_blocks):
+        coupled[position[i], position[pattern.neighbours(i)]] = True
+    for pivot, below in enumerate(eliminated(pattern, order)):
+        filled[list(below), pivot] = True
+    return tuple(np.tril(blocks[np.ix_(block, block)]) for blocks in (coupled, filled))

@@ -13,6 +13,7 @@ import click
 
 from sparsebody import __version__
 from sparsebody.cli.gallery import gallery
+from sparsebody.cli.importing import import_module
 from sparsebody.cli.inspect import inspect
 from sparsebody.cli.order import order
 from sparsebody.cli.plot import plot
@@ -123,7 +124,14 @@ def _close_quietly() -> None:
 )
 @click.version_option(__version__, message="sparsebody %(version)s")
 @click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error.")
-def main() -> None:
+@click.option(
+    "--import",
+    "modules",
+    multiple=True,
+    metavar="MODULE",
+    help="Module or .py file to run first, which may register orderings; may be repeated.",
+)
+def main(modules: tuple[str, ...]) -> None:
     """Dynamics of rigid bodies by sparse factorization of the whole body-joint graph.
 
     MECHANISM is a file (.json; MJCF and URDF through mujoco) or a name from `sparsebody gallery`,
@@ -134,6 +142,8 @@ def main() -> None:
       sparsebody simulate four-bar --duration 5 --output out/four-bar.h5
       sparsebody plot out/four-bar.h5 --output out/
     """  # noqa: D301 (a backspace keeps click from filling the lines)
+    for name in modules:
+        import_module(name)
 
 
 for command in (simulate, inspect, order, plot, gallery, study, report):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sparsebody.arrays import IntArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import is_available
 from sparsebody.factorization.auto import LARGE, Case, choose_factorization, predict_seconds
@@ -47,10 +47,16 @@ class SolverChoice:
         }
 
 
-def choose_solver(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
+def choose_solver(
+    pattern: BlockPattern,
+    ordering: str,
+    factorization: str,
+    positions: FloatArray | None = None,
+) -> SolverChoice:
     """Return the pair asked for, "auto" standing for the least predicted time.
 
-    Large mechanisms are tried on samples of a thousand bodies, and the quickest ordering that is
+    The ordering asked for gets the `positions` (n_primal, 3) of the bodies if it takes any. Large
+    mechanisms are tried on samples of a thousand bodies, and the quickest ordering that is
     best there is taken if it keeps its promise for the whole.
 
     Raises
@@ -59,7 +65,7 @@ def choose_solver(pattern: BlockPattern, ordering: str, factorization: str) -> S
         For a name that is in no table, or a package that is not installed.
     """
     if ordering != "auto":
-        return _best(pattern, [ordering], factorization)
+        return _best(pattern, [ordering], factorization, positions)
     names = candidate_orderings(pattern)
     if pattern.n_primal < LARGE:
         return _best(pattern, names, factorization)
@@ -75,18 +81,23 @@ def choose_solver(pattern: BlockPattern, ordering: str, factorization: str) -> S
     return choice
 
 
-def choose_in_plane(pattern: BlockPattern, ordering: str, factorization: str) -> SolverChoice:
+def choose_in_plane(
+    pattern: BlockPattern,
+    ordering: str,
+    factorization: str,
+    positions: FloatArray | None = None,
+) -> SolverChoice:
     """Return the pair for the pattern of a planar mechanism; see `choose_solver`.
 
     "auto" stands for the QR, which keeps the accuracy that long lifts need, or for CHOLMOD where
     large fronts make it faster.
     """
-    choice = choose_solver(pattern, ordering, "block-qr")
+    choice = choose_solver(pattern, ordering, "block-qr", positions)
     if factorization == "block-qr" or not is_available("cholmod"):
         return choice
     if choice.metrics[choice.ordering].largest_front <= WIDE:
         return choice
-    other = choose_solver(pattern, ordering, "cholmod")
+    other = choose_solver(pattern, ordering, "cholmod", positions)
     return min(choice, other, key=lambda c: c.seconds[c.ordering][c.factorization])
 
 
@@ -127,9 +138,14 @@ def _unlike(predicted: Mapping[str, float]) -> list[str]:
     return list(first.values())
 
 
-def _best(pattern: BlockPattern, names: list[str], factorization: str) -> SolverChoice:
+def _best(
+    pattern: BlockPattern,
+    names: list[str],
+    factorization: str,
+    positions: FloatArray | None = None,
+) -> SolverChoice:
     """Return the pair with the least predicted time among some orderings."""
-    found = _predictions(pattern, names, factorization)
+    found = _predictions(pattern, names, factorization, positions)
     _, best, backend = min(
         (time, names.index(name), backend)
         for name, (_, times) in found.items()
@@ -142,12 +158,15 @@ def _best(pattern: BlockPattern, names: list[str], factorization: str) -> Solver
 
 
 def _predictions(
-    pattern: BlockPattern, names: list[str], factorization: str
+    pattern: BlockPattern,
+    names: list[str],
+    factorization: str,
+    positions: FloatArray | None = None,
 ) -> dict[str, tuple[Case, dict[str, float]]]:
     """Return for every ordering its order, and the predicted times [s] by factorization."""
     found = {}
     for name in names:
-        case = Case(pattern, order(pattern, name))
+        case = Case(pattern, order(pattern, name, positions))
         if factorization == "auto":
             times = choose_factorization(pattern, case.order, case)[1]
         else:

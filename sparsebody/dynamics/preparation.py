@@ -97,7 +97,9 @@ def prepared_whole(
         return prepared_for_krylov(system, options)
     decision = rank_decision(system, state, options.dependent_rows, options.rank_tolerance, classes)
     structure = kkt_structure(system, None if decision is None else decision.keep)
-    choice = choose_solver(structure.pattern, options.ordering, options.factorization)
+    choice = choose_solver(
+        structure.pattern, options.ordering, options.factorization, state.position
+    )
     core = Core(system, structure, choice.order, choice.factorization)
     return Preparation(core, choice, structure, decision)
 
@@ -118,7 +120,9 @@ def _in_plane(system: System, state: State, options: SolverOptions) -> Preparati
     if found is None:
         return None
     structure = found.structure
-    choice = choose_in_plane(structure.pattern, options.ordering, options.factorization)
+    choice = choose_in_plane(
+        structure.pattern, options.ordering, options.factorization, state.position
+    )
     core = PlanarCore(
         system, found.motion, structure, found.left_out, choice.order, choice.factorization
     )
@@ -138,6 +142,6 @@ def _reduced(
     found = ground_reduction(system, classes, state, pays, corrected, options.rank_tolerance)
     if found is None:
         return None
-    choice = choose_solver(found.structure.pattern, *names)
+    choice = choose_solver(found.structure.pattern, *names, state.position)
     core = reduced_core(system, found, choice.order, choice.factorization)
     return Preparation(core, choice, found.structure, found.decision, found.motion.counts())

@@ -6,57 +6,99 @@ An ordering sees bodies and joints only as the primal and dual blocks of a Block
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
-from sparsebody.arrays import IntArray
-from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.ordering.cholmod import cholmod_amd, cholmod_metis
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
+from sparsebody.ordering.annealing import LARGEST as LARGEST_ANNEALED
+from sparsebody.ordering.annealing import annealed
+from sparsebody.ordering.bodies_first import bodies_first
+from sparsebody.ordering.cholmod import (
+    cholmod_amd,
+    cholmod_colamd,
+    cholmod_metis,
+    cholmod_nesdis,
+    quotient_metis,
+)
+from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering
+from sparsebody.ordering.exact import LARGEST as LARGEST_EXACT
+from sparsebody.ordering.exact import least_bandwidth, narrowest_fronts
 from sparsebody.ordering.leaves_first import leaves_first
 from sparsebody.ordering.level_sweep import level_sweep
 from sparsebody.ordering.minimum_degree import minimum_degree
+from sparsebody.ordering.minimum_fill import minimum_fill
 from sparsebody.ordering.natural import natural
+from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
+from sparsebody.ordering.pathwidth_sweep import pathwidth_sweep
 from sparsebody.ordering.random_order import random_order
 from sparsebody.ordering.reverse_cuthill_mckee import reverse_cuthill_mckee
+from sparsebody.ordering.sloan import sloan
+from sparsebody.ordering.spectral import spectral
+from sparsebody.ordering.treewidth_heuristics import treewidth_by_degree, treewidth_by_fill
 from sparsebody.sparse.admissibility import is_admissible, repair
 from sparsebody.sparse.pattern import BlockPattern
 
-__all__ = ["ORDERINGS", "Ordering", "available_orderings", "is_admissible", "order", "repair"]
+__all__ = [
+    "ORDERINGS",
+    "Ordering",
+    "available_orderings",
+    "is_admissible",
+    "order",
+    "register_ordering",
+    "repair",
+]
 
-
-@dataclass(frozen=True)
-class Ordering:
-    """One line of the table."""
-
-    function: Callable[[BlockPattern], IntArray]
-    admissible: bool  # every joint after both bodies, or after its outer body in a tree part
-    needs: str | None  # the package without which it does not run
-    summary: str
-    largest_automatic: int = 0  # the most blocks for which the automatic choice tries it
-    microseconds: float = 1.0  # it takes a block, roughly
-
-
-_ANY_SIZE = 2**62
 ORDERINGS = {
     "leaves-first": Ordering(
         leaves_first,
         True,
         None,
         "tree parts from the leaves inwards, then minimum degree",
-        largest_automatic=_ANY_SIZE,
+        source="Baraff (1996)",
+        complexity="O(n) on trees, else as minimum-degree",
+        largest_automatic=ANY_SIZE,
     ),
     "minimum-degree": Ordering(
         minimum_degree,
         True,
         None,
         "the admissible block that couples to the fewest rows",
-        largest_automatic=_ANY_SIZE,
+        source="Amestoy, Davis and Duff (1996)",
+        complexity="O(n m) at worst, about O(n)",
+        largest_automatic=ANY_SIZE,
+    ),
+    "minimum-fill": Ordering(
+        minimum_fill,
+        True,
+        None,
+        "the joint that fills in least, with a look ahead",
+        source="Tinney and Walker (1967)",
+        complexity="O(n^2 + n w^3) time, n^2 / 8 bytes",
+        invariant=True,
+        smallest_automatic=60,
+        largest_automatic=2_500,
+        microseconds=20.0,
+    ),
+    "nested-dissection": Ordering(
+        nested_dissection,
+        True,
+        None,
+        "cuts by distances in the graph, separators of joints",
+        source="George (1973); George and Liu (1978)",
+        complexity="O(n log^2 n)",
+        invariant=True,
+        smallest_automatic=60,
+        largest_automatic=200_000,
+        microseconds=10.0,
     ),
     "cholmod-amd": Ordering(
         cholmod_amd,
         True,
         "sksparse",
         "joints by approximate minimum degree (CHOLMOD)",
+        source="Amestoy, Davis and Duff (1996)",
+        complexity="O(n m) at worst, about O(n)",
         largest_automatic=50_000,
         microseconds=5.0,
     ),
@@ -65,15 +107,31 @@ ORDERINGS = {
         True,
         "sksparse",
         "joints by nested dissection (CHOLMOD, METIS)",
+        source="Karypis and Kumar (1998)",
+        complexity="O(n log n)",
         largest_automatic=200_000,
         microseconds=15.0,
+    ),
+    "pathwidth-sweep": Ordering(
+        pathwidth_sweep,
+        True,
+        None,
+        "a sweep with as few rows in flight as a greedy one finds",
+        source="King (1970); Kinnersley (1992)",
+        complexity="O(n w)",
+        invariant=True,
+        smallest_automatic=60,
+        largest_automatic=50_000,
+        microseconds=3.0,
     ),
     "reverse-cuthill-mckee": Ordering(
         reverse_cuthill_mckee,
         True,
         None,
         "small bandwidth, each joint after its bodies",
-        largest_automatic=_ANY_SIZE,
+        source="Cuthill and McKee (1969); George (1971)",
+        complexity="O(n)",
+        largest_automatic=ANY_SIZE,
         microseconds=0.1,
     ),
     "natural": Ordering(
@@ -81,23 +139,164 @@ ORDERINGS = {
         True,
         None,
         "all bodies, then all joints, as numbered",
+        source="Featherstone (2008), eq. (8.64)",
+        complexity="O(n)",
         largest_automatic=1_000,
         microseconds=0.01,
     ),
-    "level-sweep": Ordering(
-        level_sweep, False, None, "level by level with a narrow band (Featherstone, fig. 8.4)"
+    "geometric-dissection": Ordering(
+        geometric_dissection,
+        True,
+        None,
+        "cuts across x, y or z, separators of joints",
+        source="George (1973); Heath and Raghavan (1995)",
+        complexity="O(n log^2 n)",
+        invariant=True,
+        takes_positions=True,
+        microseconds=3.0,
     ),
-    "random": Ordering(random_order, True, None, "all bodies, then all joints, shuffled"),
+    "cholmod-colamd": Ordering(
+        cholmod_colamd,
+        True,
+        "sksparse",
+        "joints by column minimum degree (CHOLMOD)",
+        source="Davis, Gilbert, Larimore and Ng (2004)",
+        complexity="O(n m) at worst, about O(n)",
+        microseconds=5.0,
+    ),
+    "cholmod-nesdis": Ordering(
+        cholmod_nesdis,
+        True,
+        "sksparse",
+        "joints by METIS cuts and minimum degree (CHOLMOD)",
+        source="Chen, Davis, Hager and Rajamanickam (2008)",
+        complexity="O(n log n)",
+        microseconds=15.0,
+    ),
+    "metis-quotient": Ordering(
+        quotient_metis,
+        True,
+        "sksparse",
+        "bodies and joints by METIS, repaired",
+        source="Karypis and Kumar (1998)",
+        complexity="O(n log n)",
+        microseconds=30.0,
+    ),
+    "bodies-first": Ordering(
+        bodies_first,
+        True,
+        None,
+        "all bodies, then joints by minimum degree",
+        source="Liu (1989)",
+        complexity="O(n m) at worst, about O(n)",
+    ),
+    "sloan": Ordering(
+        sloan,
+        True,
+        None,
+        "a sweep with a small profile, each joint after its bodies",
+        source="Sloan (1986)",
+        complexity="O(n w)",
+        invariant=True,
+    ),
+    "spectral": Ordering(
+        spectral,
+        True,
+        None,
+        "bodies along the Fiedler vector, each joint after them",
+        source="Barnard, Pothen and Simon (1995)",
+        complexity="that of a sparse factorization",
+        invariant=True,
+        microseconds=30.0,
+    ),
+    "treewidth-degree": Ordering(
+        treewidth_by_degree,
+        True,
+        None,
+        "joints by a tree decomposition of small degree",
+        source="Bodlaender and Koster (2010); NetworkX",
+        complexity="O(n^2)",
+        microseconds=100.0,
+    ),
+    "treewidth-fill": Ordering(
+        treewidth_by_fill,
+        True,
+        None,
+        "joints by a tree decomposition of small fill",
+        source="Bodlaender and Koster (2010); NetworkX",
+        complexity="O(n^2 w^2)",
+        microseconds=1000.0,
+    ),
+    "annealing": Ordering(
+        annealed,
+        True,
+        None,
+        "moves of joints that lower the predicted flops (slow)",
+        source="Kirkpatrick, Gelatt and Vecchi (1983)",
+        complexity="a fixed budget; n^2 words",
+        invariant=True,
+        largest=LARGEST_ANNEALED,
+        microseconds=10_000.0,
+    ),
+    "exact-treewidth": Ordering(
+        narrowest_fronts,
+        True,
+        None,
+        "the narrowest fronts of joints there are (small mechanisms)",
+        source="Gogate and Dechter (2004)",
+        complexity="exponential",
+        largest=LARGEST_EXACT,
+        microseconds=10_000.0,
+    ),
+    "exact-bandwidth": Ordering(
+        least_bandwidth,
+        False,
+        None,
+        "the least bandwidth in blocks there is (small mechanisms)",
+        source="Saxe (1980); Del Corso and Manzini (1999)",
+        complexity="exponential",
+        largest=LARGEST_EXACT,
+        microseconds=10_000.0,
+    ),
+    "level-sweep": Ordering(
+        level_sweep,
+        False,
+        None,
+        "level by level with a narrow band (Featherstone, fig. 8.4)",
+        source="Cuthill and McKee (1969)",
+        complexity="O(n)",
+    ),
+    "random": Ordering(
+        random_order,
+        True,
+        None,
+        "all bodies, then all joints, shuffled",
+        source="none: to measure the others against",
+        complexity="O(n)",
+    ),
 }
 
 
-def available_orderings() -> list[str]:
-    """Return the names of the orderings whose packages are installed."""
-    return [name for name, entry in ORDERINGS.items() if _is_installed(entry.needs)]
+def available_orderings(n_blocks: int = 0) -> list[str]:
+    """Return the names of the orderings that are installed and take that many blocks."""
+    return [
+        name
+        for name, entry in ORDERINGS.items()
+        if _is_installed(entry.needs) and n_blocks <= entry.largest
+    ]
 
 
-def order(pattern: BlockPattern, name: str) -> IntArray:
+def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None) -> IntArray:
     """Return the elimination order (n_blocks,) that the ordering `name` gives.
+
+    Parameters
+    ----------
+    pattern : BlockPattern
+        What is to be eliminated.
+    name : str
+        A key of ORDERINGS.
+    positions : (n_primal, 3) float array, optional
+        Of the bodies [m], for the orderings that take them.
 
     Raises
     ------
@@ -105,15 +304,72 @@ def order(pattern: BlockPattern, name: str) -> IntArray:
         If there is no ordering of this name.
     MissingDependencyError
         If the ordering needs a package that is not installed.
+    OrderingError
+        If the pattern is too large for it, or a registered function returns no order.
     """
     if not isinstance(name, str) or name not in ORDERINGS:
         raise UnknownNameError(f"no ordering {name!r}; there are {', '.join(ORDERINGS)}")
-    needs = ORDERINGS[name].needs
-    if not _is_installed(needs):
+    entry = ORDERINGS[name]
+    if not _is_installed(entry.needs):
         raise MissingDependencyError(
-            f"the ordering {name} needs {needs}: pip install 'sparsebody[cholmod]'"
+            f"the ordering {name} needs {entry.needs}: pip install 'sparsebody[cholmod]'"
         )
-    return ORDERINGS[name].function(pattern)
+    if pattern.n_blocks > entry.largest:
+        raise OrderingError(
+            f"the ordering {name} takes {entry.largest} bodies and joints at most, not "
+            f"{pattern.n_blocks}; take minimum-fill or nested-dissection"
+        )
+    if entry.takes_positions and positions is not None:
+        return entry.function(pattern, positions)
+    return entry.function(pattern)
+
+
+def register_ordering(
+    name: str,
+    function: Callable[..., IntArray],
+    *,
+    admissible: bool | None = None,
+    summary: str = "registered by the user",
+    **fields: Any,
+) -> None:
+    """Put an ordering into the table, by the name that `ForwardDynamics` then takes.
+
+    Parameters
+    ----------
+    name : str
+        A new name.
+    function : callable
+        Takes a BlockPattern, and positions (n_primal, 3) if `takes_positions`; returns an
+        elimination order (n_blocks,), which is checked.
+    admissible : bool, optional
+        True: every joint comes after both bodies, or after its outer body in a tree part; an order
+        that breaks this promise is refused. False: orders are used as they are, with
+        factorizations that pivot. None: joints that come too early are moved.
+    summary : str
+        A few words.
+    **fields
+        Of Ordering: `source`, `complexity`, `invariant`, `deterministic`, `takes_positions`,
+        `needs`, `largest`, `smallest_automatic`, `largest_automatic`, `microseconds`.
+
+    Raises
+    ------
+    OrderingError
+        If the name is taken, or `function` cannot be called.
+
+    Examples
+    --------
+    >>> from sparsebody.ordering import ORDERINGS, register_ordering
+    >>> register_ordering("backwards", lambda pattern: range(pattern.n_blocks)[::-1])
+    >>> ORDERINGS.pop("backwards").admissible
+    True
+    """
+    if not isinstance(name, str) or not name or name == "auto" or name in ORDERINGS:
+        raise OrderingError(f"an ordering cannot be called {name!r}; take a name not in the table")
+    if not callable(function):
+        raise OrderingError(f"the ordering {name!r} must be a function of a pattern")
+    checked = Checked(name, function, admissible)
+    needs = fields.pop("needs", None)
+    ORDERINGS[name] = Ordering(checked, admissible is not False, needs, summary, **fields)
 
 
 def _is_installed(package: str | None) -> bool:

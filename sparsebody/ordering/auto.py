@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import IntArray
 from sparsebody.ordering import ORDERINGS, available_orderings, order
+from sparsebody.sparse.admissibility import core_joints
 from sparsebody.sparse.metrics import OrderingMetrics, ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
@@ -69,8 +70,14 @@ def candidate_orderings(pattern: BlockPattern) -> list[str]:
     """
     joints_of = np.diff(pattern.adjacency[0])[: pattern.n_primal].astype(float)
     size = max(pattern.n_blocks, 1, float(np.sum(joints_of**2)) / 4)  # 4: four joints on a body
-    names = available_orderings()
-    return [name for name in names if size <= ORDERINGS[name].largest_automatic]
+    n_in_loops = np.count_nonzero(core_joints(pattern))
+    names = available_orderings(pattern.n_blocks)
+    return [
+        name
+        for name in names
+        if ORDERINGS[name].smallest_automatic <= n_in_loops
+        and size <= ORDERINGS[name].largest_automatic
+    ]
 
 
 def quickest(names: list[str]) -> str:

@@ -1,19 +1,26 @@
-"""The orderings that come with CHOLMOD, for the joint-space Schur complement."""
+"""The orderings that come with CHOLMOD, for joints and for the quotient graph."""
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import numpy as np
-from scipy.sparse import csc_array, csc_matrix, identity
+from scipy.sparse import coo_array, csc_array, csc_matrix, identity
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError
+from sparsebody.ordering.tree_parts import leaves_then
+from sparsebody.sparse.admissibility import repair
+from sparsebody.sparse.dual_graph import with_primal_blocks
+from sparsebody.sparse.metrics import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
 
 def cholmod_amd(pattern: BlockPattern) -> IntArray:
     """Order the joints by approximate minimum degree, each body right before its first joint.
 
-    Admissible. Two joints couple when they share a body: the pattern of T' P' I^-1 P T.
+    Admissible. Two joints couple when they share a body: the pattern of T' P' I^-1 P T. Tree parts
+    come leaves first.
 
     Raises
     ------
@@ -27,10 +34,27 @@ def cholmod_amd(pattern: BlockPattern) -> IntArray:
     return _joints_ordered_by(pattern, "amd")
 
 
+def cholmod_colamd(pattern: BlockPattern) -> IntArray:
+    """Order the joints by column approximate minimum degree, from T' P' itself.
+
+    Otherwise as `cholmod_amd`; the product that CHOLMOD would factorize is not formed.
+
+    Raises
+    ------
+    MissingDependencyError
+        If scikit-sparse is not installed.
+
+    References
+    ----------
+    Davis, Gilbert, Larimore and Ng (2004).
+    """
+    return _joints_ordered_by(pattern, "colamd")
+
+
 def cholmod_metis(pattern: BlockPattern) -> IntArray:
     """Order the joints by nested dissection (METIS), each body right before its first joint.
 
-    Admissible. Best where the mechanism is a large lattice.
+    Otherwise as `cholmod_amd`. Best where the mechanism is a large lattice.
 
     Raises
     ------
@@ -44,45 +68,104 @@ def cholmod_metis(pattern: BlockPattern) -> IntArray:
     return _joints_ordered_by(pattern, "metis")
 
 
+def cholmod_nesdis(pattern: BlockPattern) -> IntArray:
+    """Order the joints by CHOLMOD's own dissection: METIS cuts, constrained minimum degree orders.
+
+    Otherwise as `cholmod_amd`.
+
+    Raises
+    ------
+    MissingDependencyError
+        If scikit-sparse is not installed.
+
+    References
+    ----------
+    Chen, Davis, Hager and Rajamanickam (2008).
+    """
+    return _joints_ordered_by(pattern, "nesdis")
+
+
+def quotient_metis(pattern: BlockPattern) -> IntArray:
+    """Dissect the graph of bodies and joints by METIS, then see that bodies precede their joints.
+
+    Admissible. Separators are bodies and joints. Either joints move back to the later of their
+    bodies, or bodies move forward to their first joint, whichever predicts less work. Tree parts
+    come leaves first.
+
+    Raises
+    ------
+    MissingDependencyError
+        If scikit-sparse is not installed.
+
+    References
+    ----------
+    Karypis and Kumar (1998).
+    """
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        sizes = core.block_sizes
+        if core.n_dual == 0:
+            return np.arange(core.n_blocks, dtype=np.intp)
+        block = np.repeat(np.arange(core.n_blocks), sizes // np.gcd.reduce(sizes))
+        joint, side = np.nonzero(core.ends >= 0)
+        at = core.n_primal + joint, core.ends[joint, side]
+        pairs = coo_array((np.ones(len(joint)), at), shape=(core.n_blocks, core.n_blocks)).tocsc()
+        whole = (pairs + pairs.T + identity(core.n_blocks, format="csc")).tocsc()
+        found = _blocks_ordered(csc_matrix(whole[block][:, block]), block, "metis")
+        bodies_forward = with_primal_blocks(core, found[found >= core.n_primal] - core.n_primal)
+        repaired = [repair(core, found), bodies_forward]
+        return min(repaired, key=lambda order: ordering_metrics(core, order).flops)
+
+    return leaves_then(pattern, order_core)
+
+
 def _joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
     """Return an order of all blocks that lists the joints as CHOLMOD would eliminate them.
 
     Joints weigh by as many rows as their sizes are in proportion: one each where all are equal.
     """
+    _cholmod(method)
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        if core.n_dual == 0:
+            return np.arange(core.n_primal, dtype=np.intp)
+        sizes = core.block_sizes[core.n_primal :]
+        joint_of_row = np.repeat(np.arange(core.n_dual), sizes // np.gcd.reduce(sizes))
+        matrix = _touches(core, joint_of_row)
+        if method != "colamd":
+            matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
+        return with_primal_blocks(core, _blocks_ordered(matrix, joint_of_row, method))
+
+    return leaves_then(pattern, order_core)
+
+
+def _blocks_ordered(matrix: csc_matrix, block: IntArray, method: str) -> IntArray:
+    """Return the blocks by the first of their rows, as `method` eliminates those of `matrix`.
+
+    COLAMD takes a factor of the matrix, the others take the matrix itself.
+    """
+    cholmod = _cholmod(method)
+    analyze = cholmod.analyze_AAt if method == "colamd" else cholmod.analyze
+    row_order = analyze(matrix, mode="supernodal", ordering_method=method).P()
+    blocks, first_row = np.unique(block[row_order], return_index=True)
+    return blocks[np.argsort(first_row)].astype(np.intp)
+
+
+def _cholmod(method: str) -> ModuleType:
+    """Return the module of CHOLMOD."""
     try:
         from sksparse import cholmod
     except ImportError as error:
         raise MissingDependencyError(
             f"the ordering cholmod-{method} needs scikit-sparse: pip install 'sparsebody[cholmod]'"
         ) from error
-    if pattern.n_dual == 0:
-        return np.arange(pattern.n_primal, dtype=np.intp)
-    sizes = pattern.block_sizes[pattern.n_primal :]
-    joint_of_row = np.repeat(np.arange(pattern.n_dual), sizes // np.gcd.reduce(sizes))
-    matrix = _schur_pattern(pattern, joint_of_row)
-    row_order = cholmod.analyze(matrix, mode="supernodal", ordering_method=method).P()
-    joints, first_row = np.unique(joint_of_row[row_order], return_index=True)
-    return _with_bodies(pattern, joints[np.argsort(first_row)].astype(np.intp))
+    module: ModuleType = cholmod
+    return module
 
 
-def _schur_pattern(pattern: BlockPattern, joint_of_row: IntArray) -> csc_matrix:
-    """Return a positive definite matrix with the pattern of A D^-1 A', rows as many as weights."""
+def _touches(pattern: BlockPattern, joint_of_row: IntArray) -> csc_matrix:
+    """Return which rows touch which bodies: the pattern of A, one line for each row wanted."""
     ends = pattern.ends[joint_of_row]
     row, side = np.nonzero(ends >= 0)
     shape = (len(ends), max(pattern.n_primal, 1))
-    touches = csc_array((np.ones(len(row)), (row, ends[row, side])), shape=shape)
-    return csc_matrix(touches @ touches.T + identity(len(ends), format="csc"))
-
-
-def _with_bodies(pattern: BlockPattern, joints: IntArray) -> IntArray:
-    """Insert every body right before its first joint; bodies without joints come first."""
-    place = np.empty(pattern.n_dual, dtype=np.intp)
-    place[joints] = np.arange(pattern.n_dual)
-    first_joint = np.full(pattern.n_primal, -1, dtype=np.intp)
-    indptr, indices = pattern.adjacency
-    jointed = np.flatnonzero(np.diff(indptr[: pattern.n_primal + 1]))
-    its_joints = indices[: indptr[pattern.n_primal]] - pattern.n_primal
-    if len(jointed):
-        first_joint[jointed] = np.minimum.reduceat(place[its_joints], indptr[jointed])
-    is_joint = np.arange(pattern.n_blocks) >= pattern.n_primal
-    return np.lexsort((is_joint, np.concatenate([first_joint, place]))).astype(np.intp)
+    return csc_matrix(csc_array((np.ones(len(row)), (row, ends[row, side])), shape=shape))

@@ -12,6 +12,8 @@ from sparsebody.sparse.admissibility import tree_parts
 from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern
 
+_PHASE = 2**40  # waiting for a phase, added to the number of bodies
+
 
 def minimum_degree(pattern: BlockPattern) -> IntArray:
     """Eliminate next the admissible block that couples to the fewest scalar rows.
@@ -27,15 +29,30 @@ def minimum_degree(pattern: BlockPattern) -> IntArray:
     ----------
     Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1.
     """
+    return in_phases(pattern, np.zeros(pattern.n_blocks, dtype=np.intp))
+
+
+def in_phases(pattern: BlockPattern, phase: IntArray) -> IntArray:
+    """Do the same phase by phase: a block waits for those of a lower `phase` (n_blocks,) too.
+
+    A block that couples to nothing but what has just been eliminated waits for its turn all the
+    same. The phase of a joint must not be lower than those of the bodies that it waits for.
+
+    References
+    ----------
+    Constrained minimum degree: Liu (1989), ACM Trans. Math. Softw. 15, 2; Davis (2006), sec. 7.1.
+    """
     n_primal = pattern.n_primal
     outer, _ = tree_parts(pattern)
     n_ends = np.diff(pattern.adjacency[0])[n_primal:]
-    waits_for = np.zeros(pattern.n_blocks, dtype=np.intp)  # bodies that a joint waits for
-    waits_for[n_primal:] = np.where(outer >= 0, 1, n_ends)
+    waits_for = np.where(phase > phase.min(initial=0), _PHASE, 0)
+    waits_for[n_primal:] += np.where(outer >= 0, 1, n_ends)
     graph = _new_graph(pattern, waits_for, outer)
     members = np.empty(4 * len(graph.neighbours) + pattern.n_blocks + 16, dtype=np.intp)
     order = np.empty(pattern.n_blocks, dtype=np.intp)
-    _minimum_degree(graph, _new_candidates(graph), members, order)
+    held = np.flatnonzero(waits_for >= _PHASE)
+    held = held[np.argsort(phase[held], kind="stable")]
+    _minimum_degree(graph, _new_candidates(graph), members, held, phase, order)
     return postordered(pattern, order)
 
 
@@ -49,7 +66,7 @@ class _Graph(NamedTuple):
 
     n_primal: int
     size: IntArray  # scalar rows of each block
-    waits_for: IntArray  # bodies that a joint still waits for
+    waits_for: IntArray  # bodies that a joint still waits for; _PHASE more before its phase
     outer: IntArray  # the outer body of each joint in a tree part, or -1
     indptr: IntArray
     neighbours: IntArray  # blocks, as it was at first
@@ -121,19 +138,27 @@ def _new_candidates(graph: _Graph) -> _Candidates:
 
 @njit(cache=True)
 def _minimum_degree(
-    graph: _Graph, candidates: _Candidates, members: IntArray, order: IntArray
+    graph: _Graph,
+    candidates: _Candidates,
+    members: IntArray,
+    held: IntArray,
+    phase: IntArray,
+    order: IntArray,
 ) -> None:
-    """Fill `order`."""
+    """Fill `order`; `held` are the blocks of later phases, sorted by them."""
     indptr, size, waits_for = graph.indptr, graph.size, graph.waits_for
     n = len(size)
     zero = int(np.intp(0))  # numba would compile what takes a literal 0 a second time
-    n_done, begin, lowest, rows_left = zero, zero, len(candidates.head), zero
+    n_done, begin, lowest, rows_left, n_released = zero, zero, len(candidates.head), zero, zero
     for i in range(n - 1, -1, -1):
         lowest = min(lowest, _enlist(i, graph, candidates))
         rows_left += size[i]
     while n_done < n:
-        while candidates.head[lowest] == -1:
+        while lowest < len(candidates.head) and candidates.head[lowest] == -1:
             lowest += 1
+        if lowest == len(candidates.head):
+            n_released, lowest = _release(held, n_released, phase, graph, candidates)
+            continue
         pivot, step = candidates.head[lowest], n_done
         _delist(pivot, candidates)
         members, end = _new_element(pivot, step, graph, members, begin)
@@ -173,6 +198,20 @@ def _minimum_degree(
             candidates.degree[i] = min(bound, rows_left - size[i])
             lowest = min(lowest, _enlist(i, graph, candidates))
         begin = end_of_element
+
+
+@njit(cache=True)
+def _release(
+    held: IntArray, n_released: int, phase: IntArray, graph: _Graph, candidates: _Candidates
+) -> tuple[int, int]:
+    """Begin the next phase: return how many blocks are in it or earlier, and the least degree."""
+    lowest, current = len(candidates.head), phase[held[n_released]]
+    while n_released < len(held) and phase[held[n_released]] == current:
+        i = held[n_released]
+        n_released += 1
+        graph.waits_for[i] -= _PHASE
+        lowest = min(lowest, _enlist(i, graph, candidates))
+    return n_released, lowest
 
 
 @njit(cache=True)

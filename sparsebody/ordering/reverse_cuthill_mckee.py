@@ -1,9 +1,7 @@
 """Small bandwidth."""
 
-import numpy as np
-
 from sparsebody.arrays import IntArray
-from sparsebody.sparse.admissibility import repair
+from sparsebody.ordering.sweeps import with_joints
 from sparsebody.sparse.levels import cuthill_mckee
 from sparsebody.sparse.pattern import BlockPattern
 
@@ -17,5 +15,4 @@ def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:
     ----------
     Cuthill and McKee (1969); George (1971).
     """
-    joints = np.arange(pattern.n_primal, pattern.n_blocks, dtype=np.intp)
-    return repair(pattern, np.concatenate([cuthill_mckee(pattern)[::-1], joints]))
+    return with_joints(pattern, cuthill_mckee(pattern)[::-1])

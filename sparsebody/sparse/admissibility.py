@@ -69,13 +69,24 @@ def is_admissible(pattern: BlockPattern, order: IntArray) -> bool:
     ShapeError
         If `order` does not list every block once.
     """
+    return len(early_joints(pattern, order)) == 0
+
+
+def early_joints(pattern: BlockPattern, order: IntArray) -> IntArray:
+    """Return the joints, numbered from zero, that come too early for the order to be admissible.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
     check_order(pattern, order)
     place = positions(np.ascontiguousarray(order, dtype=np.intp))
     after_both = _after_both(place, np.ascontiguousarray(pattern.ends, dtype=np.intp))
     if after_both.all():
-        return True
+        return np.zeros(0, dtype=np.intp)
     outer, _ = _strip(*pattern.adjacency, pattern.block_sizes, pattern.ends, place)
-    return bool(np.all((outer >= 0) | after_both))
+    return np.flatnonzero((outer < 0) & ~after_both).astype(np.intp)
 
 
 @njit(cache=True)

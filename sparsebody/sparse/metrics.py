@@ -62,12 +62,12 @@ def _totals(front: IntArray, size: IntArray) -> tuple[int, float]:
     entries, flops = 0, 0.0
     for j in range(len(front)):
         entries += size[j] * front[j] - size[j] * (size[j] - 1) // 2
-        flops += _pivot_flops(float(front[j])) - _pivot_flops(float(front[j] - size[j]))
+        flops += pivot_flops(float(front[j])) - pivot_flops(float(front[j] - size[j]))
     return entries, flops
 
 
 @njit(cache=True)
-def _pivot_flops(n: float) -> float:
+def pivot_flops(n: float) -> float:
     """Return the sum of m (m + 2) for m = 0 .. n - 1: a dense factorization of n rows."""
     return (n - 1.0) * n * (2.0 * n - 1.0) / 6.0 + n * (n - 1.0)
 

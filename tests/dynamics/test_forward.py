@@ -35,7 +35,7 @@ from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, System
-from sparsebody.ordering import available_orderings
+from sparsebody.ordering import ORDERINGS, available_orderings
 from sparsebody.sparse.metrics import OrderingMetrics
 
 MOBILE = ("spherical", "universal", "planar", "cylindrical", "point-on-line", "point-on-plane")
@@ -313,6 +313,8 @@ def test_every_ordering_with_every_factorization_gives_the_same_accelerations(
     comparisons: list[tuple[str, System, State, np.ndarray]],
 ) -> None:
     for name, system, state, expected in comparisons:
+        if system.n_bodies + system.n_joints > ORDERINGS[ordering].largest:
+            continue
         dynamics = ForwardDynamics(system, state, ordering=ordering, factorization=factorization)
         assert (dynamics.ordering, dynamics.factorization) == (ordering, factorization)
         assert relative_gap(dynamics(state).acceleration, expected) < 1e-9, name

@@ -4,7 +4,9 @@ from patterns import graph_pattern, ladder
 
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import ORDERINGS
+from sparsebody.ordering.annealing import annealed
 from sparsebody.ordering.auto import candidate_orderings, choose, quickest
+from sparsebody.sparse.metrics import ordering_metrics
 
 
 @pytest.mark.parametrize(
@@ -26,6 +28,23 @@ def test_large_mechanisms_and_large_hubs_skip_what_would_take_long():
     quick = ["leaves-first", "minimum-degree", "reverse-cuthill-mckee"]
     assert candidate_orderings(ladder(60_000)) == quick
     assert candidate_orderings(graph_pattern(nx.star_graph(3_000))) == quick
+
+
+def test_what_only_pays_in_loops_is_not_tried_on_trees_and_small_mechanisms():
+    assert "minimum-fill" not in candidate_orderings(ladder(10))
+    assert "minimum-fill" not in candidate_orderings(graph_pattern(nx.path_graph(500)))
+    assert "minimum-fill" in candidate_orderings(ladder(100))
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [nx.grid_2d_graph(4, 30), nx.grid_2d_graph(9, 9), nx.grid_graph((4, 4, 4)), nx.cycle_graph(80)],
+)
+def test_annealing_finds_nothing_much_better_than_the_automatic_choice(graph):
+    pattern = graph_pattern(graph, joint_size=3)
+    choice = choose(pattern)
+    annealed_flops = ordering_metrics(pattern, annealed(pattern, visits=2_000_000)).flops
+    assert annealed_flops <= choice.predictions[choice.name].flops < 1.15 * annealed_flops
 
 
 def test_the_quickest_ordering_is_the_one_without_fill_in_to_think_of():

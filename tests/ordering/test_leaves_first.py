@@ -43,3 +43,12 @@ def test_loops_follow_the_tree_parts_that_hang_on_them():
     tail = {6, 7} | {8 + j for j, pair in enumerate(pattern.ends) if pair.max() >= 6}
     place = np.argsort(leaves_first(pattern))
     assert all(place[block] < place[0] for block in tail)
+
+
+def test_a_tree_costs_at_most_twice_what_the_articulated_body_algorithm_does():
+    """Featherstone (2008), table 10.1: 224 n - 259 multiplications, 205 n - 248 additions."""
+    n = 300
+    tree = graph_pattern(nx.random_labeled_tree(n, seed=5))
+    grounded = pattern_of([*tree.ends, (-1, 0)], n)
+    flops = ordering_metrics(grounded, leaves_first(grounded)).flops
+    assert flops < 2.0 * (224 * n - 259 + 205 * n - 248)

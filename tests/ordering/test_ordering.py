@@ -26,7 +26,7 @@ def test_every_ordering_lists_every_block_once_and_keeps_its_promise(name, patte
 
 @pytest.mark.parametrize("name", parameters())
 def test_every_ordering_gives_the_same_order_twice(name):
-    pattern = shuffled(ladder(20), seed=0)
+    pattern = shuffled(ladder(10), seed=0)
     np.testing.assert_array_equal(order(pattern, name), order(pattern, name))
 
 
@@ -40,9 +40,10 @@ NUMBERED = {"natural", "random"}  # those that look at the numbers of the blocks
 
 @pytest.mark.parametrize("name", [p for p in parameters() if p.values[0] not in NUMBERED])
 def test_numbering_does_not_change_the_cost_of_a_ladder(name):
+    n_rungs = 100 if ORDERINGS[name].microseconds < 10_000 else 10
     costs = []
-    for seed in range(5):
-        pattern = shuffled(ladder(200), seed)
+    for seed in range(3):
+        pattern = shuffled(ladder(n_rungs), seed)
         costs.append(ordering_metrics(pattern, order(pattern, name)).flops)
     assert max(costs) < 1.2 * min(costs)
 

@@ -1,0 +1,71 @@
+"""What the table of orderings says about one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import OrderingError
+from sparsebody.sparse.admissibility import early_joints, repair
+from sparsebody.sparse.pattern import BlockPattern, check_order
+
+ANY_SIZE = 2**62
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """One line of the table. In `complexity` n are blocks, w rows of a front, m links."""
+
+    function: Callable[..., IntArray]  # of a BlockPattern, and of positions if it takes them
+    admissible: bool  # every joint after both bodies, or after its outer body in a tree part
+    needs: str | None  # the package without which it does not run
+    summary: str
+    source: str = ""
+    complexity: str = ""
+    invariant: bool = False  # numbering changes the predicted flops by less than 1.2 times
+    deterministic: bool = True  # the same pattern gives the same order
+    takes_positions: bool = False  # it is called with the positions of the bodies, if known
+    largest: int = ANY_SIZE  # the most blocks that it takes
+    smallest_automatic: int = 0  # the fewest joints in loops for which it is worth its time
+    largest_automatic: int = 0  # the most blocks for which the automatic choice tries it
+    microseconds: float = 1.0  # it takes a block, roughly
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A user's ordering: what it returns is checked, and repaired if that was not excluded."""
+
+    name: str
+    function: Callable[..., IntArray]
+    admissible: bool | None  # promised; None: repaired where it is not
+
+    def __call__(self, pattern: BlockPattern, *positions: FloatArray) -> IntArray:
+        """Return the order.
+
+        Raises
+        ------
+        OrderingError
+            If it does not list every block once, or is not admissible though that is promised.
+        """
+        found = np.asarray(self.function(pattern, *positions))
+        try:
+            check_order(pattern, found)
+        except ValueError as error:
+            raise OrderingError(f"the ordering {self.name!r} returned no order: {error}") from error
+        found = np.ascontiguousarray(found, dtype=np.intp)
+        if self.admissible is False:
+            return found
+        early = early_joints(pattern, found)
+        if len(early) == 0:
+            return found
+        if self.admissible is None:
+            return repair(pattern, found)
+        bodies = [int(body) for body in pattern.ends[early[0]] if body >= 0]
+        raise OrderingError(
+            f"the ordering {self.name!r} promises to be admissible, but joint {early[0]} (block "
+            f"{pattern.n_primal + early[0]}) comes before one of its bodies {bodies}; register it "
+            "without admissible=True, and joints are moved"
+        )

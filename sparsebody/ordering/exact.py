@@ -1,0 +1,167 @@
+"""Exact orders of small mechanisms: what the others are measured against."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from sparsebody.arrays import IntArray
+from sparsebody.errors import OrderingError
+from sparsebody.ordering.tree_parts import leaves_then
+from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
+from sparsebody.sparse.etree import postordered
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.treewidth import exact_width
+
+LARGEST = 60  # blocks
+_LARGEST_FOR_WIDTH = 100  # blocks, most of which are eliminated at once
+_MOST_STATES = 300_000  # partial orders that the search for the least bandwidth looks at
+
+
+def exact_treewidth(pattern: BlockPattern) -> int:
+    """Return the treewidth of the graph of all blocks, joints counted like bodies.
+
+    Raises
+    ------
+    OrderingError
+        If there are more than 100 blocks, or the search takes too long.
+    """
+    _check_size(pattern, "treewidth", _LARGEST_FOR_WIDTH)
+    return exact_width(*pattern.adjacency, np.ones(pattern.n_blocks, dtype=np.intp))[0] - 1
+
+
+def narrowest_fronts(pattern: BlockPattern) -> IntArray:
+    """Return an admissible order whose largest front of a joint has the fewest rows possible.
+
+    Tree parts come leaves first, which leaves no choice worth having; the joints of the core by the
+    exact treewidth of their graph, weighted by rows.
+
+    Raises
+    ------
+    OrderingError
+        If there are more than 60 blocks, or the search takes too long.
+    """
+    _check_size(pattern, "width of fronts")
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        joints = exact_width(*dual_graph(core), core.block_sizes[core.n_primal :])[1]
+        return postordered(core, with_primal_blocks(core, joints))
+
+    return leaves_then(pattern, order_core)
+
+
+def least_bandwidth(pattern: BlockPattern) -> IntArray:
+    """Return an order of all blocks in which coupled ones are as near to each other as possible.
+
+    Not admissible: joints stand between their bodies. Orders are built from the left; every block
+    has a last place, one bandwidth beyond the neighbours that stand already, and a partial order is
+    given up when blocks with near last places are too many.
+
+    Raises
+    ------
+    OrderingError
+        If there are more than 60 blocks, or the search takes too long.
+
+    References
+    ----------
+    Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del Corso and Manzini (1999).
+    """
+    _check_size(pattern, "bandwidth")
+    graph = [pattern.neighbours(block).tolist() for block in range(pattern.n_blocks)]
+    order: list[int] = []
+    for part in _parts(graph):
+        order += _part_of_least_bandwidth(graph, part)
+    return np.array(order, dtype=np.intp)
+
+
+def _check_size(pattern: BlockPattern, what: str, most: int = LARGEST) -> None:
+    """Raise OrderingError where an exact search would hardly end."""
+    if pattern.n_blocks > most:
+        raise OrderingError(
+            f"the exact {what} of {pattern.n_blocks} blocks would take too long to find; "
+            f"it is for {most} blocks at most"
+        )
+
+
+def _parts(graph: list[list[int]]) -> list[list[int]]:
+    """Return the connected parts."""
+    parts, seen = [], [False] * len(graph)
+    for seed in range(len(graph)):
+        if not seen[seed]:
+            part = list(_distances(graph, seed))
+            for block in part:
+                seen[block] = True
+            parts.append(part)
+    return parts
+
+
+def _distances(graph: list[list[int]], source: int) -> dict[int, int]:
+    """Return the distance of all blocks that can be reached."""
+    distance, queue = {source: 0}, deque([source])
+    while queue:
+        here = queue.popleft()
+        for there in graph[here]:
+            if there not in distance:
+                distance[there] = distance[here] + 1
+                queue.append(there)
+    return distance
+
+
+def _part_of_least_bandwidth(graph: list[list[int]], part: list[int]) -> list[int]:
+    """Try one bandwidth after the other."""
+    distances = {block: _distances(graph, block) for block in part}
+    bandwidth = (
+        max(  # density: all within a distance d of a block lie within d bandwidths of it
+            -(-(sum(d <= radius for d in near.values()) - 1) // (2 * radius))
+            for near in distances.values()
+            for radius in range(1, max(near.values()) + 1)
+        )
+        if len(part) > 1
+        else 0
+    )
+    while True:
+        failed: set[tuple[tuple[int, int], ...]] = set()
+        for first in sorted(part, key=lambda block: -max(distances[block].values())):
+            last = {block: bandwidth * d for block, d in distances[first].items() if d > 0}
+            found = _filled([first], last, graph, distances, bandwidth, failed)
+            if found is not None:
+                return found
+        bandwidth += 1
+
+
+def _filled(
+    order: list[int],
+    last: dict[int, int],
+    graph: list[list[int]],
+    distances: dict[int, dict[int, int]],
+    bandwidth: int,
+    failed: set[tuple[tuple[int, int], ...]],
+) -> list[int] | None:
+    """Return `order` with all blocks of `last`, each at its last place or before, or None."""
+    if not last:
+        return order
+    place = len(order)
+    due = sorted(last.items(), key=lambda item: item[1])
+    if any(limit < place + k for k, (_, limit) in enumerate(due)):
+        return None
+    state = tuple(sorted((block, limit - place) for block, limit in last.items()))
+    if state in failed:
+        return None
+    for block, _ in due:
+        reach = distances[block]
+        later = {
+            other: min(limit, place + bandwidth * reach[other])
+            for other, limit in last.items()
+            if other != block
+        }
+        found = _filled([*order, block], later, graph, distances, bandwidth, failed)
+        if found is not None:
+            return found
+    failed.add(state)
+    if len(failed) > _MOST_STATES:
+        raise OrderingError(
+            f"the exact bandwidth of {len(distances)} blocks takes too long to find; "
+            "ask for it on a smaller mechanism"
+        )
+    return None

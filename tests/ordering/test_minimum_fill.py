@@ -1,0 +1,58 @@
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from patterns import graph_pattern, ladder, patterns, shuffled
+
+from sparsebody.ordering.leaves_first import leaves_first
+from sparsebody.ordering.minimum_degree import minimum_degree
+from sparsebody.ordering.minimum_fill import _minimum_fill, minimum_fill
+from sparsebody.sparse.dual_graph import dual_graph
+from sparsebody.sparse.metrics import ordering_metrics
+
+
+def flops(pattern, ordering=minimum_fill):
+    return ordering_metrics(pattern, ordering(pattern)).flops
+
+
+def fills(pattern, joints):
+    """Return, for each step, the fill of the joint taken and the least fill of any: brute force."""
+    indptr, indices = dual_graph(pattern)
+    graph = nx.Graph()
+    graph.add_nodes_from(range(pattern.n_dual))
+    for j in range(pattern.n_dual):
+        graph.add_edges_from((j, int(k)) for k in indices[indptr[j] : indptr[j + 1]])
+    rows = pattern.block_sizes[pattern.n_primal :]
+
+    def fill(j):
+        near = list(graph.neighbors(j))
+        pairs = ((a, b) for k, a in enumerate(near) for b in near[:k])
+        return sum(rows[a] * rows[b] for a, b in pairs if not graph.has_edge(a, b))
+
+    for joint in joints.tolist():
+        yield fill(joint), min(map(fill, graph))
+        near = list(graph.neighbors(joint))
+        graph.remove_node(joint)
+        graph.add_edges_from((a, b) for k, a in enumerate(near) for b in near[:k])
+
+
+@given(pattern=patterns())
+def test_every_joint_is_one_that_fills_in_least(pattern):
+    rows = np.ascontiguousarray(pattern.block_sizes[pattern.n_primal :])
+    joints = _minimum_fill(*dual_graph(pattern), rows)
+    assert all(taken == least for taken, least in fills(pattern, joints))
+
+
+def test_a_tree_costs_what_leaves_first_costs():
+    tree = shuffled(graph_pattern(nx.random_labeled_tree(200, seed=1)), 0)
+    assert flops(tree) == flops(tree, leaves_first)
+
+
+@pytest.mark.parametrize("graph", [nx.grid_2d_graph(16, 16), nx.grid_graph((5, 5, 5))])
+def test_a_lattice_costs_less_than_by_minimum_degree(graph):
+    lattice = graph_pattern(graph, joint_size=3)
+    assert flops(lattice) < 0.95 * flops(lattice, minimum_degree)
+
+
+def test_cost_grows_in_proportion_to_a_ladder():
+    assert flops(ladder(200)) < 10.5 * flops(ladder(20))
