@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody.analysis.orderings import compare_orderings
 from sparsebody.model.gallery import build
-from sparsebody.ordering import ORDERINGS, Ordering
+from sparsebody.ordering import register_ordering
 from sparsebody.sparse.pattern import BlockPattern
 
 NAME = "outermost-first"
@@ -33,7 +33,7 @@ def outermost_first(pattern: BlockPattern) -> np.ndarray:
     return np.argsort(np.concatenate([place[:-1], of_joint]), kind="stable")
 
 
-ORDERINGS[NAME] = Ordering(outermost_first, True, None, "bodies by distance from the world")
+register_ordering(NAME, outermost_first, admissible=True, summary="bodies by distance")
 
 
 def main() -> float:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparsebody.arrays import IntArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.choice import SolverChoice, choose_solver
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.initial import consistent_state
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.ordering import ORDERINGS, available_orderings
@@ -79,8 +80,10 @@ def compare_orderings(
         If the joints of the mechanism do not close.
     """
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
-    dynamics = ForwardDynamics(system, reactions="basic", factorization=factorization)
-    return compared(dynamics.structure.pattern, names, factorization, dynamics.ordering)
+    state = consistent_state(system)
+    dynamics = ForwardDynamics(system, state, reactions="basic", factorization=factorization)
+    pattern, automatic = dynamics.structure.pattern, dynamics.ordering
+    return compared(pattern, names, factorization, automatic, state.position)
 
 
 def compared(
@@ -88,10 +91,14 @@ def compared(
     names: Sequence[str] = (),
     factorization: str = "auto",
     automatic: str = "",
+    positions: FloatArray | None = None,
 ) -> OrderingComparison:
-    """Return the comparison for a pattern; parameters and errors as of `compare_orderings`."""
+    """Return the comparison for a pattern; parameters and errors as of `compare_orderings`.
+
+    Orderings that take the `positions` (n_primal, 3) of the bodies get them.
+    """
     choices = {
-        name: choose_solver(pattern, name, factorization)
+        name: choose_solver(pattern, name, factorization, positions)
         for name in dict.fromkeys(names or _bearable(pattern))
     }
     lines = [line for choice in choices.values() for line in ordering_lines(choice)]
@@ -104,5 +111,5 @@ def compared(
 
 
 def _bearable(pattern: BlockPattern) -> list[str]:
-    names = available_orderings()
+    names = available_orderings(pattern.n_blocks)
     return [name for name in names if ORDERINGS[name].microseconds * pattern.n_blocks < _PATIENCE]
