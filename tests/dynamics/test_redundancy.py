@@ -156,9 +156,9 @@ def test_rows_of_random_mechanisms_that_contradict_each_other_are_met_in_least_s
             continue
         state = wild(pose, 1)
         expected = least_squares(system, state)
-        found = sb.ForwardDynamics(
-            system, pose, redundancy="krylov", factorization=factorization
-        )(state)
+        found = sb.ForwardDynamics(system, pose, redundancy="krylov", factorization=factorization)(
+            state
+        )
         assert relative_error(found.acceleration, expected) < 1e-9, seed
         assert found.solver.converged, seed
         n_checked += 1
