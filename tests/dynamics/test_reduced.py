@@ -11,7 +11,7 @@ from oracles import newton_euler_imbalance
 from planted_loops import TYPES, plant, planted
 
 import sparsebody as sb
-from sparsebody.dynamics import forward
+from sparsebody.dynamics import preparation
 from sparsebody.dynamics.choice import SolverChoice, choose_solver
 from sparsebody.dynamics.compiled import ReducedCore
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -26,7 +26,7 @@ from sparsebody.sparse.pattern import BlockPattern
 @pytest.fixture
 def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reduce also where it does not pay."""
-    monkeypatch.setattr(forward, "reduction_pays", lambda *_: True)
+    monkeypatch.setattr(preparation, "reduction_pays", lambda *_: True)
 
 
 def moving(system: System, seed: int) -> State:
@@ -135,7 +135,7 @@ def test_other_factorizations_of_fewer_rows_give_the_same(
     def chosen(pattern: BlockPattern, ordering: str, _: str) -> SolverChoice:
         return choose_solver(pattern, ordering, factorization)
 
-    monkeypatch.setattr(forward, "choose_solver", chosen)
+    monkeypatch.setattr(preparation, "choose_solver", chosen)
     dynamics = ForwardDynamics(system, state)
     assert isinstance(dynamics.core, ReducedCore)
     assert dynamics.factorization == factorization
