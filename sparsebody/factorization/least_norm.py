@@ -164,6 +164,7 @@ def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
     v, t = v / alpha, u / alpha
     s, phi_bar, rho_bar = t, beta, alpha
     first = alpha * beta
+    least = max(REDUCTION * first, ROUNDING * float(np.linalg.norm(p)))  # of p, in A' p
     for step in range(1, MOST_STEPS + 1):
         left = operator.product(v) - alpha * metric_u
         p = operator.precondition(left)
@@ -181,7 +182,7 @@ def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
         y += phi / rho * s
         s = t - theta / rho * s
         gain = abs(phi_bar * alpha * cosine)
-        if not gain > REDUCTION * first or beta == 0.0 or alpha == 0.0:
+        if not gain > least or beta == 0.0 or alpha == 0.0:
             return y, step
     return y, MOST_STEPS
 

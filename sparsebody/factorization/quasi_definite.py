@@ -47,7 +47,7 @@ class ShiftedLDL:
         """See QuasiDefinite."""
         self._rows = rows
         nothing, tables = np.zeros(self.symbolic.pattern.n_rows), self.symbolic.tables
-        eliminate(tables, rows, nothing, delta, self.symbolic.storage, 0, len(tables.pivots) - 1)
+        eliminate(tables, rows, nothing, -delta, self.symbolic.storage, 0, len(tables.pivots) - 1)
 
     def solve(self, gap: FloatArray) -> FloatArray:
         """See QuasiDefinite."""

@@ -14,6 +14,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
+from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.sparse.saddle import constraint_matrix
 
@@ -117,3 +118,32 @@ def test_estimates_do_not_disturb_the_solution() -> None:
     after = evaluation.accelerations()  # by another substitution with the same factors
     np.testing.assert_allclose(after.acceleration, before.acceleration, atol=1e-12)
     assert after.dropped_residual == pytest.approx(before.dropped_residual, abs=1e-14)
+
+
+@pytest.mark.parametrize("reduction", ["auto", "none"])
+@pytest.mark.parametrize("factorization", ["block-qr", "auto"])
+def test_neither_masses_nor_which_end_is_the_world_change_pivots_and_condition(
+    reduction: str, factorization: str
+) -> None:
+    """All masses alike times a factor change no row of unit norm, nor does a joint's direction."""
+    found = []
+    for mass in (1e-6, 1.0, 1e9):
+        for ends in (1, -1):
+            bars = Mechanism("four-bar", gravity=[0, -9.81, 0])
+            for bar, place in (("a", [0.3, 0.4, 0]), ("b", [1.1, 0.8, 0]), ("c", [1.3, 0.4, 0])):
+                bars.add_body(bar, mass=mass, inertia=0.08 * mass * np.eye(3), position=place)
+            for i, (pair, point) in enumerate(
+                (
+                    (("world", "a"), [0, 0, 0]),
+                    (("a", "b"), [0.6, 0.8, 0]),
+                    (("b", "c"), [1.6, 0.8, 0]),
+                    (("c", "world"), [1, 0, 0]),
+                )
+            ):
+                bars.add_joint(f"hinge {i}", Revolute(), *pair[::ends], point=point, axis=[0, 0, 1])
+            system = bars.compile()
+            dynamics = ForwardDynamics(system, reduction=reduction, factorization=factorization)
+            dynamics.acceleration(system.initial_state)
+            condition = dynamics.condition(system.initial_state)
+            found.append([dynamics.core.smallest_pivot()[0], condition.kappa])
+    np.testing.assert_allclose(found, np.broadcast_to(found[2], np.shape(found)), rtol=1e-2)

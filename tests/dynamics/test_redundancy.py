@@ -140,6 +140,44 @@ def test_krylov_steps_are_right_on_random_mechanisms() -> None:
     assert n_checked > 50
 
 
+@quasi_definite
+def test_rows_of_random_mechanisms_that_contradict_each_other_are_met_in_least_squares(
+    factorization: str,
+) -> None:
+    """The shift of A A' must be the same for all rows, or what is outside the range gets in."""
+    n_checked = 0
+    for seed in range(20000, 20200, 3):
+        system = random_mechanism(seed).compile()
+        try:
+            pose = sb.consistent_state(system)
+        except AssemblyError:
+            continue
+        if system.n_rows == 0:
+            continue
+        state = wild(pose, 1)
+        expected = least_squares(system, state)
+        found = sb.ForwardDynamics(system, pose, redundancy="krylov", factorization=factorization)(
+            state
+        )
+        assert relative_error(found.acceleration, expected) < 1e-9, seed
+        assert found.solver.converged, seed
+        n_checked += 1
+    assert n_checked > 40
+
+
+@quasi_definite
+def test_a_quasi_definite_factor_shifts_all_rows_alike(factorization: str) -> None:
+    system = random_mechanism(20181).compile()
+    state = sb.consistent_state(system)
+    dynamics = sb.ForwardDynamics(system, redundancy="krylov", factorization=factorization)
+    dynamics(state)
+    core, ones = dynamics.core, np.eye(system.n_rows)
+    core._factors.factorize(core._unit, 1e-3)
+    A = np.array([core.transposed(y) for y in ones])
+    inverse = np.array([core.precondition(y) for y in ones]).T
+    assert np.abs(np.linalg.inv(inverse) - A @ A.T - 1e-3 * ones).max() < 1e-10
+
+
 @pytest.mark.parametrize("pairs", [100, 1000])
 def test_krylov_steps_are_few_on_long_lifts(pairs: int) -> None:
     system = build("scissor", pairs=pairs).compile()

@@ -79,7 +79,7 @@ class PlanarWorkspace(Struct):
     axes: FloatArray  # (9,) of the world: the normal, and two in the plane
     gravity: FloatArray  # (2,) in the plane [m/s^2]
     basis: FloatArray  # (n, 9) the same axes of every body, in its own
-    unit: FloatArray  # (n + 1, 4) see above; of the world 1
+    unit: FloatArray  # (n + 1, 4) see above; of the world WORLD_ROOT
     motion: FloatArray  # (n + 1, 8) see above; body n is the world
     no_rows: FloatArray  # (0, 2, 6), no_loads (0, 6), nothing (0,): where nothing is given
     no_loads: FloatArray

@@ -25,7 +25,7 @@ from sparsebody.dynamics.compiled.planar import (
     part_in_plane,
 )
 from sparsebody.dynamics.compiled.qr_solution import qr_arrays
-from sparsebody.dynamics.compiled.workspace import Index
+from sparsebody.dynamics.compiled.workspace import WORLD_ROOT, Index
 from sparsebody.model.planar import PARALLEL, PlanarMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions
@@ -75,7 +75,8 @@ def planar_arrays(system: System, motion: PlanarMotion, bodies: IntArray, k: int
 
 def _units(system: System, motion: PlanarMotion, bodies: IntArray) -> FloatArray:
     unit = large_zeros((len(bodies) + 1, 4))
-    unit[:] = 1.0
+    unit[-1, [TURN_ROOT, MASS_ROOT]] = WORLD_ROOT
+    unit[-1, [TURN_INVERSE, MASS_INVERSE]] = 1.0 / WORLD_ROOT
     normal = motion.basis[:, 0]
     unit[:-1, TURN_ROOT] = np.sqrt(np.einsum("na,nab,nb->n", normal, system.inertia, normal))[
         bodies

@@ -16,6 +16,7 @@ from sparsebody.dynamics.compiled.workspace import (
     MASS_ROOT,
     N_SIZES,
     ROOT,
+    WORLD_ROOT,
     Index,
 )
 from sparsebody.model.system import System
@@ -59,8 +60,10 @@ def units(system: System, bodies: IntArray) -> FloatArray:
 @njit(cache=True)
 def _fill_units(mass: FloatArray, inertia: FloatArray, bodies: IntArray, table: FloatArray) -> None:
     n = len(bodies)
-    for a in (ROOT, ROOT + 2, ROOT + 5, INVERSE, INVERSE + 2, INVERSE + 5, MASS_ROOT, MASS_INVERSE):
-        table[n, a] = 1.0
+    for a in (ROOT, ROOT + 2, ROOT + 5, MASS_ROOT):
+        table[n, a] = WORLD_ROOT
+    for a in (INVERSE, INVERSE + 2, INVERSE + 5, MASS_INVERSE):
+        table[n, a] = 1.0 / WORLD_ROOT
     for i in range(n):
         I, line = inertia[bodies[i]], table[i]
         c_0 = np.sqrt(I[0, 0])

@@ -21,6 +21,7 @@ from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.dynamics.compiled.struct import Struct, register
 
 ROOT, INVERSE, MASS_ROOT, MASS_INVERSE = 0, 6, 12, 13  # C, C^-1, sqrt(m), its inverse in `unit`
+WORLD_ROOT = 2.0**200  # of the world there: what rows hold at its end must not count in their norms
 MARGIN, N_SIZES = 8, 56  # zeros before and after a solution; numbers that measure a residual
 Index = NDArray[np.uint32]  # unsigned: a signed index costs a test for negative ones at each access
 
@@ -79,7 +80,7 @@ class Workspace(Struct):
 
     body: Index  # (n,) the user's number of each body
     gravity: FloatArray  # (3,) [m/s^2]
-    unit: FloatArray  # (n + 1, 14) of each body, see above; of the world 1
+    unit: FloatArray  # (n + 1, 14) of each body and the world, see above
     position: FloatArray  # (n + 1, 3) centers of mass in the world [m]; body n is the world
     rotation: FloatArray  # (n + 1, 9) from body to world axes
     velocity: FloatArray  # (n + 1, 6) in body coordinates [rad/s, m/s]

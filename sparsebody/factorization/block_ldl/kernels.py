@@ -252,7 +252,10 @@ def _kernel(size: int) -> Any:
         if is_primal:
             is_safe = primal(values, own, reference, padded, shift)
         else:
-            is_safe = dual(values, own, reference, padded, shift)
+            if shift < 0.0:
+                for k in range(n):
+                    reference[padded + k] = 1.0
+            is_safe = dual(values, own, reference, padded, abs(shift))
         scratch, place = _0, np.uintp(pivot[START])
         pair = np.uintp(pivot[FIRST_UPDATE])
         for t in range(first, end):
@@ -293,8 +296,8 @@ def eliminate(
     The pivots in [begin, end) are eliminated, those before them have been.
 
     Dual pivots are moved away from zero by `shift` times what they were before other dual ones took
-    from them. Return REGULAR or DOUBTFUL - position of the first pivot that may be nothing but
-    rounding; without a shift the elimination ends there.
+    from them, or by -shift itself if that is negative. Return REGULAR or DOUBTFUL - position of the
+    first pivot that may be nothing but rounding; without a shift the elimination ends there.
     """
     pivots, status = tables.pivots, REGULAR
     is_large = len(pivots) > LARGE
