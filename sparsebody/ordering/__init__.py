@@ -197,7 +197,6 @@ ORDERINGS = {
         "a sweep with a small profile, each joint after its bodies",
         source="Sloan (1986)",
         complexity="O(n w)",
-        invariant=True,
     ),
     "spectral": Ordering(
         spectral,

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import diags_array
-from scipy.sparse.linalg import LinearOperator, onenormest, splu
+from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.sparse.norms import largest_row_sum
 from sparsebody.sparse.saddle import saddle_csc
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Case, Study
@@ -54,9 +55,7 @@ def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
     scaled = (diags_array(scale) @ K @ diags_array(scale)).tocsc()
     solve = splu(scaled).solve
     largest = float(abs(scaled).sum(axis=0).max())
-    if scaled.shape[0] < 5:
-        return largest * float(np.abs(solve(np.eye(scaled.shape[0]))).sum(axis=0).max())
-    return largest * float(onenormest(LinearOperator(K.shape, matvec=solve, rmatvec=solve)))
+    return largest * largest_row_sum(solve, solve, K.shape[0])  # of a symmetric matrix
 
 
 # ---- kept beside the results ------------------------------------------------------------------
