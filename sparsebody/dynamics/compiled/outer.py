@@ -27,14 +27,7 @@ def fill_outer_multipliers(
     multiplier: FloatArray,
 ) -> None:
     """Fill the multipliers (n_rows,) out of the plane; those within it are given."""
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    rows = constraint_rows(system, state, motion, coordinates).rows
-    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
-    if body_force is not None:
-        force += body_force
-    need = np.einsum("nab,nb->na", system.inertia, acceleration[:, :3])
-    need = np.concatenate([need, system.mass[:, None] * acceleration[:, 3:]], axis=1) - force
+    rows, need = rows_and_needs(system, state, body_force, acceleration)
     _fill(
         plane.bodies,
         plane.joint,
@@ -47,6 +40,20 @@ def fill_outer_multipliers(
         need,
         multiplier,
     )
+
+
+def rows_and_needs(
+    system: System, state: State, body_force: FloatArray | None, acceleration: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return all rows (n_rows, 2, 6), and the wrenches (n_bodies, 6) that joints have to exert."""
+    motion = joint_motion(system, state)
+    coordinates = coordinate_motion(system, state, motion)
+    rows = constraint_rows(system, state, motion, coordinates).rows
+    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
+    if body_force is not None:
+        force += body_force
+    need = np.einsum("nab,nb->na", system.inertia, acceleration[:, :3])
+    return rows, np.concatenate([need, system.mass[:, None] * acceleration[:, 3:]], axis=1) - force
 
 
 @njit(cache=True)

@@ -12,11 +12,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.dynamics.compiled.outer import take
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.dynamics.compiled.outer import rows_and_needs, take
 from sparsebody.model.system import State, System
 
 
@@ -37,14 +33,7 @@ def fill_tree_multipliers(
     multiplier: FloatArray,
 ) -> None:
     """Fill the multipliers (n_rows,) of the joints of a tree; those of kept rows are given."""
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    rows = constraint_rows(system, state, motion, coordinates).rows
-    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
-    if body_force is not None:
-        force += body_force
-    need = np.einsum("nab,nb->na", system.inertia, acceleration[:, :3])
-    need = np.concatenate([need, system.mass[:, None] * acceleration[:, 3:]], axis=1) - force
+    rows, need = rows_and_needs(system, state, body_force, acceleration)
     ends = system.predecessor, system.successor
     _fill(*tree, *ends, system.row_joint, system.first_row, rows, need, multiplier)
 
