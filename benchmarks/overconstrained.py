@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchmarks import machine
 from benchmarks.cases import TILTED, Problem, at_state
 from benchmarks.oracle import Reference, equations, reference, relative_violation, to_spatial
 from sparsebody.arrays import FloatArray
@@ -23,6 +22,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.gallery import build
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
+from sparsebody.study import machine
 
 LARGEST_DENSE = 60  # bodies of a dense reference
 LARGEST_CHECKED = 50_000  # bodies of a violation in extended precision

@@ -132,7 +132,7 @@ def test_other_factorizations_of_fewer_rows_give_the_same(
     system = scissor_with_pendulum().compile()
     state = moving(system, 0)
 
-    def chosen(pattern: BlockPattern, ordering: str, _: str) -> SolverChoice:
+    def chosen(pattern: BlockPattern, ordering: str, *_: object) -> SolverChoice:
         return choose_solver(pattern, ordering, factorization)
 
     monkeypatch.setattr(preparation, "choose_solver", chosen)
