@@ -41,8 +41,7 @@ def planar_reduction(
     is_within[~motion.is_outer] = rows.any(axis=(1, 2))
     three = np.full(system.n_bodies, 3, dtype=np.intp)
     pattern = kkt_structure(system, is_within, three).pattern
-    rows = _without_masses(system, motion, rows)[is_within[~motion.is_outer]]
-    found = independent_rows(_unit_matrix(pattern, rows), tolerance)
+    found = independent_rows(_unit_matrix(pattern, rows[is_within[~motion.is_outer]]), tolerance)
     kept = is_within.copy()
     kept[is_within] = found.keep
     decision = replace(
@@ -50,16 +49,6 @@ def planar_reduction(
     )
     structure = kkt_structure(system, kept, three)
     return PlanarReduction(motion, structure, np.flatnonzero(is_within & ~kept), decision)
-
-
-def _without_masses(system: System, motion: PlanarMotion, rows: FloatArray) -> FloatArray:
-    """Return rows (k, 2, 3) on velocities, of rows where inertias are one: A of A D^-1/2."""
-    normal = motion.basis[:, 0]
-    root = np.ones((system.n_bodies + 1, 3))  # the world is the last one
-    root[:-1, 0] = np.sqrt(np.einsum("na,nab,nb->n", normal, system.inertia, normal))
-    root[:-1, 1:] = np.sqrt(system.mass)[:, None]
-    joint = system.row_joint[np.flatnonzero(~motion.is_outer)]
-    return rows * np.stack([root[system.predecessor[joint]], root[system.successor[joint]]], axis=1)
 
 
 def _unit_matrix(pattern: BlockPattern, rows: FloatArray) -> SaddleMatrix:

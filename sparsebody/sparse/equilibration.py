@@ -119,6 +119,8 @@ def _solve(
     """Fill scaled[k, side] with L^-1 of the row; return its square."""
     if n == 6:
         return _solve_6(gram[body], rows[k, side], scaled[k, side])
+    if n == 3 and rows.shape[2] == 3:
+        return _solve_3(gram[body], rows[k, side], scaled[k, side])
     square = 0.0
     for a in range(rows.shape[2]):
         value = rows[k, side, a]
@@ -144,3 +146,13 @@ def _solve_6(g: FloatArray, row: FloatArray, scaled: FloatArray) -> float:
     ]
     scaled[0], scaled[1], scaled[2], scaled[3], scaled[4], scaled[5] = y0, y1, y2, y3, y4, y5
     return y0 * y0 + y1 * y1 + y2 * y2 + y3 * y3 + y4 * y4 + y5 * y5
+
+
+@njit(**STEP)
+def _solve_3(g: FloatArray, row: FloatArray, scaled: FloatArray) -> float:
+    """Do so for three freedoms."""
+    y0 = row[0] * g[0, 0]
+    y1 = (row[1] - g[1, 0] * y0) * g[1, 1]
+    y2 = (row[2] - g[2, 0] * y0 - g[2, 1] * y1) * g[2, 2]
+    scaled[0], scaled[1], scaled[2] = y0, y1, y2
+    return y0 * y0 + y1 * y1 + y2 * y2

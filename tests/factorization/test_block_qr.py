@@ -13,7 +13,7 @@ from sparsebody.factorization.unit import unit_rows
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix
 
-IN_REGISTERS = {(2, 3, 8), (2, 4, 8), (2, 5, 8), (2, 6, 8), (2, 3, 4), (2, 4, 4)}
+IN_REGISTERS = {*((2, n_rows, 8) for n_rows in range(3, 9)), (2, 3, 4), (2, 4, 4)}
 
 
 def carried(matrix, order, rng):

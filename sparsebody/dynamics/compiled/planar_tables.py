@@ -33,7 +33,7 @@ from sparsebody.spatial.tuples import load_rotation, load_vector, store_vector
 
 
 def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatArray | None:
-    """Return all rows but those of `motion` (k, 2, 3) at a checked state, where inertias are one.
+    """Return all rows but those of `motion` (k, 2, 3), on velocities in the plane, at a state.
 
     A row without any part in the plane is zero. None if the state is not in the plane.
     """
@@ -41,6 +41,7 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
     is_line = planar_lines(system, motion)
     parts = GivenParts(system, but=is_line)
     arrays = planar_arrays(system, motion, bodies, len(rows))
+    arrays["unit"][:-1] = 1.0  # as if inertias were
     table = planar_row_arrays(system, motion, parts, is_line, bodies, arrays["unit"], rows)
     workspace = PlanarWorkspace(kept=PlanarRows(**table), factor=qr_arrays(None), **arrays)
     given = parts.at(state, None)

@@ -59,7 +59,8 @@ _fetch_row, _fetch_next_row = prefetch(ROWS), prefetch(ROWS + 8)
 _fetch_value_before, _fetch_last_value_before = prefetch(-VALUES), prefetch(-VALUES - 8)
 _fetch_column_before, _fetch_front_before = prefetch(-COLUMNS), prefetch(-FRONTS)
 
-_front_2_3_8, _front_2_4_8, _front_2_5_8, _front_2_6_8 = (front_step(2, m, 8) for m in range(3, 7))
+_front_2_3_8, _front_2_4_8, _front_2_5_8 = (front_step(2, m, 8) for m in range(3, 6))
+_front_2_6_8, _front_2_7_8, _front_2_8_8 = (front_step(2, m, 8) for m in range(6, 9))
 _front_2_3_4, _front_2_4_4 = (front_step(2, m, 4) for m in range(3, 5))
 
 
@@ -220,6 +221,10 @@ def _in_registers(size, n_rows, stride, front, values, start, stack, at, n_colum
             _front_2_5_8(*arguments)
         elif n_rows == 6:
             _front_2_6_8(*arguments)
+        elif n_rows == 7:
+            _front_2_7_8(*arguments)
+        elif n_rows == 8:
+            _front_2_8_8(*arguments)
         else:
             return False
         return True
