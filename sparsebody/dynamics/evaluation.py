@@ -11,7 +11,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.compiled import Core, OutOfPlaneError, PlanarCore, ReducedCore
+from sparsebody.dynamics.compiled import Core, OutOfPlaneError, PlanarCore
 from sparsebody.dynamics.compliance import least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
@@ -120,7 +120,7 @@ class Evaluation:
         acceleration = np.empty((self.dynamics.system.n_bodies, 6))
         if self._number == core.newest:
             residual = core.solve(core.right, acceleration, multiplier, state.time)
-            if multiplier.size and isinstance(core, (PlanarCore, ReducedCore)):
+            if multiplier.size:
                 core.fill_outer(state, self.body_force, acceleration, multiplier)
             return acceleration, residual
         arguments = state, self.body_force, self._shift, acceleration, multiplier
@@ -139,7 +139,7 @@ class Evaluation:
         if np.shape(error) != (n_rows,):
             raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
         core = self.assembled()
-        if isinstance(core, ReducedCore) and core.is_astray(self.state):
+        if core.is_astray(self.state):
             return self.dynamics.whole.evaluate(self.state)._solve_errors(error)
         right = np.zeros_like(core.right)
         right[len(right) - len(core.rows) :] = -error[core.rows]

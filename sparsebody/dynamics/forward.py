@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.compiled import WORST_RESIDUAL, OutOfPlaneError, ReducedCore, is_plain
+from sparsebody.dynamics.compiled import WORST_RESIDUAL, OutOfPlaneError, is_plain
 from sparsebody.dynamics.compliance import Compliance, joint_compliances
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluation import Evaluation
@@ -188,7 +188,7 @@ class ForwardDynamics:
 
     def retracted(self, state: State) -> State:
         """Return the state nearby in which bodies are within their subgroups about the world."""
-        return self.core.retracted(state) if isinstance(self.core, ReducedCore) else state
+        return self.core.retracted(state)
 
     @cached_property
     def whole(self) -> ForwardDynamics:

@@ -60,6 +60,27 @@ class CoreBase(ABC):
     def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
         """Give the newest solution's bodies and rows the user's numbers and units."""
 
+    def fill_outer(
+        self,
+        state: State,
+        body_force: FloatArray | None,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> None:
+        """Fill the multipliers of rows that hold bodies where they have fewer freedoms; none here.
+
+        Those of the kept rows are given.
+        """
+        return
+
+    def retracted(self, state: State) -> State:
+        """Return the state nearby in which bodies are where they have to stay; this one here."""
+        return state
+
+    def is_astray(self, state: State) -> bool:
+        """Tell whether bodies are not where they have to stay."""
+        return False
+
     def solve_in_units(self, right: FloatArray, time: float, goal: float) -> FloatArray:
         """Return the solution of [1 A'; A 0] x = right as it is, in elimination order.
 
