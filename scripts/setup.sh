@@ -83,7 +83,7 @@ make_venv() {
 
 install_package() {
   say "installing sparsebody with its test and development tools"
-  $venv/bin/python -m pip install --quiet --editable '.[test,dev,robots]'
+  $venv/bin/python -m pip install --quiet --editable '.[test,dev,robots,study]'
 }
 
 # Ends with CHOLMOD importable and checked, or fails after saying why.
