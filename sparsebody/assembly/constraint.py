@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -12,6 +13,8 @@ from sparsebody.kinematics.coordinates import CoordinateMotion, prescribed_motio
 from sparsebody.kinematics.loop_closure import prescribed_velocities
 from sparsebody.kinematics.motion import JointMotion
 from sparsebody.model.system import State, System
+
+NO_COUNTS: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False}  # of references
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +103,7 @@ def _add_row_velocities(
             velocity[k] += subspace[k, a] * v_J[row_joint[k], a]
 
 
-@njit(cache=True)
+@njit(**NO_COUNTS)
 def fill_constraint_rows(
     row_joint: IntArray,
     predecessor: IntArray,
@@ -118,7 +121,6 @@ def fill_constraint_rows(
     acceleration: FloatArray,
 ) -> None:
     """`rows` starts at zero. Row t = (moment, force) in S: t' X on either body."""
-    bias = np.empty(6)
     for k in range(row_joint.size):
         j = row_joint[k]
         t = subspace[k]
@@ -126,11 +128,10 @@ def fill_constraint_rows(
             _row_on_body(t, successor_rotation[j], True, successor_point[j], 1.0, rows[k, 1])
         if predecessor[j] >= 0:
             _row_on_body(t, to_successor[j], False, arm[j], -1.0, rows[k, 0])
-        _cross(v_J[j], v_P[j], bias)  # v_s x v_p = v_J x v_p
-        speed, centripetal = 0.0, 0.0
+        speed = 0.0
         for a in range(6):
             speed += t[a] * v_J[j, a]
-            centripetal += t[a] * bias[a]
+        centripetal = _dot_cross(t, v_J[j], v_P[j])  # v_s x v_p = v_J x v_p
         velocity[k] = speed
         acceleration[k] = -centripetal - drift[k]
 
@@ -160,9 +161,12 @@ def _row_on_body(
 
 
 @njit(cache=True, inline="always")
-def _cross(v: FloatArray, m: FloatArray, product: FloatArray) -> None:
-    """Fill product = v x m for motion vectors. Featherstone (2008), (2.31)."""
+def _dot_cross(t: FloatArray, v: FloatArray, m: FloatArray) -> float:
+    """Return t . (v x m) for motion vectors v, m. Featherstone (2008), (2.31)."""
+    total = 0.0
     for a in range(3):
         b, c = (a + 1) % 3, (a + 2) % 3
-        product[a] = v[b] * m[c] - v[c] * m[b]
-        product[a + 3] = v[b] * m[c + 3] - v[c] * m[b + 3] + v[b + 3] * m[c] - v[c + 3] * m[b]
+        total += t[a] * (v[b] * m[c] - v[c] * m[b])
+        linear = v[b] * m[c + 3] - v[c] * m[b + 3] + v[b + 3] * m[c] - v[c + 3] * m[b]
+        total += t[a + 3] * linear
+    return total

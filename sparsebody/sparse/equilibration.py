@@ -41,8 +41,8 @@ def equilibrated(part: PartOfRows) -> PartOfRows:
     width = rows.shape[2]
     weight, gram = np.ones(len(rows)), np.empty((n, width, width))
     scaled = np.empty_like(rows)
-    for _ in range(PASSES):
-        _scale(ends, first, sizes[:n], rows, weight, gram, scaled)
+    for count in range(PASSES):
+        _scale(ends, first, sizes[:n], rows, weight, gram, scaled, count == PASSES - 1)
     return replace(part, rows=scaled)
 
 
@@ -55,8 +55,9 @@ def _scale(
     weight: FloatArray,
     gram: FloatArray,
     scaled: FloatArray,
+    is_last: bool,
 ) -> None:
-    """Fill `scaled` with W A S, and update W; `gram` is room for S."""
+    """Update W and, where it is the last time, fill `scaled` with W A S; `gram` is room for S."""
     gram[:] = 0.0
     for j in range(len(ends)):
         for side in range(2):
@@ -71,25 +72,39 @@ def _scale(
             for side in range(2):
                 i = ends[j, side]
                 if i >= 0:
-                    square += _solve(gram, i, sizes[i], rows, k, side, scaled)
-                else:
+                    square += _solve(gram, i, sizes[i], rows, k, side, scaled, is_last)
+                elif is_last:
                     scaled[k, side] = 0.0
             if square > 0.0:
-                scale = 1.0 / np.sqrt(square)
-                weight[k] = scale
-                for side in range(2):
-                    for a in range(rows.shape[2]):
-                        scaled[k, side, a] *= scale
+                weight[k] = 1.0 / np.sqrt(square)
+                if is_last:
+                    for side in range(2):
+                        for a in range(rows.shape[2]):
+                            scaled[k, side, a] *= weight[k]
 
 
 @njit(**STEP)
 def _add_square(
     weight: float, rows: FloatArray, k: int, side: int, gram: FloatArray, body: int
 ) -> None:
+    if rows.shape[2] == 6:
+        _add_square_6(weight, rows[k, side], gram[body])
+        return
     for a in range(rows.shape[2]):
         x = weight * rows[k, side, a]
         for b in range(a + 1):
             gram[body, a, b] += x * rows[k, side, b]
+
+
+@njit(**STEP)
+def _add_square_6(weight: float, row: FloatArray, gram: FloatArray) -> None:
+    """Do so for six freedoms, in registers."""
+    r = row[0], row[1], row[2], row[3], row[4], row[5]
+    for a in range(6):
+        x = weight * r[a]
+        for b in range(6):
+            if b <= a:
+                gram[a, b] += x * r[b]
 
 
 @njit(**STEP)
@@ -114,13 +129,20 @@ def _factorize(gram: FloatArray, body: int, n: int) -> None:
 
 @njit(**STEP)
 def _solve(
-    gram: FloatArray, body: int, n: int, rows: FloatArray, k: int, side: int, scaled: FloatArray
+    gram: FloatArray,
+    body: int,
+    n: int,
+    rows: FloatArray,
+    k: int,
+    side: int,
+    scaled: FloatArray,
+    is_kept: bool,
 ) -> float:
-    """Fill scaled[k, side] with L^-1 of the row; return its square."""
+    """Fill scaled[k, side] with L^-1 of the row if it is kept; return its square."""
     if n == 6:
-        return _solve_6(gram[body], rows[k, side], scaled[k, side])
+        return _solve_6(gram[body], rows[k, side], scaled[k, side], is_kept)
     if n == 3 and rows.shape[2] == 3:
-        return _solve_3(gram[body], rows[k, side], scaled[k, side])
+        return _solve_3(gram[body], rows[k, side], scaled[k, side], is_kept)
     square = 0.0
     for a in range(rows.shape[2]):
         value = rows[k, side, a]
@@ -134,7 +156,7 @@ def _solve(
 
 
 @njit(**STEP)
-def _solve_6(g: FloatArray, row: FloatArray, scaled: FloatArray) -> float:
+def _solve_6(g: FloatArray, row: FloatArray, scaled: FloatArray, is_kept: bool) -> float:
     """Do so for six freedoms, in registers."""
     y0 = (row[0]) * g[0, 0]
     y1 = (row[1] - g[1, 0] * y0) * g[1, 1]
@@ -144,15 +166,17 @@ def _solve_6(g: FloatArray, row: FloatArray, scaled: FloatArray) -> float:
     y5 = (row[5] - g[5, 0] * y0 - g[5, 1] * y1 - g[5, 2] * y2 - g[5, 3] * y3 - g[5, 4] * y4) * g[
         5, 5
     ]
-    scaled[0], scaled[1], scaled[2], scaled[3], scaled[4], scaled[5] = y0, y1, y2, y3, y4, y5
+    if is_kept:
+        scaled[0], scaled[1], scaled[2], scaled[3], scaled[4], scaled[5] = y0, y1, y2, y3, y4, y5
     return y0 * y0 + y1 * y1 + y2 * y2 + y3 * y3 + y4 * y4 + y5 * y5
 
 
 @njit(**STEP)
-def _solve_3(g: FloatArray, row: FloatArray, scaled: FloatArray) -> float:
+def _solve_3(g: FloatArray, row: FloatArray, scaled: FloatArray, is_kept: bool) -> float:
     """Do so for three freedoms."""
     y0 = row[0] * g[0, 0]
     y1 = (row[1] - g[1, 0] * y0) * g[1, 1]
     y2 = (row[2] - g[2, 0] * y0 - g[2, 1] * y1) * g[2, 2]
-    scaled[0], scaled[1], scaled[2] = y0, y1, y2
+    if is_kept:
+        scaled[0], scaled[1], scaled[2] = y0, y1, y2
     return y0 * y0 + y1 * y1 + y2 * y2

@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
+from sparsebody.dynamics.compiled.assembly import PHASE
 from sparsebody.dynamics.compiled.given import NO_LOADS, NO_ROWS, NO_VALUES, GivenParts
 from sparsebody.dynamics.compiled.planar import (
     CARRIED,
@@ -29,7 +30,14 @@ from sparsebody.dynamics.compiled.workspace import WORLD_ROOT, Index
 from sparsebody.model.planar import PARALLEL, PlanarMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions
-from sparsebody.spatial.tuples import load_rotation, load_vector, store_vector
+from sparsebody.spatial.tuples import (
+    add,
+    cross,
+    load_rotation,
+    load_vector,
+    store_vector,
+    turned,
+)
 
 
 def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatArray | None:
@@ -166,7 +174,7 @@ def _line_constants(system: System, motion: PlanarMotion, joints: IntArray) -> F
     return np.concatenate([normal[:, 1:], point[:, 1:]], axis=1)
 
 
-@njit(cache=True)
+@njit(**PHASE)
 def _fill_rows_on_successors(
     rows: IntArray,
     joint: IntArray,
@@ -184,22 +192,17 @@ def _fill_rows_on_successors(
 
     Where the world is the successor, in its axes about the origin of S.
     """
-    moment, force = np.empty(3), np.empty(3)
     for k in range(rows.size):
-        j, t, row = joint[k], subspace[rows[k]], values[k, 1]
+        j = joint[k]
         if is_varying[j]:
             continue
-        s = successor[j]
-        for a in range(3):
-            moment[a] = force[a] = 0.0
-            for b in range(3):
-                moment[a] += rotation[j, a, b] * t[b]
-                force[a] += rotation[j, a, b] * t[b + 3]
+        s, R = successor[j], load_rotation(rotation[j])
+        moment = turned(R, load_vector(subspace[rows[k]], 0))
+        force = turned(R, load_vector(subspace[rows[k]], 3))
         if s >= 0:
-            x = point[j]
-            moment[0] += x[1] * force[2] - x[2] * force[1]
-            moment[1] += x[2] * force[0] - x[0] * force[2]
-            moment[2] += x[0] * force[1] - x[1] * force[0]
+            moment = add(moment, cross(load_vector(point[j], 0), force))
         of = unit[new[s]]  # of the world the last one, as -1 says
-        B, m, f = load_rotation(basis[s]), load_vector(moment, 0), load_vector(force, 0)
-        store_vector(row, 0, part_in_plane(B, m, f, of[TURN_INVERSE], of[MASS_INVERSE]))
+        part = part_in_plane(
+            load_rotation(basis[s]), moment, force, of[TURN_INVERSE], of[MASS_INVERSE]
+        )
+        store_vector(values[k, 1], 0, part)
