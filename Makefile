@@ -17,6 +17,7 @@ setup: $(STAMP)  ## make .venv, with CHOLMOD where root or sudo allows
 	PYTHON="$(PYTHON)" scripts/setup.sh
 
 test: $(STAMP)  ## run the tests on JOBS processes
+	$(BIN)/python tests/kernel_cache.py
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
 
 check: $(STAMP)  ## lint, format, types, layers
