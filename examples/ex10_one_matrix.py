@@ -58,13 +58,13 @@ def main() -> float:
             counted, predicted = counted + line.counted_flops, predicted + line.metrics.flops
         if family == "ladder":
             figure = plot_orders(found.pattern, found.orders, family)
-            print(f"  {save_figure(figure, FOLDER / 'one-matrix.png')}")
+            print(f"  {save_figure(figure, FOLDER / 'one-matrix.svg')}")
     for family, size in MECHANISMS.items():
         grown = algorithm_growth(growing_family(family, size), SIZES)
         print(f"{family}: flops grow as", ", ".join(f"{one.name} {one.fit}" for one in grown))
         if family == "lattice":
             figure = plot_growth([one.line for one in grown], "flops", family)
-            print(f"  {save_figure(figure, FOLDER / 'one-matrix-growth.png')}")
+            print(f"  {save_figure(figure, FOLDER / 'one-matrix-growth.svg')}")
     print_star()
     print_loop_bases()
     return counted / predicted

@@ -54,7 +54,7 @@ def test_the_example_with_reactions_runs_as_printed(capsys: pytest.CaptureFixtur
 def test_the_example_with_algorithms_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
     names = run_example(4)
     assert names["line"].counted_flops == names["line"].metrics.flops
-    assert names["basis"].loops == 50
+    assert names["basis"].loops == 20
     assert "penalty" in capsys.readouterr().out
 
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -212,7 +215,13 @@ def _line(name: str, cycles: Cycles, tree: SpanningTree) -> LoopBasisLine:
 
 def _pairs(reach: csr_array) -> int:
     """Return how many pairs of rows, each with itself too, have a column in common."""
-    return int((reach @ reach.T).nnz)
+    rows = [reach.indices[a:b].tolist() for a, b in pairwise(reach.indptr)]
+    members = [0] * reach.shape[1]  # the rows of each column, as bits
+    for number, columns in enumerate(rows):
+        for column in columns:
+            members[column] |= 1 << number
+    of_columns = ((members[column] for column in columns) for columns in rows)
+    return sum(reduce(or_, sets, 0).bit_count() for sets in of_columns)
 
 
 def _shared(cycles: Cycles, freedoms: IntArray) -> csr_array:

@@ -51,10 +51,8 @@ def minimum_cycles(n_nodes: int, ends: IntArray, weight: IntArray) -> Cycles:
 
     Parameters
     ----------
-    n_nodes : int
-        Number of nodes without the world.
-    ends : (n_edges, 2) int array
-        The nodes of each edge; -1 is the world.
+    n_nodes, ends
+        As of `short_cycles`.
     weight : (n_edges,) int array
         Not negative.
 

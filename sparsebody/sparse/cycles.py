@@ -66,10 +66,8 @@ def fundamental_cycles(n_nodes: int, ends: IntArray, is_tree: BoolArray) -> Cycl
 
     Parameters
     ----------
-    n_nodes : int
-        Number of nodes without the world.
-    ends : (n_edges, 2) int array
-        The nodes of each edge; -1 is the world.
+    n_nodes, ends
+        As of `short_cycles`.
     is_tree : (n_edges,) bool array
         Which edges are in the forest; it must span every connected part.
     """
