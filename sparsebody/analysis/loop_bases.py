@@ -45,7 +45,7 @@ class LoopBasisLine:
     longest: int  # joints in the longest loop
     nnz_k: int  # of K on the velocities of all joints
     nnz_coupling: int  # of K W K', W a block for each joint: loops that share a joint
-    nnz_product: int  # of K H^-1 K', H with armature on all joints: a tree couples far more
+    nnz_product: int  # of K H^-1 K', H of the tree with armature on loop joints
     nnz_h: int  # of the lower triangle of H
     nnz_tree_k: int | None  # of K in the velocities of tree joints, for fundamental loops
 
@@ -81,13 +81,17 @@ def loop_cycles(system: System, name: str, seed: int = 0) -> Cycles | None:
     ------
     UnknownNameError
         If there is no such basis.
+    ModelError
+        If the seed is negative.
     """
-    _check([name])
+    _check([name], seed)
     return _cycles(system, name, _tree(system, name, seed))
 
 
-def _check(names: Sequence[str]) -> None:
-    """Refuse names of no basis."""
+def _check(names: Sequence[str], seed: int) -> None:
+    """Refuse names of no basis, and seeds that are none."""
+    if seed < 0:
+        raise ModelError(f"seed is {seed}; give a number that is not negative")
     for name in names:
         if name not in LOOP_BASES:
             raise UnknownNameError(f"no loop basis {name!r}; there are {', '.join(LOOP_BASES)}")
@@ -177,10 +181,10 @@ def compare_loop_bases(
     UnknownNameError
         For a basis that is not there.
     ModelError
-        If there are more than MOST_LOOPS loops.
+        If there are more than MOST_LOOPS loops, or the seed is negative.
     """
     system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
-    _check(names)
+    _check(names, seed)
     joints, ends = _constrained(system)
     dimension = int(np.sum(~_united(np.arange(len(joints)), ends, system.n_bodies)))
     if dimension > MOST_LOOPS:
@@ -239,9 +243,10 @@ def _reach(cycles: Cycles, freedoms: IntArray, tree: SpanningTree) -> csr_array:
     them overlap if they stand on the same joint nearest to the world that can move.
     """
     base = np.full(tree.n_bodies, -1, dtype=np.intp)
+    moves = (tree.joint < 0) | (freedoms[tree.joint] > 0)  # virtual joints, and those that can
     for i, parent in enumerate(tree.parent.tolist()):
         below = base[parent] if parent >= 0 else -1
-        base[i] = below if below >= 0 or tree.freedoms[i] == 0 else i
+        base[i] = i if below < 0 and moves[i] else below
     shared = _shared(cycles, freedoms).tocoo()
     index = tree.tree_index[shared.col]
     column = np.where(index >= 0, base[index], tree.n_bodies + shared.col)

@@ -138,6 +138,8 @@ def test_unknown_bases_and_too_many_loops_are_told(monkeypatch):
         compare_loop_bases(build("ladder"), ("mcb",))
     with pytest.raises(UnknownNameError, match="no loop basis"):
         loop_cycles(build("ladder").compile(), "tree")
+    with pytest.raises(ModelError, match="seed is -1; give"):
+        compare_loop_bases(build("ladder"), seed=-1)
     monkeypatch.setattr("sparsebody.analysis.loop_bases.MOST_LOOPS", 5)
     with pytest.raises(ModelError, match="ladder has 10 loops, more than 5"):
         compare_loop_bases(build("ladder"))

@@ -129,6 +129,15 @@ def test_on_a_ladder_baraff_is_cubic_and_the_others_are_linear():
         assert exponent(ladder, name, sizes) == pytest.approx(power, abs=0.25), name
 
 
+def test_on_a_ladder_the_matrix_of_delassus_stays_narrow_and_on_a_star_it_is_full():
+    def front(pattern):
+        return ordering_metrics(pattern, algorithm_order(pattern, "delassus")).largest_front
+
+    assert front(ladder(20)) == front(ladder(200))
+    pattern = star(30)
+    assert front(pattern) == 6 + 5 * pattern.n_dual
+
+
 def test_on_a_ladder_the_order_of_figure_8_4_has_a_band_of_three_blocks():
     pattern = ladder(30)
     assert ordering_metrics(pattern, algorithm_order(pattern, "band")).block_bandwidth == 3
