@@ -11,7 +11,7 @@ from sparsebody.sparse.admissibility import is_admissible
 from sparsebody.sparse.metrics import ordering_metrics
 from sparsebody.sparse.pattern import check_order
 
-few = settings(max_examples=15)
+few = settings(max_examples=10)
 
 
 def rooted(graph):
