@@ -27,7 +27,7 @@ def test_people_read_tables_and_see_pictures(tmp_path):
     pictures = tmp_path / "spy.svg", tmp_path / "growth.svg"
     options = ["--spy", str(pictures[0]), "--growth", str(pictures[1]), "--sizes", "4,9,16"]
     arguments = ["lattice", "-p", "rows=3", "-p", "columns=3", *options]
-    result = run(*arguments, "--algorithm", "penalty", "--algorithm", "dissection")
+    result = run(*arguments, "--algorithm", "penalty")
     assert result.exit_code == 0, result.stderr
     for text in ("eps 1e-08", "Bayo", "16 bodies", "n^", *map(str, pictures)):
         assert text in result.stdout

@@ -37,7 +37,7 @@ def assert_basis(cycles, n, ends, dimension):
             assert to == following
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(8))
 def test_no_basis_weighs_less_than_the_minimum_one(seed):
     n, ends, weight, dimension = random_graph(seed)
     cycles = minimum_cycles(n, ends, weight)
@@ -47,7 +47,7 @@ def test_no_basis_weighs_less_than_the_minimum_one(seed):
     assert weight[cycles.edge].sum() == least
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(8))
 def test_faces_are_a_basis_that_has_every_edge_twice_at_most(seed):
     n, ends, weight, dimension = random_graph(seed)
     cycles = face_cycles(n, ends, weight)
@@ -58,7 +58,7 @@ def test_faces_are_a_basis_that_has_every_edge_twice_at_most(seed):
         assert np.bincount(cycles.edge).max(initial=0) <= 2
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(8))
 def test_fundamental_cycles_hold_one_edge_outside_of_the_tree(seed):
     n, ends, _, dimension = random_graph(seed)
     rng, graph = np.random.default_rng(seed), nx.MultiGraph()
