@@ -51,9 +51,16 @@ def test_the_example_with_reactions_runs_as_printed(capsys: pytest.CaptureFixtur
     assert names["proper"].n_joints == 1
 
 
+def test_the_example_with_algorithms_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    names = run_example(4)
+    assert names["line"].counted_flops == names["line"].metrics.flops
+    assert names["basis"].loops == 20
+    assert "penalty" in capsys.readouterr().out
+
+
 def test_the_commands_of_the_readme_are_understood() -> None:
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
-    assert len(commands) == 9
+    assert len(commands) == 11
     for command in commands:
         name, *options = shlex.split(command)
         assert name in main.commands

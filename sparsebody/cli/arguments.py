@@ -131,3 +131,12 @@ def refuse_to_overwrite(path: Path, overwrite: bool) -> None:
     """Raise UsageError if something would be lost."""
     if path.exists() and not overwrite:
         raise click.UsageError(f"{path} exists; give another --output, or --overwrite")
+
+
+def check_picture(path: Path, overwrite: bool) -> None:
+    """Raise what writing a picture would raise, before anything is computed."""
+    from sparsebody.plots.saving import check_format
+
+    check_format(path)
+    refuse_to_overwrite(path, overwrite)
+    existing_parent(path)

@@ -12,9 +12,11 @@ from typing import Any, NoReturn
 import click
 
 from sparsebody import __version__
+from sparsebody.cli.algorithms import algorithms
 from sparsebody.cli.gallery import gallery
 from sparsebody.cli.importing import import_module
 from sparsebody.cli.inspect import inspect
+from sparsebody.cli.loop_bases import loop_bases
 from sparsebody.cli.order import order
 from sparsebody.cli.plot import plot
 from sparsebody.cli.report import report
@@ -146,5 +148,5 @@ def main(modules: tuple[str, ...]) -> None:
         import_module(name)
 
 
-for command in (simulate, inspect, order, plot, gallery, study, report):
+for command in (simulate, inspect, order, algorithms, loop_bases, plot, gallery, study, report):
     main.add_command(command)

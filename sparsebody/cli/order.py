@@ -6,13 +6,7 @@ from pathlib import Path
 
 import click
 
-from sparsebody.cli.arguments import (
-    existing_parent,
-    json_option,
-    load,
-    parameter_option,
-    refuse_to_overwrite,
-)
+from sparsebody.cli.arguments import check_picture, json_option, load, parameter_option
 from sparsebody.cli.orderings import print_orderings
 from sparsebody.cli.output import print_json
 
@@ -54,11 +48,7 @@ def order(
     The one with the fewest operations comes first; nothing is factorized.
     """
     if spy is not None:
-        from sparsebody.plots.saving import check_format
-
-        check_format(spy)
-        refuse_to_overwrite(spy, overwrite)
-        existing_parent(spy)
+        check_picture(spy, overwrite)
     from sparsebody.analysis.orderings import compare_orderings
 
     found = compare_orderings(load(mechanism, parameters), names, factorization)

@@ -108,6 +108,12 @@ def saddle_columns(
     row = np.concatenate([np.arange(n), place[neighbour]])
     stored = row >= column if lower else np.ones(len(row), dtype=bool)
     columns = block_columns(pattern.block_sizes[order], row[stored], column[stored])
+    return column_layout(pattern, order, columns), columns
+
+
+def column_layout(pattern: BlockPattern, order: IntArray, columns: Columns) -> SaddleLayout:
+    """Return where the permuted [D A'; A shift] lies in columns that hold it, or half of it."""
+    place, n = positions(order), pattern.n_blocks
 
     def places(of_row: IntArray, of_column: IntArray) -> IntArray:
         """Look up (base, stride) of blocks given by their numbers; ABSENT where not stored."""
@@ -118,7 +124,7 @@ def saddle_columns(
             [np.where(found, columns.base[k], ABSENT), columns.stride[k]], axis=-1
         ).astype(np.intp)
 
-    return _layout(pattern, places, len(columns.indices)), columns
+    return _layout(pattern, places, len(columns.indices))
 
 
 def dense_layout(pattern: BlockPattern, order: IntArray) -> SaddleLayout:

@@ -42,11 +42,23 @@ def in_phases(pattern: BlockPattern, phase: IntArray) -> IntArray:
     ----------
     Constrained minimum degree: Liu (1989), ACM Trans. Math. Softw. 15, 2; Davis (2006), sec. 7.1.
     """
-    n_primal = pattern.n_primal
     outer, _ = tree_parts(pattern)
-    n_ends = np.diff(pattern.adjacency[0])[n_primal:]
+    n_ends = np.diff(pattern.adjacency[0])[pattern.n_primal :]
+    return _by_degree(pattern, phase, outer, np.where(outer >= 0, 1, n_ends))
+
+
+def without_waiting(pattern: BlockPattern, phase: IntArray) -> IntArray:
+    """Do the same with joints that wait for no body, only for lower phases. Not admissible."""
+    none = np.full(pattern.n_dual, -1, dtype=np.intp)
+    return _by_degree(pattern, phase, none, np.zeros(pattern.n_dual, dtype=np.intp))
+
+
+def _by_degree(
+    pattern: BlockPattern, phase: IntArray, outer: IntArray, n_awaited: IntArray
+) -> IntArray:
+    """Return the order with joints that wait for so many bodies, or for the outer one."""
     waits_for = np.where(phase > phase.min(initial=0), _PHASE, 0)
-    waits_for[n_primal:] += np.where(outer >= 0, 1, n_ends)
+    waits_for[pattern.n_primal :] += n_awaited
     graph = _new_graph(pattern, waits_for, outer)
     members = np.empty(4 * len(graph.neighbours) + pattern.n_blocks + 16, dtype=np.intp)
     order = np.empty(pattern.n_blocks, dtype=np.intp)

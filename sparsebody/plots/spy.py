@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from sparsebody.sparse.pattern import BlockPattern
 
 _MOST_CELLS = 480  # per side of a picture: a cell stays larger than a pixel of print
 _MOST_FILL = 20_000_000  # entries of L up to which fill-in is drawn
+_MOST_COLUMNS = 5  # of pictures in a line
 _CLOSE_UP = 78  # scalar rows of the close-up
 _FILL, _CONSTRAINT, _INERTIA = 1, 2, 3
 _COLORS = ("white", "#cfd8e0", BLUE, ORANGE)
@@ -66,11 +68,51 @@ def plot_spy(pattern: BlockPattern, order: IntArray, name: str, title: str = "")
         axes.set_title(f"{label}\n{_costs(metrics)}", fontsize=8)
     if n_panels == 3:
         _draw_close_up(panels[2], spots, pattern.n_rows)
+    _finish(figure, pattern, title, has_fill)
+    return figure
+
+
+@styled
+def plot_orders(pattern: BlockPattern, orders: Mapping[str, IntArray], title: str = "") -> Figure:
+    """Return spy plots of one matrix in several orders, side by side.
+
+    Parameters
+    ----------
+    pattern : BlockPattern
+        Bodies and joints.
+    orders : dict of str to (n_blocks,) int array
+        Elimination orders by name.
+    title : str
+        Above the picture.
+
+    Raises
+    ------
+    ShapeError
+        If an order does not list every block once.
+    """
+    n_columns = min(max(len(orders), 1), _MOST_COLUMNS)
+    n_lines = -(-len(orders) // n_columns)
+    figure = Figure(figsize=(2.1 * n_columns + 0.2, 2.55 * n_lines + 0.7))
+    panels = figure.subplots(n_lines, n_columns, squeeze=False).ravel()
+    has_fill = False
+    for axes, (name, order) in zip(panels, orders.items(), strict=False):
+        metrics = ordering_metrics(pattern, order)
+        spots = _spots(pattern, order, metrics)
+        has_fill |= bool(np.any(spots.kind == _FILL))
+        _draw_cells(axes, spots, 0, pattern.n_rows)
+        axes.set_title(f"{name}\n{metrics.flops:,.3g} flops", fontsize=8)
+    for axes in panels[len(orders) :]:
+        axes.set_visible(False)
+    _finish(figure, pattern, title, has_fill)
+    return figure
+
+
+def _finish(figure: Figure, pattern: BlockPattern, title: str, has_fill: bool) -> None:
+    """Add legend and title."""
     kinds = [kind for kind in _LABELS if kind != _FILL or has_fill]
     handles = [Patch(facecolor=_COLORS[kind], label=_LABELS[kind]) for kind in kinds]
     figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
     figure.suptitle(f"{title}  ({pattern.n_rows:,} rows)".strip())
-    return figure
 
 
 def _costs(metrics: OrderingMetrics) -> str:

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from sparsebody.arrays import IntArray
+from sparsebody.arrays import BoolArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class Cycles:
-    """A cycle basis; edges are dual blocks, nodes primal ones and the world.
-
-    Each cycle starts with an edge that is in no earlier one.
-    """
+    """A cycle basis; edges are dual blocks, nodes primal ones and the world."""
 
     start: IntArray  # (n_cycles + 1,)
     edge: IntArray  # edges of cycle c at start[c] .. start[c+1]-1, one after the other around it
@@ -39,7 +36,8 @@ def short_cycles(n_nodes: int, ends: IntArray) -> Cycles:
     """Return a basis of short cycles, in linear time where shortest cycles are short.
 
     A breadth-first tree from the world comes first. Every other edge, the nearest first, closes the
-    shortest cycle with edges that came before it, so that no cycle depends on others.
+    shortest cycle with edges that came before it, so that no cycle depends on others. Each cycle
+    starts with an edge that is in no earlier one.
 
     Parameters
     ----------
@@ -52,16 +50,40 @@ def short_cycles(n_nodes: int, ends: IntArray) -> Cycles:
     ----------
     Pohl (1971), Bi-directional search, Machine Intelligence 6:127.
     """
-    at = np.where(ends < 0, n_nodes, ends).astype(np.intp)
-    incident = np.argsort(at.ravel(), kind="stable").astype(np.intp) // 2
-    degree = np.bincount(at.ravel(), minlength=n_nodes + 1)
-    first = np.concatenate([[0], np.cumsum(degree)]).astype(np.intp)
+    at, first, incident = _incidence(n_nodes, ends)
     depth, is_tree = _spread(n_nodes, first, incident, at)
     chords = np.flatnonzero(~is_tree)
     chords = chords[np.argsort(depth[at[chords]].max(axis=1), kind="stable")]
     start = np.zeros(len(chords) + 1, dtype=np.intp)
-    edge, sign = _close(first, incident, at, is_tree, chords.astype(np.intp), start)
+    edge, sign = _close(first, incident, at, is_tree, chords.astype(np.intp), start, True)
     return Cycles(start, edge, sign)
+
+
+def fundamental_cycles(n_nodes: int, ends: IntArray, is_tree: BoolArray) -> Cycles:
+    """Return the cycle that every edge outside of a spanning forest closes with it.
+
+    Each cycle starts with its edge outside of the forest, passed from its first end to its second.
+
+    Parameters
+    ----------
+    n_nodes, ends
+        As of `short_cycles`.
+    is_tree : (n_edges,) bool array
+        Which edges are in the forest; it must span every connected part.
+    """
+    at, first, incident = _incidence(n_nodes, ends)
+    chords = np.flatnonzero(~is_tree).astype(np.intp)
+    start = np.zeros(len(chords) + 1, dtype=np.intp)
+    edge, sign = _close(first, incident, at, is_tree.copy(), chords, start, False)
+    return Cycles(start, edge, sign)
+
+
+def _incidence(n_nodes: int, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return ends with the world as the last node, and the edges of each node, (first, edge)."""
+    at = np.where(ends < 0, n_nodes, ends).astype(np.intp)
+    incident = np.argsort(at.ravel(), kind="stable").astype(np.intp) // 2
+    degree = np.bincount(at.ravel(), minlength=n_nodes + 1)
+    return at, np.concatenate([[0], np.cumsum(degree)]).astype(np.intp), incident
 
 
 @njit(cache=True)
@@ -99,8 +121,9 @@ def _close(
     is_there: np.ndarray,
     chords: IntArray,
     start: IntArray,
+    grows: bool,
 ) -> tuple[IntArray, IntArray]:
-    """Return edges and signs of all cycles; fill `start`. `is_there` grows by the chords."""
+    """Return edges and signs of all cycles; fill `start`. `is_there` may grow by the chords."""
     n = len(first) - 1
     seen = np.full((2, n), -1, dtype=np.intp)  # the last search that has reached a node
     distance, came_by = np.empty((2, n), dtype=np.intp), np.empty((2, n), dtype=np.intp)
@@ -129,7 +152,7 @@ def _close(
             place += 1
         used += length
         start[c + 1] = used
-        is_there[chord] = True
+        is_there[chord] = grows
     return edge[:used].copy(), sign[:used].copy()
 
 

@@ -5,7 +5,7 @@ from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.errors import ShapeError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
-from sparsebody.plots.spy import _cells, _spots, plot_spy
+from sparsebody.plots.spy import _cells, _spots, plot_orders, plot_spy
 from sparsebody.sparse.metrics import ordering_metrics
 
 
@@ -69,3 +69,13 @@ def test_an_order_that_misses_a_block_is_refused():
     pattern = pattern_of("pendulum")
     with pytest.raises(ShapeError, match="list each of 2 blocks once"):
         plot_spy(pattern, np.array([0, 0]), "wrong")
+
+
+@pytest.mark.parametrize("n_orders", [1, 4, 7])
+def test_orders_stand_side_by_side_and_empty_places_show_nothing(n_orders):
+    pattern = pattern_of("ladder", rungs=3)
+    orders = {f"order {k}": np.arange(pattern.n_blocks) for k in range(n_orders)}
+    figure = plot_orders(pattern, orders, "ladder")
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title().split("\n")[0] for axes in shown] == list(orders)
+    assert all(len(axes.images) == 1 for axes in shown)

@@ -1,0 +1,154 @@
+"""sparsebody algorithms: the algorithms of the literature on one matrix."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sparsebody.cli.arguments import (
+    check_picture,
+    is_file_name,
+    json_option,
+    load,
+    parameter_option,
+)
+from sparsebody.cli.output import print_facts, print_json, print_table, seconds
+
+if TYPE_CHECKING:
+    from sparsebody.analysis.algorithms import AlgorithmComparison
+    from sparsebody.study.algorithm_growth import AlgorithmGrowth
+
+
+class Sizes(click.ParamType):  # type: ignore[type-arg]
+    """Numbers of bodies, separated by commas."""
+
+    name = "n,n,..."
+
+    def convert(self, value: object, param: object, ctx: object) -> tuple[int, ...]:
+        """Return the numbers, or fail with a message that names the value."""
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in str(value).split(",")]
+        if not all(part.isdecimal() and int(part) > 0 for part in parts):
+            self.fail(f"{value!r} are no numbers of bodies, such as 64,256,1024")
+        return tuple(map(int, parts))
+
+
+@click.command()
+@click.argument("mechanism")
+@parameter_option
+@click.option(
+    "--algorithm",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Run this one; may be repeated.  [default: all]",
+)
+@click.option(
+    "--eps",
+    multiple=True,
+    type=float,
+    help="Of the matrix [D A'; A -eps]; may be repeated.  [default: 1e-4, 1e-8, 1e-12, 0]",
+)
+@click.option(
+    "--sizes",
+    type=Sizes(),
+    help="Fit the growth of the flops over these numbers of bodies, such as 64,256,1024.",
+)
+@click.option(
+    "--spy",
+    type=click.Path(path_type=Path),
+    help="Picture (.png, .svg, .pdf) of the matrix in every order.",
+)
+@click.option(
+    "--growth",
+    type=click.Path(path_type=Path),
+    help="Picture of the flops over the sizes.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace existing pictures.")
+@json_option
+def algorithms(
+    mechanism: str,
+    parameters: tuple[tuple[str, str], ...],
+    names: tuple[str, ...],
+    eps: tuple[float, ...],
+    sizes: tuple[int, ...] | None,
+    spy: Path | None,
+    growth: Path | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Run penalty, Delassus, Baraff, articulated bodies, and others as orders of one matrix.
+
+    For MECHANISM: predicted and counted flops, time, and errors of the accelerations by eps.
+    """
+    if growth is not None and sizes is None:
+        raise click.UsageError("--growth needs --sizes, such as --sizes 64,256,1024")
+    if sizes is not None and is_file_name(mechanism):
+        raise click.UsageError(f"--sizes is for gallery mechanisms, but {mechanism} is a file")
+    for picture in (spy, growth):
+        if picture is not None:
+            check_picture(picture, overwrite)
+    from sparsebody.analysis.algorithms import EPS, compare_algorithms
+    from sparsebody.study.algorithm_growth import algorithm_growth, growing_family
+
+    loaded = load(mechanism, parameters)
+    family = growing_family(mechanism, dict(parameters)) if sizes is not None else None
+    found = compare_algorithms(loaded, names, eps=eps or EPS)
+    grown = () if family is None else algorithm_growth(family, sizes or (), names)
+    if spy is not None:
+        from sparsebody.plots.saving import save_figure
+        from sparsebody.plots.spy import plot_orders
+
+        save_figure(plot_orders(found.pattern, found.orders, mechanism), spy)
+    if growth is not None:
+        from sparsebody.plots.growth import plot_growth
+        from sparsebody.plots.saving import save_figure
+
+        save_figure(plot_growth([one.line for one in grown], "flops", mechanism), growth)
+    if as_json:
+        lines, growths = ([one.to_dict() for one in many] for many in (found.lines, grown))
+        print_json({"algorithms": lines, "growth": growths})
+        return
+    _print(found)
+    if grown:
+        _print_growth(grown)
+    for picture in (spy, growth):
+        if picture is not None:
+            click.echo(str(picture))
+
+
+def _print(found: AlgorithmComparison) -> None:
+    eps = [f"eps {value:g}" for value in found.lines[0].errors]
+    header = ("algorithm", "flops", "counted", "nnz(L)", "front", "time", *eps)
+    rows = [
+        (
+            line.name,
+            f"{line.metrics.flops:.3g}",
+            _number(line.counted_flops),
+            f"{line.metrics.nnz_l}",
+            f"{line.metrics.largest_front}",
+            seconds(line.seconds),
+            *(_number(error, ".0e") for error in line.errors.values()),
+        )
+        for line in found.lines
+    ]
+    print_table(header, rows)
+    click.echo("below eps: errors of the accelerations, relative; - for a zero pivot or not run\n")
+    print_facts({line.name: f"{line.summary}; {line.source}" for line in found.lines})
+
+
+def _number(value: float, form: str = ".3g") -> str:
+    return f"{value:{form}}" if math.isfinite(value) else "-"
+
+
+def _print_growth(grown: tuple[AlgorithmGrowth, ...]) -> None:
+    sizes = [f"{n:.0f} bodies" for n in grown[0].n_bodies]
+    rows = [
+        (one.name, *(f"{flops:.3g}" for flops in one.flops), str(one.fit or "-")) for one in grown
+    ]
+    click.echo()
+    print_table(("algorithm", *sizes, "flops grow as"), rows)

@@ -1,0 +1,205 @@
+"""The algorithms of the literature as orders of one matrix, [D A'; A -eps].
+
+What an algorithm computes is a Schur complement; eliminating the same blocks first leaves it. With
+joints first that is the penalty method's D + A' A / eps, with bodies first Delassus' matrix
+-A D^-1 A' - eps, with a leaf and then its joint the articulated-body inertia of the next body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.errors import UnknownNameError
+from sparsebody.ordering.auto import choose
+from sparsebody.ordering.bodies_first import bodies_first
+from sparsebody.ordering.level_sweep import level_sweep
+from sparsebody.ordering.minimum_degree import minimum_degree, without_waiting
+from sparsebody.ordering.nested_dissection import nested_dissection
+from sparsebody.sparse.pattern import BlockPattern
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One line of the table."""
+
+    function: Callable[[BlockPattern], IntArray]
+    summary: str
+    source: str
+
+
+class Search(NamedTuple):
+    """How a search from the world reaches the blocks."""
+
+    sequence: IntArray  # (n_blocks,) as they are reached
+    came_from: IntArray  # (n_blocks,) the block that each is reached from, -1 for none
+
+    def tree_joints(self, pattern: BlockPattern) -> BoolArray:
+        """Return which joints (n_dual,) lead to a body that nothing else has led to before."""
+        leads = np.zeros(pattern.n_blocks + 1, dtype=bool)  # the last one is that of roots
+        leads[self.came_from[: pattern.n_primal]] = True
+        return leads[pattern.n_primal : pattern.n_blocks]
+
+
+def search(pattern: BlockPattern, *, depth_first: bool) -> Search:
+    """Search the graph of bodies and joints from the world; what it leaves, from its first body.
+
+    Neighbours of a block come as they are numbered.
+    """
+    to_world = np.flatnonzero(np.any(pattern.ends < 0, axis=1)) + pattern.n_primal
+    return Search(*_search(*pattern.adjacency, to_world.astype(np.intp), depth_first))
+
+
+@njit(cache=True)
+def _search(
+    indptr: IntArray, indices: IntArray, to_world: IntArray, depth_first: bool
+) -> tuple[IntArray, IntArray]:
+    """Return the sequence and where each block is reached from; depth first keeps a stack."""
+    n = len(indptr) - 1
+    sequence, came_from = np.empty(n, dtype=np.intp), np.full(n, -1, dtype=np.intp)
+    seen, following = np.zeros(n, dtype=np.bool_), indptr[:-1].copy()
+    pending = np.empty(n, dtype=np.intp)  # a queue, or the way back
+    n_roots, n_found = len(to_world), 0
+    begin, end, trial = 0, 0, 0
+    while n_found < n:
+        if not depth_first and trial < n_roots:  # all joints to the world are one level
+            while trial < n_roots:
+                root = to_world[trial]
+                trial += 1
+                seen[root] = True
+                sequence[n_found], pending[end] = root, root
+                n_found, end = n_found + 1, end + 1
+        else:
+            root = to_world[trial] if trial < n_roots else trial - n_roots
+            trial += 1
+            if seen[root]:
+                continue
+            seen[root] = True
+            sequence[n_found], n_found = root, n_found + 1
+            pending[end], end = root, end + 1
+        while begin < end:
+            block = pending[end - 1] if depth_first else pending[begin]
+            if following[block] == indptr[block + 1]:
+                if depth_first:
+                    end -= 1
+                else:
+                    begin += 1
+                continue
+            other = indices[following[block]]
+            following[block] += 1
+            if seen[other]:
+                continue
+            seen[other], came_from[other] = True, block
+            sequence[n_found], n_found = other, n_found + 1
+            pending[end], end = other, end + 1
+    return sequence, came_from
+
+
+def penalty(pattern: BlockPattern) -> IntArray:
+    """Eliminate all joints, and the bodies, which they couple directly then, by minimum degree.
+
+    Every pivot of a joint is -eps: in rounding, digits are lost in proportion to 1 / eps.
+    """
+    is_body = np.arange(pattern.n_blocks) < pattern.n_primal
+    return _grouped(without_waiting(pattern, is_body.astype(np.intp)), ~is_body)
+
+
+def delassus(pattern: BlockPattern) -> IntArray:
+    """Eliminate all bodies, and the joints, which they couple directly then, by minimum degree."""
+    is_body = np.arange(pattern.n_blocks) < pattern.n_primal
+    return _grouped(bodies_first(pattern), is_body)
+
+
+def _grouped(order: IntArray, is_first: BoolArray) -> IntArray:
+    """Return a stable order with the blocks that are first in front."""
+    first = is_first[order]
+    return np.concatenate([order[first], order[~first]])
+
+
+def baraff(pattern: BlockPattern) -> IntArray:
+    """Eliminate a tree from the leaves, each joint after its outer body; then what closes loops.
+
+    Regular without eps where the mechanism is. The multipliers of loops are coupled with all.
+    """
+    tree, closing = _inwards(pattern)
+    return np.concatenate([tree, closing])
+
+
+def articulated_body(pattern: BlockPattern) -> IntArray:
+    """Eliminate what closes loops, then a tree from the leaves, each joint after its outer body.
+
+    On trees this is the articulated-body algorithm. Joints that close loops have pivots of -eps,
+    and stiffen the bodies that they join: the loop-constrained articulated-body algorithm.
+    """
+    tree, closing = _inwards(pattern)
+    return np.concatenate([closing, tree])
+
+
+def _inwards(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
+    """Return a breadth-first tree, each body and then the joint towards the world, and the rest."""
+    found = search(pattern, depth_first=False)
+    bodies = found.sequence[found.sequence < pattern.n_primal][::-1]
+    pairs = np.stack([bodies, found.came_from[bodies]], axis=1).ravel()
+    closing = np.flatnonzero(~found.tree_joints(pattern)) + pattern.n_primal
+    return pairs[pairs >= 0], closing.astype(np.intp)
+
+
+def depth_first(pattern: BlockPattern) -> IntArray:
+    """Eliminate blocks against the sequence in which a depth-first search reaches them.
+
+    What couples are a block and those on the way to it. Joints that close loops are leaves, with
+    pivots of -eps.
+    """
+    return search(pattern, depth_first=True).sequence[::-1].copy()
+
+
+def automatic(pattern: BlockPattern) -> IntArray:
+    """Return the order of the package with the fewest predicted flops."""
+    return choose(pattern).order
+
+
+ALGORITHMS = {
+    "penalty": Algorithm(
+        penalty,
+        "joints first, then bodies: D + A' A / eps",
+        "Bayo, García de Jalón and Serna (1988)",
+    ),
+    "delassus": Algorithm(
+        delassus, "bodies first, then joints: A D^-1 A'", "Delassus (1917); Baraff (1994)"
+    ),
+    "baraff": Algorithm(baraff, "a tree from the leaves, then what closes loops", "Baraff (1996)"),
+    "articulated-body": Algorithm(
+        articulated_body,
+        "what closes loops, then a tree from the leaves",
+        "Featherstone (1983); with loops Sathya and Carpentier (2026)",
+    ),
+    "depth-first": Algorithm(
+        depth_first,
+        "LDU against a depth-first search",
+        "Brüdigam and Manchester (2020)",
+    ),
+    "band": Algorithm(level_sweep, "level by level", "Featherstone (2008), fig. 8.4"),
+    "dissection": Algorithm(nested_dissection, "halves first, cuts last", "George (1973)"),
+    "minimum-degree": Algorithm(
+        minimum_degree, "the least coupled block next", "Amestoy, Davis and Duff (1996)"
+    ),
+    "auto": Algorithm(automatic, "the least predicted work of all orderings", "this package"),
+}
+
+
+def algorithm_order(pattern: BlockPattern, name: str) -> IntArray:
+    """Return the elimination order (n_blocks,) that the algorithm `name` stands for.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no algorithm of this name.
+    """
+    if not isinstance(name, str) or name not in ALGORITHMS:
+        raise UnknownNameError(f"no algorithm {name!r}; there are {', '.join(ALGORITHMS)}")
+    return ALGORITHMS[name].function(pattern)

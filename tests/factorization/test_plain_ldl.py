@@ -1,0 +1,152 @@
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from patterns import ladder, patterns, scalar_factor
+from random_saddles import random_matrix, random_pattern
+
+from sparsebody.errors import ShapeError, SingularSystemError
+from sparsebody.factorization import plain_ldl
+from sparsebody.factorization.scatter import scales
+from sparsebody.ordering.algorithms import ALGORITHMS, algorithm_order
+from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.saddle import saddle_csc
+
+EPS = 1e-3
+
+
+def quasi_definite(matrix, eps):
+    """[D A'; A -eps], scaled as the factorization does, dense."""
+    dense, scale, n = saddle_csc(matrix).toarray(), scales(matrix), matrix.pattern.n_primal_rows
+    dense = dense * np.outer(scale, scale)
+    dense[n:, n:] -= eps * np.eye(len(dense) - n)
+    return dense, scale
+
+
+class Counted:
+    """A number that counts what is done with it."""
+
+    done = 0
+
+    def __init__(self, value):
+        self.value = value
+
+    def _result(self, value):
+        Counted.done += 1
+        return Counted(value)
+
+    def __sub__(self, other):
+        return self._result(self.value - other.value)
+
+    def __mul__(self, other):
+        return self._result(self.value * other.value)
+
+    def __truediv__(self, other):
+        return self._result(self.value / other.value)
+
+
+def counted_pivots(dense, filled):
+    """Eliminate the lower triangle with numbers that count, entries of L only; return D."""
+    Counted.done, n = 0, len(dense)
+    a = [[Counted(value) for value in row] for row in dense]
+    for k in range(n):
+        rows = [i for i in range(k + 1, n) if filled[i, k]]
+        for j in rows:
+            factor = a[j][k] / a[k][k]
+            for i in rows:
+                if i >= j:
+                    a[i][j] = a[i][j] - a[i][k] * factor
+    return np.array([a[k][k].value for k in range(n)]), Counted.done
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("seed", range(2))
+def test_predicted_flops_are_those_done_and_those_that_numbers_count(name, seed):
+    rng = np.random.default_rng(seed)
+    pattern = random_pattern(rng, 5, 2)
+    matrix, sequence = random_matrix(rng, pattern), algorithm_order(pattern, name)
+    numeric = plain_ldl.analyze(pattern, sequence).factorize(matrix, EPS)
+    rows, (_, filled) = pattern.scalar_order(sequence), scalar_factor(pattern, sequence)
+    dense = quasi_definite(matrix, EPS)[0][np.ix_(rows, rows)]
+    pivots, done = counted_pivots(dense, filled)
+    assert numeric.flops == done == ordering_metrics(pattern, sequence).flops
+    position = 0
+    for block in sequence.tolist():
+        size = pattern.block_sizes[block]
+        scale = numeric.scale[pattern.offsets[block] :][:size]
+        found = np.linalg.det(numeric.pivot_block(block) * np.outer(scale, scale))
+        assert found == pytest.approx(np.prod(pivots[position : position + size]), rel=1e-8)
+        position += size
+
+
+@given(pattern=patterns(), seed=st.integers(0, 2**16))
+@settings(max_examples=20)
+def test_any_order_solves_the_quasi_definite_system(pattern, seed):
+    rng = np.random.default_rng(seed)
+    assume(np.all(pattern.ends[:, 0] != pattern.ends[:, 1]))  # no joint of a body with itself
+    matrix, rhs = random_matrix(rng, pattern), rng.normal(size=pattern.n_rows)
+    sequence = rng.permutation(pattern.n_blocks)
+    numeric = plain_ldl.analyze(pattern, sequence).factorize(matrix, EPS)
+    assert numeric.flops == ordering_metrics(pattern, sequence).flops
+    dense, scale = quasi_definite(matrix, EPS)
+    expected = scale * np.linalg.solve(dense, scale * rhs) if len(rhs) else rhs
+    np.testing.assert_allclose(numeric.solve(rhs), expected, rtol=1e-7, atol=1e-7)
+
+
+def test_what_is_left_after_the_joints_is_the_penalty_matrix():
+    rng = np.random.default_rng(0)
+    pattern = ladder(4)
+    matrix, sequence = random_matrix(rng, pattern), algorithm_order(pattern, "penalty")
+    numeric = plain_ldl.analyze(pattern, sequence).factorize(matrix, EPS)
+    dense, scale = quasi_definite(matrix, EPS)
+    n, first = pattern.n_primal_rows, int(sequence[pattern.n_dual])
+    left = dense[:n, :n] + dense[:n, n:] @ dense[n:, :n] / EPS
+    own = slice(pattern.offsets[first], pattern.offsets[first + 1])
+    expected = left[own, own] / np.outer(scale[own], scale[own])
+    np.testing.assert_allclose(numeric.pivot_block(first), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_what_is_left_after_the_bodies_is_minus_the_matrix_of_delassus():
+    rng = np.random.default_rng(1)
+    pattern = ladder(4)
+    matrix, sequence = random_matrix(rng, pattern), algorithm_order(pattern, "delassus")
+    numeric = plain_ldl.analyze(pattern, sequence).factorize(matrix)
+    dense, n = saddle_csc(matrix).toarray(), pattern.n_primal_rows
+    left = -dense[n:, :n] @ np.linalg.solve(dense[:n, :n], dense[:n, n:])
+    first = int(sequence[pattern.n_primal])
+    own = slice(pattern.offsets[first] - n, pattern.offsets[first + 1] - n)
+    np.testing.assert_allclose(numeric.pivot_block(first), left[own, own], rtol=1e-9, atol=1e-9)
+
+
+def test_a_joint_before_its_bodies_needs_a_positive_eps():
+    rng = np.random.default_rng(2)
+    pattern = ladder(3)
+    symbolic = plain_ldl.analyze(pattern, algorithm_order(pattern, "penalty"))
+    matrix = random_matrix(rng, pattern)
+    with pytest.raises(SingularSystemError, match=r"pivot of joint 0 is zero .* give a larger eps"):
+        symbolic.factorize(matrix)
+    assert symbolic.factorize(matrix, 1e-6).flops > 0
+
+
+@pytest.mark.parametrize("eps", [-1e-9, np.nan, np.inf])
+def test_eps_must_be_a_number_that_is_not_negative(eps):
+    pattern = ladder(2)
+    symbolic = plain_ldl.analyze(pattern, algorithm_order(pattern, "auto"))
+    with pytest.raises(ShapeError, match="give zero or a small positive number"):
+        symbolic.factorize(random_matrix(np.random.default_rng(0), pattern), eps)
+
+
+def test_a_factor_that_is_too_large_is_refused_before_it_is_made(monkeypatch):
+    monkeypatch.setattr(plain_ldl, "MOST_VALUES", 100)
+    with pytest.raises(ShapeError, match="more than 1e"):
+        plain_ldl.analyze(ladder(4), algorithm_order(ladder(4), "penalty"))
+
+
+@pytest.mark.parametrize("shape", [(3,), (36, 2)])
+def test_a_right_hand_side_must_fit(shape):
+    pattern = ladder(2)
+    symbolic = plain_ldl.analyze(pattern, algorithm_order(pattern, "auto"))
+    numeric = symbolic.factorize(random_matrix(np.random.default_rng(0), pattern))
+    assert pattern.n_rows == 36
+    with pytest.raises(ShapeError, match="right-hand side"):
+        numeric.solve(np.zeros(shape))

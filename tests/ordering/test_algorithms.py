@@ -1,0 +1,156 @@
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from patterns import eliminated, graph_pattern, ladder, networkx_graph, pattern_of, patterns
+
+from sparsebody.errors import UnknownNameError
+from sparsebody.ordering import order
+from sparsebody.ordering.algorithms import ALGORITHMS, algorithm_order, search
+from sparsebody.sparse.admissibility import is_admissible
+from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.pattern import check_order
+
+few = settings(max_examples=10)
+
+
+def rooted(graph):
+    """Return a pattern with its first body joined to the world."""
+    ends = [(-1, 0), *nx.convert_node_labels_to_integers(graph).edges()]
+    return pattern_of(ends, len(graph))
+
+
+def flops(pattern, name):
+    return ordering_metrics(pattern, algorithm_order(pattern, name)).flops
+
+
+def exponent(family, name, sizes):
+    work = [flops(family(n), name) for n in sizes]
+    return np.polyfit(np.log(sizes), np.log(work), 1)[0]
+
+
+def star(n):
+    return rooted(nx.star_graph(n))
+
+
+def lattice(n):
+    return rooted(nx.grid_2d_graph(n, n))
+
+
+@given(pattern=patterns())
+@few
+def test_every_block_is_eliminated_once(pattern):
+    for name in ALGORITHMS:
+        check_order(pattern, algorithm_order(pattern, name))
+
+
+@pytest.mark.parametrize("depth_first", [True, False])
+@given(pattern=patterns())
+@few
+def test_a_search_reaches_blocks_from_those_that_they_couple_to(depth_first, pattern):
+    found = search(pattern, depth_first=depth_first)
+    check_order(pattern, found.sequence)
+    place = np.argsort(found.sequence)
+    for block, before in enumerate(found.came_from.tolist()):
+        assert before < 0 or (before in pattern.neighbours(block) and place[before] < place[block])
+    n_parts = nx.number_connected_components(
+        nx.Graph([*networkx_graph(pattern).edges(), *((b, b) for b in range(pattern.n_primal))])
+    )
+    assert (found.came_from[: pattern.n_primal] < 0).sum() <= n_parts
+
+
+@given(pattern=patterns())
+@few
+def test_breadth_first_bodies_are_as_near_to_the_world_as_they_can_be(pattern):
+    found = search(pattern, depth_first=False)
+    graph = nx.Graph(pattern.ends.tolist())
+    graph.add_node(-1)
+    near = nx.single_source_shortest_path_length(graph, -1)
+    for body in range(pattern.n_primal):
+        steps, block = 0, body
+        while block >= 0:
+            steps, block = steps + 1, int(found.came_from[block])
+        assert body not in near or steps == 2 * near[body]
+
+
+@given(pattern=patterns())
+@few
+def test_depth_first_couples_a_block_only_with_those_on_the_way_to_it(pattern):
+    came_from = search(pattern, depth_first=True).came_from
+    sequence = algorithm_order(pattern, "depth-first")
+    for block, below in zip(sequence.tolist(), eliminated(pattern, sequence), strict=True):
+        way = set()
+        while block >= 0:
+            block = int(came_from[block])
+            way.add(block)
+        assert {int(sequence[k]) for k in below} <= way
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_on_a_tree_four_algorithms_are_one_and_no_order_takes_less(seed):
+    pattern = rooted(nx.random_labeled_tree(40, seed=seed))
+    own = algorithm_order(pattern, "articulated-body")
+    np.testing.assert_array_equal(own, algorithm_order(pattern, "baraff"))
+    assert is_admissible(pattern, own)
+    least = ordering_metrics(pattern, order(pattern, "leaves-first")).flops
+    for name in ("articulated-body", "baraff", "depth-first", "minimum-degree"):
+        assert flops(pattern, name) == least
+    assert min(flops(pattern, name) for name in ALGORITHMS) == least
+
+
+@given(pattern=patterns())
+@few
+def test_the_phases_of_penalty_and_delassus_are_kept(pattern):
+    n = pattern.n_primal
+    assert np.all(algorithm_order(pattern, "penalty")[: pattern.n_dual] >= n)
+    assert np.all(algorithm_order(pattern, "delassus")[:n] < n)
+
+
+def test_after_the_joints_bodies_couple_as_the_graph_says():
+    pattern = graph_pattern(nx.grid_2d_graph(5, 5))
+    sequence = algorithm_order(pattern, "penalty")
+    graph = networkx_graph(pattern)
+    columns = eliminated(pattern, sequence)[pattern.n_dual :]
+    for body, below in zip(sequence[pattern.n_dual :].tolist(), columns, strict=True):
+        assert {int(sequence[k]) for k in below} == set(graph[body])
+        graph.add_edges_from((a, b) for a in graph[body] for b in graph[body] if a != b)
+        graph.remove_node(body)
+
+
+def test_on_a_star_delassus_is_cubic_and_penalty_linear():
+    assert exponent(star, "delassus", (160, 320, 640)) == pytest.approx(3.0, abs=0.05)
+    assert exponent(star, "penalty", (40, 80, 160)) == pytest.approx(1.0, abs=0.02)
+
+
+def test_on_a_ladder_baraff_is_cubic_and_the_others_are_linear():
+    sizes = (20, 40, 80)
+    for name in ALGORITHMS:
+        power = 3.0 if name == "baraff" else 1.0
+        assert exponent(ladder, name, sizes) == pytest.approx(power, abs=0.25), name
+
+
+def test_on_a_ladder_the_matrix_of_delassus_stays_narrow_and_on_a_star_it_is_full():
+    def front(pattern):
+        return ordering_metrics(pattern, algorithm_order(pattern, "delassus")).largest_front
+
+    assert front(ladder(20)) == front(ladder(200))
+    pattern = star(30)
+    assert front(pattern) == 6 + 5 * pattern.n_dual
+
+
+def test_on_a_ladder_the_order_of_figure_8_4_has_a_band_of_three_blocks():
+    pattern = ladder(30)
+    assert ordering_metrics(pattern, algorithm_order(pattern, "band")).block_bandwidth == 3
+
+
+def test_on_a_lattice_dissection_grows_slower_than_a_band():
+    sizes = (8, 16, 32)  # n^2 bodies
+    assert exponent(lattice, "dissection", sizes) / 2 < 1.6
+    assert exponent(lattice, "band", sizes) / 2 > 1.8
+    assert exponent(lattice, "baraff", sizes) / 2 > 2.5
+
+
+@pytest.mark.parametrize("name", ["abba", None, 3])
+def test_an_unknown_algorithm_is_told(name):
+    with pytest.raises(UnknownNameError, match=r"no algorithm .*; there are penalty, "):
+        algorithm_order(ladder(2), name)
