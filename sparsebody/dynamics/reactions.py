@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numba import njit
-from scipy.sparse import csc_array, diags_array, eye_array
+from scipy.sparse import block_array, csc_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import ConvergenceWarning
+from sparsebody.factorization.least_norm import least_norm
 from sparsebody.model.system import System
 
 REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique
 _PROXIMAL = 1e-11  # damping of A'A, the columns of A scaled to unit norm
+_SMALL = 1e-15  # the same in a matrix that is not A'A
+_CLOSED = 1e-9  # relative size of what forces may lack, and of what rounding may make of them
+_ROUNDING = 1e-14
 
 
 def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray) -> FloatArray:
@@ -37,7 +44,10 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
     """Return the smallest multipliers that exert the same forces on the bodies.
 
     Proximal steps lambda += A (A'A + mu)^-1 (f - A' lambda) from lambda = 0 stay in the range of
-    A, so what they converge to, in three to five of them, is the solution of least norm.
+    A, so what they converge to, in three to five of them, is the solution of least norm. Where A
+    is so ill-conditioned that they do not, Krylov steps find it with factors of [1 A; A' -mu] and a
+    far smaller mu. Where rounding is too much for these as well, as on lifts of 10^4 pairs, the
+    given multipliers are returned, with a warning.
 
     Parameters
     ----------
@@ -54,6 +64,23 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
     scale = 1.0 / np.sqrt(np.where(square > 0.0, square, 1.0))  # units, and small bodies beside
     rows = (rows @ diags_array(scale)).tocsc()  # large ones, do not change what is sought
     force = rows.T @ multiplier
+    largest = float(np.abs(force).max(initial=0.0))
+    # what rounding alone makes of the forces of the given multipliers
+    noise = _ROUNDING * max(largest, float(np.abs(multiplier).max(initial=0.0)))
+    for method in (_by_proximal_steps, _by_krylov_steps):
+        found = method(rows, force)
+        if float(np.abs(force - rows.T @ found).max(initial=0.0)) <= _CLOSED * largest + noise:
+            return found
+    warnings.warn(
+        "rounding hides which multipliers are the smallest: they are those of the rows kept; take "
+        "reactions='basic' to ask for these",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return multiplier
+
+
+def _by_proximal_steps(rows: csc_array, force: FloatArray) -> FloatArray:
     normal = (rows.T @ rows).tocsc()
     factor = splu(
         normal + _PROXIMAL * eye_array(normal.shape[0], format="csc"),
@@ -61,7 +88,7 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
         diag_pivot_thresh=0.0,  # it is positive definite
         options={"SymmetricMode": True},
     )
-    smallest, rest, size = np.zeros_like(multiplier), force, float(np.abs(force).max(initial=0.0))
+    smallest, rest, size = np.zeros(rows.shape[0]), force, float(np.abs(force).max(initial=0.0))
     while size > 0.0:
         trial = smallest + rows @ factor.solve(rest)
         rest = force - rows.T @ trial
@@ -70,3 +97,27 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
             break
         smallest, size = trial, trial_size
     return smallest
+
+
+def _by_krylov_steps(rows: csc_array, force: FloatArray) -> FloatArray:
+    return least_norm(_Transposed(rows), force, float(np.abs(force).max())).x
+
+
+class _Transposed:
+    """A' as `least_norm` wants it, and the factors of A'A + mu, which is not formed."""
+
+    def __init__(self, rows: csc_array) -> None:
+        self._rows, self._columns = rows.tocsr(), rows.T.tocsr()
+        ones = eye_array(rows.shape[0], format="csc")
+        shift = _SMALL * eye_array(rows.shape[1], format="csc")
+        self._factor = splu(block_array([[ones, rows], [rows.T, -shift]], format="csc"))
+
+    def product(self, x: FloatArray) -> FloatArray:
+        return np.asarray(self._columns @ x)
+
+    def transposed(self, y: FloatArray) -> FloatArray:
+        return np.asarray(self._rows @ y)
+
+    def precondition(self, gap: FloatArray) -> FloatArray:
+        n = self._rows.shape[0]
+        return np.asarray(-self._factor.solve(np.concatenate([np.zeros(n), gap]))[n:])

@@ -3,8 +3,9 @@
 import numpy as np
 import oracles
 import pytest
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, diags_array, vstack
 
+from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.reactions import minimum_norm
@@ -13,6 +14,7 @@ from sparsebody.model.gallery import build
 from sparsebody.model.joints import Free, Prismatic, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import Polynomial
+from sparsebody.sparse.saddle import constraint_matrix
 
 
 def test_the_wrench_is_t_times_the_multipliers_of_the_joint() -> None:
@@ -64,6 +66,34 @@ def test_small_bodies_beside_large_ones_get_their_reactions() -> None:
     np.testing.assert_allclose((A / size).T @ found, (A / size).T @ given, atol=1e-11)
     null = np.linalg.svd((A / size).T)[2][11:]
     np.testing.assert_allclose(found, given - null.T @ (null @ given), atol=1e-11)
+
+
+@pytest.mark.parametrize("n", [100, 1000])
+def test_forces_that_rows_nearly_cancel_get_their_smallest_multipliers(n: int) -> None:
+    """Long lifts have such rows: fourth differences, of kappa up to 2e11, some of them twice."""
+    second = diags_array([1.0, -2.0, 1.0], offsets=[-1, 0, 1], shape=(n, n))
+    A = vstack([second @ second, (second @ second).tocsr()[::7]], format="csc")
+    twice = np.arange(0, n, 7)
+    null = np.zeros((n + len(twice), len(twice)))
+    null[twice, range(len(twice))], null[n:] = 1.0, -np.eye(len(twice))
+    given = np.random.default_rng(n).normal(size=A.shape[0])
+    found = minimum_norm(A, given)
+    wanted = given - null @ (null.T @ given) / 2.0
+    np.testing.assert_allclose(A.T @ found, A.T @ given, atol=1e-9)
+    np.testing.assert_allclose(found, wanted, atol=1e-14 * 0.03 * n**4)
+
+
+def test_smallest_multipliers_of_long_lifts_carry_the_load() -> None:
+    """Where a normal matrix has no digits left."""
+    system = build("scissor", pairs=700).compile()
+    state = system.initial_state
+    dynamics = ForwardDynamics(system, state)
+    basic = ForwardDynamics(system, state, reactions="basic")(state).multiplier
+    smallest = dynamics(state).multiplier
+    matrix = kkt_structure(system).matrix(dynamics.evaluate(state).constraint)
+    A = constraint_matrix(matrix)
+    np.testing.assert_allclose(A.T @ smallest, A.T @ basic, atol=1e-14 * np.abs(basic).max())
+    assert np.linalg.norm(smallest) <= np.linalg.norm(basic)
 
 
 def test_a_drive_shows_its_effort_in_the_wrench() -> None:
