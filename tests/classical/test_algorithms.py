@@ -1,0 +1,90 @@
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from random_arms import Instant, PinocchioArm, random_arm
+
+from sparsebody.classical import ALGORITHMS, Arm, algorithm
+from sparsebody.classical.counting import interpreted, lifted
+from sparsebody.errors import ModelError, UnknownNameError
+
+WRENCHES = [a.name for a in ALGORITHMS.values() if a.takes_wrenches]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    arm: Arm
+    at: Instant
+    tau: np.ndarray  # by Pinocchio
+    loaded: np.ndarray  # with wrenches on the links
+
+
+def case(rng: np.random.Generator, n: int, *, tree: bool, convention: str) -> Case:
+    arm = random_arm(rng, n, convention=convention, tree=tree)
+    at, theirs = Instant.random(rng, n), PinocchioArm(arm)
+    return Case(arm, at, theirs.rnea(at), theirs.rnea(at, at.wrench))
+
+
+@pytest.fixture(scope="module")
+def arms() -> list[Case]:
+    rng = np.random.default_rng(7)
+    kinds = ("standard", "modified")
+    return [case(rng, 1 + k % 12, tree=False, convention=kinds[k // 12 % 2]) for k in range(200)]
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[Case]:
+    rng = np.random.default_rng(8)
+    return [case(rng, 2 + k % 11, tree=True, convention="modified") for k in range(60)]
+
+
+def error(name: str, one: Case, wrench: np.ndarray | None = None) -> float:
+    """Of forces, or of the accelerations that the forces were computed from; relative."""
+    chosen, at = ALGORITHMS[name], one.at
+    tau = one.tau if wrench is None else one.loaded
+    given, expected = (tau, at.qdd) if chosen.is_forward else (at.qdd, tau)
+    found = chosen(one.arm, at.q, at.qd, given, wrench)
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_forces_and_accelerations_of_serial_arms_are_pinocchios(name, arms):
+    bound = 1e-9 if ALGORITHMS[name].is_forward else 1e-11
+    assert max(error(name, one) for one in arms) < bound
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_forces_and_accelerations_of_trees_are_pinocchios(name, trees):
+    bound = 1e-9 if ALGORITHMS[name].is_forward else 1e-11
+    assert max(error(name, one) for one in trees) < bound
+
+
+@pytest.mark.parametrize("name", WRENCHES)
+def test_wrenches_on_links_count(name, arms, trees):
+    bound = 1e-9 if ALGORITHMS[name].is_forward else 1e-11
+    assert max(error(name, one, one.at.wrench) for one in arms[:60] + trees) < bound
+
+
+@pytest.mark.parametrize("name", [a.name for a in ALGORITHMS.values() if not a.is_forward])
+def test_an_algorithm_runs_on_exact_numbers(name):
+    rng = np.random.default_rng(3)
+    arm, at = random_arm(rng, 3), Instant.random(rng, 3)
+    links, motion = arm.links, arm.motion(at.q, at.qd, at.qdd)
+    exact = interpreted(ALGORITHMS[name].kernel)(lifted(links, Fraction), lifted(motion, Fraction))
+    rounded = ALGORITHMS[name].kernel(links, motion)
+    assert all(isinstance(x, Fraction) for x in exact)
+    np.testing.assert_allclose([float(x) for x in exact], rounded, rtol=1e-12)
+
+
+def test_wrenches_where_there_is_no_place_for_them_are_an_error():
+    rng = np.random.default_rng(4)
+    arm, at = random_arm(rng, 2), Instant.random(rng, 2)
+    for name in set(ALGORITHMS) - set(WRENCHES):
+        with pytest.raises(ModelError, match=f"{name} has no place for wrenches"):
+            ALGORITHMS[name](arm, at.q, at.qd, at.qdd, at.wrench)
+
+
+def test_an_unknown_algorithm_is_an_error_that_lists_the_known():
+    with pytest.raises(UnknownNameError, match=r"no algorithm 'newton'; give one of .*luh-walker"):
+        algorithm("newton")
