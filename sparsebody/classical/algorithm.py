@@ -20,13 +20,11 @@ class Algorithm:
     """
 
     name: str
-    title: str
     source: str
     kernel: Callable[[Links, Motion], FloatArray]
-    growth: int  # operations grow as n^growth
+    growth: int  # operations are a polynomial of this degree in n
     is_forward: bool = False
     takes_wrenches: bool = False  # on the links from outside
-    literature: str = ""  # its key among the published counts
 
     def __call__(
         self,

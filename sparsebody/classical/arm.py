@@ -174,7 +174,8 @@ class Arm:
             self.inertia,
             _pseudo_inertia(self.mass, self.com, self.inertia),
             spatial_inertia(self.mass, self.com, self.inertia),
-            np.array(self.gravity),
+            *_directions(self.revolute),
+            np.eye(4),
         )
 
     def motion(
@@ -194,6 +195,7 @@ class Arm:
         found.qd[:] = columns[1]
         found.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
         found.wrench[:] = 0.0 if wrench is None else _wrenches(wrench, self.n)
+        found.gravity[:] = self.gravity
         return found
 
     def mechanism(self, name: str = "arm") -> Mechanism:
@@ -276,6 +278,16 @@ def _cosine_and_sine(angle: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _turn(twist: float) -> FloatArray:
     return np.asarray(rotation_about([1.0, 0.0, 0.0], twist))
+
+
+def _directions(revolute: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """(n, 6) motion subspaces, and (n, 4, 4) generators of homogeneous transforms."""
+    n = len(revolute)
+    subspace, generator = np.zeros((n, 6)), np.zeros((n, 4, 4))
+    subspace[revolute, 2], subspace[~revolute, 5] = 1.0, 1.0
+    generator[revolute, 0, 1], generator[revolute, 1, 0] = -1.0, 1.0
+    generator[~revolute, 2, 3] = 1.0
+    return subspace, generator
 
 
 def _pseudo_inertia(mass: FloatArray, com: FloatArray, inertia: FloatArray) -> FloatArray:

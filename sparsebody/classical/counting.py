@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
+_ROUNDED = 1e-14  # relative; less is left where known numbers cancel
 N = TypeVar("N", bound=tuple[Any, ...])
 
 
@@ -121,6 +122,8 @@ class Counted:
 
     def _sum(self, value: float, other_value: float, other_known: bool) -> Counted:
         both = self.known and other_known
+        if both and abs(value) < _ROUNDED * abs(other_value):
+            value = 0.0  # what cancels is known to
         if both or (self.known and self.value == 0.0) or (other_known and other_value == 0.0):
             self.tally.trivial_additions += 1
         else:

@@ -87,6 +87,7 @@ def _counted_motion(arm: Arm, tally: Tally) -> Motion:
     interpreted(fill_euler_parameters)(links, cosine, sine, motion)
     motion.qd[:], motion.qdd[:] = lifted_array(q, unknown), lifted_array(q, unknown)
     motion.wrench[:] = known(0.0)
+    motion.gravity[:] = lifted_array(arm.gravity + 0.0, known)
     return motion
 
 

@@ -1,7 +1,8 @@
 """What every algorithm takes: the constants of the links, and one instant of their motion.
 
 Frames are proximal, as in Craig's modified convention: link i turns about the z axis of its
-own frame or slides along it. Arrays hold floats, or as objects any other kind of number; kernels run on both.
+own frame or slides along it. Arrays hold floats, or as objects numbers of any other kind: kernels
+run on both.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ class Links(NamedTuple):
     inertia: FloatArray  # (n, 3, 3) about the center of mass [kg m^2]
     pseudo_inertia: FloatArray  # (n, 4, 4) integral of (x, y, z, 1)' (x, y, z, 1) dm
     spatial_inertia: FloatArray  # (n, 6, 6) angular part first
-    gravity: FloatArray  # (3,) in base axes [m/s^2]
+    subspace: FloatArray  # (n, 6) joint velocity for qd = 1, angular part first
+    generator: FloatArray  # (n, 4, 4) Q: the derivative of the transform A is A Q
+    base: FloatArray  # (4, 4) the unit matrix, from which kernels take their 0 and 1
 
 
 class Motion(NamedTuple):
-    """Joints and rates at one instant."""
+    """Joints, rates and forces at one instant."""
 
     rotation: FloatArray  # (n, 3, 3) from link to parent axes
     translation: FloatArray  # (n, 3) origin of the link in the parent's frame [m]
@@ -42,6 +45,7 @@ class Motion(NamedTuple):
     qd: FloatArray  # (n,) [rad/s, m/s]
     qdd: FloatArray  # (n,) [rad/s^2, m/s^2]; of forward dynamics the joint forces [N m, N]
     wrench: FloatArray  # (n, 6) on the links from outside, in link axes, moment first [N m, N]
+    gravity: FloatArray  # (3,) in base axes [m/s^2]
 
 
 @njit(cache=True)
@@ -50,7 +54,7 @@ def fill_transforms(
 ) -> None:
     """Fill rotations and translations from joint angles and displacements (n,). Craig, (3.6)."""
     R, p = motion.rotation, motion.translation
-    zero = links.length[0] - links.length[0]
+    zero = links.base[3, 0]
     for i in range(links.parent.size):
         c, s = links.cos_twist[i], links.sin_twist[i]
         R[i, 0, 0], R[i, 0, 1], R[i, 0, 2] = cosine[i], -sine[i], zero
@@ -74,5 +78,5 @@ def fill_euler_parameters(
 
 def empty_motion(n: int, kind: object = float) -> Motion:
     """Return arrays of a motion, not yet filled."""
-    shapes = ((n, 3, 3), (n, 3), (n, 4), (n,), (n,), (n, 6))
+    shapes = ((n, 3, 3), (n, 3), (n, 4), (n,), (n,), (n, 6), (3,))
     return Motion(*(np.empty(shape, dtype=kind) for shape in shapes))

@@ -50,20 +50,17 @@ def error(name: str, one: Case, wrench: np.ndarray | None = None) -> float:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_forces_and_accelerations_of_serial_arms_are_pinocchios(name, arms):
-    bound = 1e-9 if ALGORITHMS[name].is_forward else 1e-11
-    assert max(error(name, one) for one in arms) < bound
+    assert max(error(name, one) for one in arms) < 1e-11
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_forces_and_accelerations_of_trees_are_pinocchios(name, trees):
-    bound = 1e-9 if ALGORITHMS[name].is_forward else 1e-11
-    assert max(error(name, one) for one in trees) < bound
+    assert max(error(name, one) for one in trees) < 1e-11
 
 
 @pytest.mark.parametrize("name", WRENCHES)
 def test_wrenches_on_links_count(name, arms, trees):
-    bound = 1e-9 if ALGORITHMS[name].is_forward else 1e-11
-    assert max(error(name, one, one.at.wrench) for one in arms[:60] + trees) < bound
+    assert max(error(name, one, one.at.wrench) for one in arms[:60] + trees) < 1e-11
 
 
 @pytest.mark.parametrize("name", [a.name for a in ALGORITHMS.values() if not a.is_forward])
