@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sparsebody.classical.links import (
     fill_transforms,
 )
 from sparsebody.classical.polynomials import Polynomial, exact_polynomial
+from sparsebody.errors import UnknownNameError
 
 SMALLEST = 3  # joints from which on a polynomial holds: the first two links move less freely
 _CHECKS = 2  # sizes beyond those that a polynomial is found from
@@ -51,6 +53,12 @@ GEOMETRIES: dict[str, Callable[[int], Arm]] = {
     "right-angled": right_angled_arm,
     "planar": planar_arm,
 }
+
+
+def check_geometry(name: str) -> None:
+    """Raise UnknownNameError unless there is such a geometry."""
+    if name not in GEOMETRIES:
+        raise UnknownNameError(f"no geometry {name!r}; give one of {', '.join(GEOMETRIES)}")
 
 
 def count(algorithm: Algorithm, arm: Arm) -> Tally:
@@ -102,9 +110,24 @@ class Counts:
     all_multiplications: Polynomial  # every one that the formulas write
     all_additions: Polynomial
 
+    def polynomials(self, *, every_operation: bool) -> tuple[Polynomial, Polynomial]:
+        """Return multiplications and additions, with or without those by known numbers."""
+        if every_operation:
+            return self.all_multiplications, self.all_additions
+        return self.multiplications, self.additions
+
+    def total(self, n: int) -> float:
+        """Return all operations that are done for n joints, those by known numbers left out."""
+        return float(self.multiplications(n) + self.additions(n))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the polynomials as strings."""
+        return {name: str(value) for name, value in vars(self).items()}
+
 
 def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:
     """Return the counts of an algorithm on arms of a geometry, for n = 3 and more hinges."""
+    check_geometry(geometry)
     largest = SMALLEST + algorithm.growth + _CHECKS
     tallies = {n: count(algorithm, GEOMETRIES[geometry](n)) for n in range(SMALLEST, largest + 1)}
 
