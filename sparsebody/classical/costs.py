@@ -19,7 +19,7 @@ from sparsebody.study.fits import Growth, growth
 from sparsebody.study.measure import timings
 from sparsebody.study.plan import Settings
 
-LARGEST = {1: 4096, 2: 512, 3: 512, 4: 64}  # joints by growth, unless sizes are given
+LARGEST = {1: 4096, 2: 2048, 3: 512, 4: 64}  # joints by growth, unless sizes are given
 _SMALLEST = 4
 _FITTED = 3  # the largest sizes, to which exponents are fitted
 _PATIENCE = {"compiled": 0.02, "python": 0.1}  # of one call [s], beyond which n does not grow

@@ -23,7 +23,7 @@ def _line(cost: Cost, values: dict[int, float]) -> Line:
     n = np.array(sorted(values), dtype=float)
     y = np.array([values[int(size)] for size in n])
     fit = fitted(values)
-    ends = n[[0, -1]] if fit is not None else np.empty(0)
-    at_ends = fit(ends) if fit is not None else ends
+    ends = np.empty(0) if fit is None else np.array([fit.smallest, fit.largest])
+    at_ends = ends if fit is None else fit(ends)
     powers = ", ".join(f"{p:.1f}" for p in cost.exponents.values())
     return Line(f"{cost.algorithm} (n^{powers})", n, y, ends, at_ends)

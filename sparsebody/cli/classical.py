@@ -81,7 +81,8 @@ def classical(
     from sparsebody.classical.counts import check_geometry
 
     check_geometry(geometry)
-    chosen = [algorithm(name.strip()) for name in (names or ",".join(ALGORITHMS)).split(",")]
+    listed = list(ALGORITHMS) if names is None else [name.strip() for name in names.split(",")]
+    chosen = [algorithm(name) for name in dict.fromkeys(listed)]
     both = wants_counts == wants_times
     if figure is not None:
         from sparsebody.plots.saving import check_format

@@ -6,7 +6,8 @@ import pytest
 from random_arms import Instant, PinocchioArm, random_arm
 
 from sparsebody.classical import ALGORITHMS, Arm, algorithm
-from sparsebody.classical.counting import interpreted, lifted
+from sparsebody.classical.counting import Counted, Tally, interpreted, lifted
+from sparsebody.classical.counts import GEOMETRIES
 from sparsebody.errors import ModelError, UnknownNameError
 
 WRENCHES = [a.name for a in ALGORITHMS.values() if a.takes_wrenches]
@@ -72,6 +73,18 @@ def test_an_algorithm_runs_on_exact_numbers(name):
     rounded = ALGORITHMS[name].kernel(links, motion)
     assert all(isinstance(x, Fraction) for x in exact)
     np.testing.assert_allclose([float(x) for x in exact], rounded, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_counted_numbers_are_the_numbers(name, geometry):
+    arm = GEOMETRIES[geometry](4)
+    motion = arm.motion(*np.full((3, 4), 0.5))
+    tally = Tally()
+    links = lifted(arm.links, lambda x: Counted(x, tally, known=True))
+    found = interpreted(ALGORITHMS[name].kernel)(links, lifted(motion, lambda x: Counted(x, tally)))
+    expected = ALGORITHMS[name].kernel(arm.links, motion)
+    np.testing.assert_allclose([float(x) for x in found], expected, rtol=1e-10, atol=1e-12)
 
 
 def test_wrenches_where_there_is_no_place_for_them_are_an_error():
