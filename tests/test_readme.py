@@ -51,9 +51,20 @@ def test_the_example_with_reactions_runs_as_printed(capsys: pytest.CaptureFixtur
     assert names["proper"].n_joints == 1
 
 
+def test_the_example_with_classical_algorithms_runs_as_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run_example(4)
+    lines = capsys.readouterr().out.replace("\n ", " ").splitlines()
+    forces = {re.findall(r"\[.*?\]", line)[0] for line in lines}
+    assert len(lines) == 3
+    assert len(forces) == 1  # the same to eight digits
+    assert lines[2].endswith("117 n - 118")
+
+
 def test_the_commands_of_the_readme_are_understood() -> None:
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
-    assert len(commands) == 9
+    assert len(commands) == 10
     for command in commands:
         name, *options = shlex.split(command)
         assert name in main.commands

@@ -10,7 +10,9 @@ from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.matrices import (
     add_scaled,
     add_to,
+    copy,
     homogeneous,
+    homogeneous_point,
     inner,
     multiply,
     multiply_by_transposed,
@@ -30,18 +32,18 @@ def waters(links: Links, motion: Motion) -> FloatArray:
     left, product = np.empty((4, 4), kind), np.empty((4, 4), kind)
     r, moved = np.empty(4, kind), np.empty(4, kind)
     for j in range(n):
-        r[:3], r[3] = links.com[j], links.base[3, 3]
+        homogeneous_point(links, j, r)
         i = j
         while i >= 0:
             if i == j:
-                by_q[j, j] = first[j]
+                copy(first[j], by_q[j, j])
             else:
                 multiply(by_q[links.parent[j], i], A[j], by_q[j, i])
             multiply(by_q[j, i], links.pseudo_inertia[j], left)
             multiply_by_transposed(left, ddW[j], product)
             tau[i] += trace(product)
             multiply_vector(by_q[j, i], r, moved)
-            tau[i] -= links.mass[j] * inner(motion.gravity, moved[:3])
+            tau[i] -= links.mass[j] * inner(motion.gravity, moved)
             i = links.parent[i]
     return tau
 
@@ -55,11 +57,12 @@ def hollerbach_4x4(links: Links, motion: Motion) -> FloatArray:
     product, moved, tau = np.empty((4, 4), kind), np.empty(4, kind), np.empty(n, kind)
     for i in range(n):
         multiply_by_transposed(links.pseudo_inertia[i], ddW[i], D[i])
-        c[i] = links.pseudo_inertia[i, 3]  # m r, known from the start
+        for a in range(4):
+            c[i, a] = links.pseudo_inertia[i, 3, a]  # m r, known from the start
     for i in range(n - 1, -1, -1):
         multiply(first[i], D[i], product)
         multiply_vector(first[i], c[i], moved)
-        tau[i] = trace(product) - inner(motion.gravity, moved[:3])
+        tau[i] = trace(product) - inner(motion.gravity, moved)
         p = links.parent[i]
         if p >= 0:
             multiply(A[i], D[i], product)

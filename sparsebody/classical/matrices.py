@@ -31,6 +31,22 @@ def multiply_by_transposed(A: FloatArray, B: FloatArray, C: FloatArray) -> None:
 
 
 @njit(cache=True)
+def copy(A: FloatArray, C: FloatArray) -> None:
+    """Fill the upper left of C with A."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            C[i, j] = A[i, j]
+
+
+@njit(cache=True)
+def homogeneous_point(links: Links, i: int, r: FloatArray) -> None:
+    """Fill r (4,) with the center of mass of link i and 1."""
+    for a in range(3):
+        r[a] = links.com[i, a]
+    r[3] = links.base[3, 3]
+
+
+@njit(cache=True)
 def add_scaled(C: FloatArray, factor: float, B: FloatArray) -> None:
     """Add factor B to C."""
     for i in range(B.shape[0]):
@@ -100,16 +116,17 @@ def multiply_from(W: FloatArray, parent: int, A: FloatArray, C: FloatArray) -> N
     if parent >= 0:
         multiply(W[parent], A, C)
     else:
-        C[:, :] = A
+        copy(A, C)
 
 
 @njit(cache=True)
 def homogeneous(links: Links, motion: Motion, A: FloatArray) -> None:
     """Fill A (n, 4, 4), from link to parent coordinates."""
     for i in range(links.parent.size):
-        A[i] = links.base
-        A[i, :3, :3] = motion.rotation[i]
-        A[i, :3, 3] = motion.translation[i]
+        copy(links.base, A[i])
+        copy(motion.rotation[i], A[i])
+        for a in range(3):
+            A[i, a, 3] = motion.translation[i, a]
 
 
 @njit(cache=True)

@@ -8,7 +8,9 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.matrices import (
+    copy,
     homogeneous,
+    homogeneous_point,
     inner,
     multiply,
     multiply_by_transposed,
@@ -53,11 +55,11 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
         k, inner_link = j, -1
         while k >= 0:  # from_k[k] is the transform from link j to link k
             if k == j:
-                from_k[k] = links.base
-                dW[j, k] = first[k]
+                copy(links.base, from_k[k])
+                copy(first[k], dW[j, k])
             else:
                 if inner_link == j:
-                    from_k[k] = A[j]
+                    copy(A[j], from_k[k])
                 else:
                     multiply(A[inner_link], from_k[inner_link], from_k[k])
                 multiply(first[k], from_k[k], dW[j, k])
@@ -106,7 +108,7 @@ def _second_derivatives(
             else:
                 multiply(dW[p, k], dA[l], half)
             if l == j:
-                ddW[k, l] = half
+                copy(half, ddW[k, l])
             else:
                 multiply(half, from_k[l], ddW[k, l])
             k = links.parent[k]
@@ -127,7 +129,7 @@ def _add_link(
     kind = motion.qd.dtype
     left, product = np.empty((4, 4), kind), np.empty((4, 4), kind)
     r, moved = np.empty(4, kind), np.empty(4, kind)
-    r[:3], r[3] = links.com[j], links.base[3, 3]
+    homogeneous_point(links, j, r)
     i = j
     while i >= 0:
         k = j
@@ -143,5 +145,5 @@ def _add_link(
                 l = links.parent[l]
             k = links.parent[k]
         multiply_vector(dW[i], r, moved)
-        h[i] -= links.mass[j] * inner(motion.gravity, moved[:3])
+        h[i] -= links.mass[j] * inner(motion.gravity, moved)
         i = links.parent[i]
