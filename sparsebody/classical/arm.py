@@ -239,6 +239,8 @@ def _check_links(table: FloatArray, mass: FloatArray, com: FloatArray, inertia: 
 
 
 def _revolute(joints: str, n: int) -> BoolArray:
+    if not isinstance(joints, str):
+        raise ModelError(f"arm: joints is {joints!r}; give letters such as 'RRP'")
     letters = joints.upper() or "R" * n
     for i, letter in enumerate(letters, start=1):
         if letter not in "RP":

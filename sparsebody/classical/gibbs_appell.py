@@ -8,7 +8,7 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.luh_walker_paul import accelerated, outwards
-from sparsebody.classical.matrices import solve_symmetric
+from sparsebody.classical.matrices import accelerations, forces
 from sparsebody.classical.newton_euler import without_accelerations
 from sparsebody.spatial.tuples import (
     add,
@@ -26,21 +26,15 @@ from sparsebody.spatial.tuples import (
 @njit(cache=True)
 def gibbs_appell(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,) = H qdd + h."""
-    H, tau = _equations(links, motion)
-    for i in range(tau.size):
-        for j in range(tau.size):
-            tau[i] += H[max(i, j), min(i, j)] * motion.qdd[j]
-    return tau
+    H, h = _equations(links, motion)
+    return forces(H, h, motion.qdd)
 
 
 @njit(cache=True)
 def gibbs_appell_forward(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,) of the same equations."""
-    H, qdd = _equations(links, motion)
-    for i in range(qdd.size):
-        qdd[i] = motion.qdd[i] - qdd[i]
-    solve_symmetric(H, qdd)
-    return qdd
+    H, h = _equations(links, motion)
+    return accelerations(H, h, motion.qdd)
 
 
 @njit(cache=True)
@@ -48,7 +42,8 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
     """Return H (n, n), of which the lower triangle is filled, and h (n,).
 
     The acceleration energy of link k, m w.w / 2 + e.J e / 2 + (omega x J omega).e, is quadratic in
-    qdd, since w = sum of beta_j qdd_j + w_0 and e = sum of alpha_j qdd_j + e_0.
+    qdd, since w = sum of beta_j qdd_j + w_0 and e = sum of alpha_j qdd_j + e_0. (Where the last
+    term is printed with a factor 2 beside the halves, that is a misprint.)
     """
     n, kind = links.parent.size, motion.qd.dtype
     alpha, beta = np.zeros((n, n, 3), kind), np.zeros((n, n, 3), kind)

@@ -97,7 +97,10 @@ def _move(
 
 @njit(cache=True)
 def _rotated(e: FloatArray, r: Vector) -> Vector:
-    """Return r + 2 e4 (e x r) + 2 e x (e x r): Rodrigues' formula in Euler parameters e (4,)."""
+    """Return r + 2 e4 (e x r) + 2 e x (e x r): Rodrigues' formula in Euler parameters e (4,).
+
+    Printed forms with another sine in the second or third term are no rotations.
+    """
     vector = load_vector(e, 0)
     twice = scaled(2, cross(vector, r))
     return add(r, add(scaled(e[3], twice), cross(vector, twice)))

@@ -61,8 +61,8 @@ PUBLISHED: tuple[Published, ...] = (
         _polynomial(675, -464),
         (4388, 3586),
         True,
-        "Eleven full 4x4 products a link here, and room for one more in the published slope; "
-        "a reprint with 30 n - 592 multiplications has lost a digit.",
+        "Eleven full 4x4 products a link here; the 25 products and 33 sums more in the published "
+        "slopes are not broken down (a reprint with 30 n - 592 has lost a digit).",
     ),
     Published(
         "Hollerbach 3x3",

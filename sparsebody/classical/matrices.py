@@ -146,3 +146,23 @@ def solve_symmetric(H: FloatArray, b: FloatArray) -> None:
     for k in range(n - 1, -1, -1):
         for i in range(k + 1, n):
             b[k] -= H[i, k] * b[i]
+
+
+@njit(cache=True)
+def forces(H: FloatArray, h: FloatArray, qdd: FloatArray) -> FloatArray:
+    """Return tau (n,) = H qdd + h, from the lower triangle of H (n, n)."""
+    tau = h.copy()
+    for i in range(h.size):
+        for j in range(h.size):
+            tau[i] += H[max(i, j), min(i, j)] * qdd[j]
+    return tau
+
+
+@njit(cache=True)
+def accelerations(H: FloatArray, h: FloatArray, tau: FloatArray) -> FloatArray:
+    """Return qdd (n,) of H qdd + h = tau; the lower triangle of H (n, n) is destroyed."""
+    qdd = tau.copy()
+    for i in range(h.size):
+        qdd[i] -= h[i]
+    solve_symmetric(H, qdd)
+    return qdd

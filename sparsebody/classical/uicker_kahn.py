@@ -8,7 +8,9 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.matrices import (
+    accelerations,
     copy,
+    forces,
     homogeneous,
     homogeneous_point,
     inner,
@@ -16,7 +18,6 @@ from sparsebody.classical.matrices import (
     multiply_by_transposed,
     multiply_from,
     multiply_vector,
-    solve_symmetric,
     trace,
 )
 
@@ -24,21 +25,15 @@ from sparsebody.classical.matrices import (
 @njit(cache=True)
 def uicker_kahn(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,) = H qdd + (qd' C_i qd) + g."""
-    H, tau = _equations(links, motion)
-    for i in range(tau.size):
-        for k in range(tau.size):
-            tau[i] += H[i, k] * motion.qdd[k]
-    return tau
+    H, h = _equations(links, motion)
+    return forces(H, h, motion.qdd)
 
 
 @njit(cache=True)
 def uicker_kahn_forward(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,) of the same equations."""
-    H, qdd = _equations(links, motion)
-    for i in range(qdd.size):
-        qdd[i] = motion.qdd[i] - qdd[i]
-    solve_symmetric(H, qdd)
-    return qdd
+    H, h = _equations(links, motion)
+    return accelerations(H, h, motion.qdd)
 
 
 @njit(cache=True)

@@ -8,7 +8,7 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.luh_walker_paul import luh_walker_paul
-from sparsebody.classical.matrices import solve_symmetric
+from sparsebody.classical.matrices import accelerations
 from sparsebody.classical.newton_euler import (
     along_joint,
     carry_inwards,
@@ -106,11 +106,8 @@ def walker_orin_3(links: Links, motion: Motion) -> FloatArray:
 @njit(cache=True)
 def _accelerations(links: Links, motion: Motion, H: FloatArray) -> FloatArray:
     """Return the solution of H qdd = tau - C, with C by inverse dynamics; `motion.qdd` is tau."""
-    qdd = luh_walker_paul(links, without_accelerations(links, motion))
-    for i in range(qdd.size):
-        qdd[i] = motion.qdd[i] - qdd[i]
-    solve_symmetric(H, qdd)
-    return qdd
+    C = luh_walker_paul(links, without_accelerations(links, motion))
+    return accelerations(H, C, motion.qdd)
 
 
 @njit(cache=True)

@@ -83,7 +83,7 @@ def classical(
     check_geometry(geometry)
     listed = list(ALGORITHMS) if names is None else [name.strip() for name in names.split(",")]
     chosen = [algorithm(name) for name in dict.fromkeys(listed)]
-    both = wants_counts == wants_times
+    shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
     if figure is not None:
         from sparsebody.plots.saving import check_format
 
@@ -93,9 +93,9 @@ def classical(
     counts = counts_of(chosen, geometry)
     beside: list[Comparison] = []
     costs: list[Cost] = []
-    if both or wants_counts:
+    if shows_counts:
         beside = comparisons(counts, all_published=names is None)
-    if both or wants_times or figure is not None:
+    if shows_times or figure is not None:
         from sparsebody.classical.costs import measured
 
         general = counts if geometry == "general" else counts_of(chosen)
@@ -106,16 +106,16 @@ def classical(
         print_json(
             {
                 "geometry": geometry,
-                "counts": [one.to_dict() for one in counts.values()] if beside or both else [],
+                "counts": [one.to_dict() for one in counts.values() if shows_counts],
                 "published": [one.to_dict() for one in beside],
                 "costs": [one.to_dict() for one in costs],
             }
         )
         return
-    if both or wants_counts:
+    if shows_counts:
         _print_counts(counts, geometry)
         _print_comparisons(beside, geometry)
-    if both or wants_times:
+    if shows_times:
         _print_costs(costs)
     if figure is not None:
         click.echo(str(figure))

@@ -8,7 +8,7 @@ from random_arms import Instant, PinocchioArm, random_arm
 from sparsebody.classical import ALGORITHMS, Arm, algorithm
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted
 from sparsebody.classical.counts import GEOMETRIES
-from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
 
 WRENCHES = [a.name for a in ALGORITHMS.values() if a.takes_wrenches]
 
@@ -93,6 +93,21 @@ def test_wrenches_where_there_is_no_place_for_them_are_an_error():
     for name in set(ALGORITHMS) - set(WRENCHES):
         with pytest.raises(ModelError, match=f"{name} has no place for wrenches"):
             ALGORITHMS[name](arm, at.q, at.qd, at.qdd, at.wrench)
+
+
+@pytest.mark.parametrize("name", [a.name for a in ALGORITHMS.values() if a.is_forward])
+def test_a_joint_that_moves_no_inertia_is_an_error(name):
+    nothing = np.zeros((2, 3))
+    arm = Arm.from_dh(np.zeros((2, 4)), [1.0, 1.0], nothing, nothing)
+    with pytest.raises(SingularSystemError, match=f"{name}: the inertia matrix of the 2 links has"):
+        ALGORITHMS[name](arm, [0, 0], [0, 0], [1, 1])
+
+
+def test_a_result_out_of_the_range_of_numbers_is_an_error():
+    rng = np.random.default_rng(5)
+    arm, at = random_arm(rng, 2), Instant.random(rng, 2)
+    with pytest.raises(ModelError, match=r"luh-walker-paul: joint \d gets (nan|-?inf); give coord"):
+        ALGORITHMS["luh-walker-paul"](arm, at.q, 1e200 * at.qd, at.qdd)
 
 
 def test_an_unknown_algorithm_is_an_error_that_lists_the_known():

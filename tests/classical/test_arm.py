@@ -68,6 +68,7 @@ def test_the_mechanism_of_an_arm_moves_as_the_arm(tree, method):
         ({"com": [[0, 0, np.inf]] * 2}, "link 1: com is"),
         ({"inertia": [[1, 1, 3]] * 2}, "link 1: .*"),
         ({"joints": "RX"}, "joint 2: type is 'X'; give R"),
+        ({"joints": 2}, "joints is 2; give letters such as 'RRP'"),
         ({"joints": "RRP"}, "joints is 'RRP' of 3 letters; the table has 2"),
         ({"convention": "craig"}, "convention is 'craig'; give one of"),
         ({"parent": [-1, 0]}, "a tree needs modified parameters"),

@@ -37,6 +37,15 @@ def test_json_has_everything():
     assert list(found["costs"][0]["compiled_seconds"]) == ["3", "6"]
 
 
+def test_an_algorithm_of_which_nothing_is_published_is_counted():
+    options = ["classical", "--algorithms", "walker-orin-2", "--counts"]
+    result = CliRunner().invoke(main, options)
+    assert "38 n^2" in result.output
+    assert "published as" not in result.output
+    found = json.loads(CliRunner().invoke(main, [*options, "--json"]).output)
+    assert (len(found["counts"]), found["published"], found["costs"]) == (1, [], [])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
