@@ -17,14 +17,16 @@ WRENCHES = [a.name for a in ALGORITHMS.values() if a.takes_wrenches]
 class Case:
     arm: Arm
     at: Instant
-    tau: np.ndarray  # by Pinocchio
+    tau: np.ndarray  # by Pinocchio's rnea
     loaded: np.ndarray  # with wrenches on the links
+    qdd: np.ndarray  # by its aba from tau
 
 
 def case(rng: np.random.Generator, n: int, *, tree: bool, convention: str) -> Case:
     arm = random_arm(rng, n, convention=convention, tree=tree)
     at, theirs = Instant.random(rng, n), PinocchioArm(arm)
-    return Case(arm, at, theirs.rnea(at), theirs.rnea(at, at.wrench))
+    tau = theirs.rnea(at)
+    return Case(arm, at, tau, theirs.rnea(at, at.wrench), theirs.aba(at, tau))
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +43,10 @@ def trees() -> list[Case]:
 
 
 def error(name: str, one: Case, wrench: np.ndarray | None = None) -> float:
-    """Of forces, or of the accelerations that the forces were computed from; relative."""
+    """Of forces, or of accelerations, relative; wrenches do not change these."""
     chosen, at = ALGORITHMS[name], one.at
     tau = one.tau if wrench is None else one.loaded
-    given, expected = (tau, at.qdd) if chosen.is_forward else (at.qdd, tau)
+    given, expected = (tau, one.qdd) if chosen.is_forward else (at.qdd, tau)
     found = chosen(one.arm, at.q, at.qd, given, wrench)
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
