@@ -7,7 +7,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.links import Links, Motion
-from sparsebody.classical.newton_euler import opposite, through_joints, with_joint, zero_vector
+from sparsebody.classical.newton_euler import next_link, opposite, store_forces, through_joints
 from sparsebody.spatial.tuples import (
     Rotation,
     Vector,
@@ -16,9 +16,7 @@ from sparsebody.spatial.tuples import (
     load_rotation,
     load_vector,
     scaled,
-    store_vector,
     turned,
-    turned_back,
 )
 
 
@@ -30,42 +28,19 @@ def balafoutis_patel_misra(links: Links, motion: Motion) -> FloatArray:
     force, moment = np.empty((n, 3), kind), np.empty((n, 3), kind)
     Omega, tau = np.empty((n, 3, 3), kind), np.empty(n, kind)
     for i in range(n):
-        _outwards(links, motion, i, Omega, w, dw, dv)
-        tensor = _acceleration_tensor(load_vector(w[i], 0), load_vector(dw[i], 0), Omega[i])
-        a, mc = load_vector(dv[i], 0), load_vector(links.moment[i], 0)
+        p, r = links.parent[i], load_vector(motion.translation[i], 0)
+        if p >= 0:
+            carried = add(load_vector(dv[p], 0), turned(load_rotation(Omega[p]), r))
+        else:
+            carried = opposite(motion.gravity)
+        w_i, dw_i, a = next_link(links, motion, i, carried, w, dw, dv)
+        tensor = _acceleration_tensor(w_i, dw_i, Omega[i])
+        mc = load_vector(links.moment[i], 0)
         F = add(turned(tensor, mc), scaled(links.mass[i], a))
         N = add(_dual_moment(tensor, links.pseudo_inertia[i]), cross(mc, a))
-        for k in range(3):
-            force[i, k] = F[k] - motion.wrench[i, 3 + k]
-            moment[i, k] = N[k] - motion.wrench[i, k]
+        store_forces(motion, i, F, N, force, moment)
     through_joints(links, motion, force, moment, tau)
     return tau
-
-
-@njit(cache=True)
-def _outwards(
-    links: Links,
-    motion: Motion,
-    i: int,
-    Omega: FloatArray,
-    w: FloatArray,
-    dw: FloatArray,
-    dv: FloatArray,
-) -> None:
-    """Fill row i of angular velocities, angular and linear accelerations in link coordinates."""
-    p = links.parent[i]
-    R, r = load_rotation(motion.rotation[i]), load_vector(motion.translation[i], 0)
-    if p >= 0:
-        w_i = turned_back(R, load_vector(w[p], 0))
-        dw_i = turned_back(R, load_vector(dw[p], 0))
-        a = turned_back(R, add(load_vector(dv[p], 0), turned(load_rotation(Omega[p]), r)))
-    else:
-        w_i, dw_i = zero_vector(links), zero_vector(links)
-        a = turned_back(R, opposite(motion.gravity))
-    w_i, dw_i, a = with_joint(links.revolute[i], motion.qd[i], motion.qdd[i], w_i, dw_i, a)
-    store_vector(w[i], 0, w_i)
-    store_vector(dw[i], 0, dw_i)
-    store_vector(dv[i], 0, a)
 
 
 @njit(cache=True)

@@ -7,7 +7,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.links import Links, Motion
-from sparsebody.classical.newton_euler import opposite, through_joints, with_joint, zero_vector
+from sparsebody.classical.newton_euler import next_link, opposite, store_forces, through_joints
 from sparsebody.spatial.tuples import (
     Vector,
     add,
@@ -15,9 +15,7 @@ from sparsebody.spatial.tuples import (
     load_rotation,
     load_vector,
     scaled,
-    store_vector,
     turned,
-    turned_back,
 )
 
 
@@ -34,10 +32,7 @@ def luh_walker_paul(links: Links, motion: Motion) -> FloatArray:
         dv_c = add(accelerated(w_i, dw_i, c), dv_i)
         F = scaled(links.mass[i], dv_c)
         N = add(turned(I, dw_i), cross(w_i, turned(I, w_i)))
-        M = add(N, cross(c, F))
-        for a in range(3):
-            force[i, a] = F[a] - motion.wrench[i, 3 + a]
-            moment[i, a] = M[a] - motion.wrench[i, a]
+        store_forces(motion, i, F, add(N, cross(c, F)), force, moment)
     through_joints(links, motion, force, moment, tau)
     return tau
 
@@ -47,23 +42,14 @@ def outwards(
     links: Links, motion: Motion, i: int, w: FloatArray, dw: FloatArray, dv: FloatArray
 ) -> tuple[Vector, Vector, Vector]:
     """Fill and return row i of angular velocities, angular and linear accelerations (n, 3)."""
-    p, R = links.parent[i], load_rotation(motion.rotation[i])
+    p = links.parent[i]
     if p >= 0:
-        r, w_p, dw_p = (
-            load_vector(motion.translation[i], 0),
-            load_vector(w[p], 0),
-            load_vector(dw[p], 0),
-        )
-        dv_i = turned_back(R, add(accelerated(w_p, dw_p, r), load_vector(dv[p], 0)))
-        w_i, dw_i = turned_back(R, w_p), turned_back(R, dw_p)
+        r = load_vector(motion.translation[i], 0)
+        turning = accelerated(load_vector(w[p], 0), load_vector(dw[p], 0), r)
+        carried = add(turning, load_vector(dv[p], 0))
     else:
-        w_i, dw_i = zero_vector(links), zero_vector(links)
-        dv_i = turned_back(R, opposite(motion.gravity))
-    w_i, dw_i, dv_i = with_joint(links.revolute[i], motion.qd[i], motion.qdd[i], w_i, dw_i, dv_i)
-    store_vector(w[i], 0, w_i)
-    store_vector(dw[i], 0, dw_i)
-    store_vector(dv[i], 0, dv_i)
-    return w_i, dw_i, dv_i
+        carried = opposite(motion.gravity)
+    return next_link(links, motion, i, carried, w, dw, dv)
 
 
 @njit(cache=True)

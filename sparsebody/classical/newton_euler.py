@@ -15,6 +15,7 @@ from sparsebody.spatial.tuples import (
     load_vector,
     store_vector,
     turned,
+    turned_back,
 )
 
 
@@ -30,6 +31,41 @@ def with_joint(
         twice = 2 * qd
         dv = (dv[0] + w[1] * twice, dv[1] - w[0] * twice, dv[2] + qdd)
     return w, dw, dv
+
+
+@njit(cache=True)
+def next_link(
+    links: Links,
+    motion: Motion,
+    i: int,
+    carried: Vector,
+    w: FloatArray,
+    dw: FloatArray,
+    dv: FloatArray,
+) -> tuple[Vector, Vector, Vector]:
+    """Fill and return row i of angular velocities, angular and linear accelerations (n, 3).
+
+    `carried` is the acceleration of the link's origin as a point of its parent, in parent axes.
+    """
+    p, R = links.parent[i], load_rotation(motion.rotation[i])
+    w_i, dw_i, dv_i = zero_vector(links), zero_vector(links), turned_back(R, carried)
+    if p >= 0:
+        w_i, dw_i = turned_back(R, load_vector(w[p], 0)), turned_back(R, load_vector(dw[p], 0))
+    w_i, dw_i, dv_i = with_joint(links.revolute[i], motion.qd[i], motion.qdd[i], w_i, dw_i, dv_i)
+    store_vector(w[i], 0, w_i)
+    store_vector(dw[i], 0, dw_i)
+    store_vector(dv[i], 0, dv_i)
+    return w_i, dw_i, dv_i
+
+
+@njit(cache=True)
+def store_forces(
+    motion: Motion, i: int, F: Vector, N: Vector, force: FloatArray, moment: FloatArray
+) -> None:
+    """Fill row i of (n, 3) with what the joint and the children exert for force F and moment N."""
+    for a in range(3):
+        force[i, a] = F[a] - motion.wrench[i, 3 + a]
+        moment[i, a] = N[a] - motion.wrench[i, a]
 
 
 @njit(cache=True)
