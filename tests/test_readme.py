@@ -13,15 +13,18 @@ from sparsebody.cli import main
 README = (Path(__file__).parents[1] / "README.md").read_text()
 
 
-def run_example(number: int) -> dict[str, Any]:
-    """Run one of the programs and return its names."""
+def run_example(content: str) -> dict[str, Any]:
+    """Run the program with a certain content and return its names."""
     names: dict[str, Any] = {}
-    exec(re.findall(r"```python\n(.*?)```", README, re.DOTALL)[number], names)
+    (found,) = [
+        one for one in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if content in one
+    ]
+    exec(found, names)
     return names
 
 
 def test_the_example_of_the_readme_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    names = run_example(0)
+    names = run_example('Mechanism("four-bar"')
     dynamics, trajectory = names["dynamics"], names["trajectory"]
     assert dynamics.redundant_rows.size == 3
     assert abs(trajectory.energy_error) < 1e-6
@@ -29,20 +32,20 @@ def test_the_example_of_the_readme_runs_as_printed(capsys: pytest.CaptureFixture
 
 
 def test_the_example_with_arrays_runs_as_printed() -> None:
-    system = run_example(1)["chain"].compile()
+    system = run_example('Mechanism("chain")')["chain"].compile()
     assert (system.n_bodies, system.n_joints, system.predecessor[0]) == (1000, 1000, -1)
     assert (system.body_names[7], system.joint_names[7]) == ("bar-7", "ball-7")
 
 
 def test_the_example_with_actuators_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    found = run_example(2)["found"]
+    found = run_example("inverse_dynamics")["found"]
     assert found.force.shape == (1,)
     assert str(found.actuation) in README
     assert str(found.actuation) in capsys.readouterr().out
 
 
 def test_the_example_with_reactions_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    names = run_example(3)
+    names = run_example("apply_advice")
     shown = capsys.readouterr().out
     assert "[147.15  49.05]" in shown
     assert "joint 'low': force x, y, z, torque x, y not: 5 redundant constraints" in shown
@@ -52,15 +55,26 @@ def test_the_example_with_reactions_runs_as_printed(capsys: pytest.CaptureFixtur
 
 
 def test_the_example_with_algorithms_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    names = run_example(4)
+    names = run_example("compare_algorithms")
     assert names["line"].counted_flops == names["line"].metrics.flops
     assert names["basis"].loops == 20
     assert "penalty" in capsys.readouterr().out
 
 
+def test_the_example_with_classical_algorithms_runs_as_printed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run_example("sparsebody.classical import")
+    lines = capsys.readouterr().out.replace("\n ", " ").splitlines()
+    forces = {re.findall(r"\[.*?\]", line)[0] for line in lines}
+    assert len(lines) == 3
+    assert len(forces) == 1  # the same to eight digits
+    assert lines[2].endswith("117 n - 118")
+
+
 def test_the_commands_of_the_readme_are_understood() -> None:
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
-    assert len(commands) == 11
+    assert len(commands) == 12
     for command in commands:
         name, *options = shlex.split(command)
         assert name in main.commands

@@ -13,6 +13,7 @@ import click
 
 from sparsebody import __version__
 from sparsebody.cli.algorithms import algorithms
+from sparsebody.cli.classical import classical
 from sparsebody.cli.gallery import gallery
 from sparsebody.cli.importing import import_module
 from sparsebody.cli.inspect import inspect
@@ -148,5 +149,16 @@ def main(modules: tuple[str, ...]) -> None:
         import_module(name)
 
 
-for command in (simulate, inspect, order, algorithms, loop_bases, plot, gallery, study, report):
+for command in (
+    simulate,
+    inspect,
+    order,
+    algorithms,
+    loop_bases,
+    plot,
+    gallery,
+    study,
+    report,
+    classical,
+):
     main.add_command(command)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sparsebody.arrays import FloatArray
@@ -30,6 +31,14 @@ def plot_growth(lines: Sequence[Line], ylabel: str, title: str = "") -> Figure:
     """Return a log-log plot with the fitted powers as thin lines."""
     figure = Figure(figsize=(6.6, 4.4))
     axes = figure.add_subplot()
+    draw_growth(axes, lines)
+    axes.set(xlabel="bodies", ylabel=ylabel, title=title)
+    figure.legend(loc="outside right upper", fontsize=7)
+    return figure
+
+
+def draw_growth(axes: Axes, lines: Sequence[Line]) -> None:
+    """Draw lines with their fits on logarithmic axes."""
     for number, line in enumerate(lines):
         color = CYCLE[number % len(CYCLE)]
         marker = _MARKERS[number // len(CYCLE) % len(_MARKERS)]
@@ -46,7 +55,4 @@ def plot_growth(lines: Sequence[Line], ylabel: str, title: str = "") -> Figure:
         )
         if len(line.fit_n):
             axes.loglog(line.fit_n, line.fit_y, color=color, linewidth=0.7, linestyle=":")
-    axes.set(xlabel="bodies", ylabel=ylabel, title=title)
     axes.grid(True, which="major")
-    figure.legend(loc="outside right upper", fontsize=7)
-    return figure

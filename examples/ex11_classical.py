@@ -1,0 +1,50 @@
+"""One arm from its Denavit-Hartenberg table, and the classical algorithms on it.
+
+All give the same forces; they differ in what that costs. Multiplications and additions are counted
+by running each algorithm on numbers that count, with and without those by constants 0 and 1.
+"""
+
+import numpy as np
+
+from sparsebody.classical import ALGORITHMS, Arm
+from sparsebody.classical.counts import count
+
+PI = np.pi
+
+
+def main() -> float:
+    """Return the largest difference between two algorithms, relative."""
+    table = [  # theta, d, a, alpha of an arm with a spherical wrist and a slide
+        [0, 0.4, 0.0, -PI / 2],
+        [0, 0.2, 0.0, PI / 2],
+        [0, 0.3, 0.0, 0.0],
+        [0, 0.0, 0.0, -PI / 2],
+        [0, 0.0, 0.0, PI / 2],
+        [0, 0.1, 0.0, 0.0],
+    ]
+    arm = Arm.from_dh(
+        table,
+        mass=[9.3, 5.0, 4.2, 1.1, 0.6, 0.5],
+        com=[[0, 0.05, -0.1], [0, -0.1, 0], [0, 0, -0.6], [0, 0, 0], [0, -0.1, 0], [0, 0, 0.1]],
+        inertia=[[0.3, 0.3, 0.1]] * 6,
+        joints="RRPRRR",
+    )
+    q, qd, qdd = np.sin(np.arange(1.0, 19.0)).reshape(3, 6)
+    expected = ALGORITHMS["luh-walker-paul"](arm, q, qd, qdd)
+    print(f"tau {expected.round(3)}")
+    print(f"{'algorithm':<24} {'mul':>6} {'add':>6} {'mul':>6} {'add':>6}   (right: without 0, 1)")
+    differences = []
+    for name, algorithm in ALGORITHMS.items():
+        given, wanted = (expected, qdd) if algorithm.is_forward else (qdd, expected)
+        found = algorithm(arm, q, qd, given)
+        differences.append(np.abs(found - wanted).max() / np.abs(wanted).max())
+        tally = count(algorithm, arm)
+        every = np.array(tally.values[:2]) + tally.values[2:]
+        numbers = " ".join(f"{x:>6}" for x in (*every, *tally.values[:2]))
+        print(f"{name:<24} {numbers}")
+    print(f"largest difference {max(differences):.1e}")
+    return float(max(differences))
+
+
+if __name__ == "__main__":
+    main()

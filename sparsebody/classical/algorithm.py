@@ -1,0 +1,67 @@
+"""What an algorithm of the literature is here: a kernel, and what it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.classical.arm import Arm
+from sparsebody.classical.links import Links, Motion
+from sparsebody.errors import ModelError, SingularSystemError
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """An algorithm as its paper has it, which takes any arm of hinges and slides.
+
+    Called with an Arm, q, qd and qdd (n,) it returns tau (n,); if it is one of forward dynamics,
+    called with tau instead of qdd it returns qdd.
+    """
+
+    name: str
+    source: str
+    kernel: Callable[[Links, Motion], FloatArray]
+    growth: int  # operations are a polynomial of this degree in n
+    is_forward: bool = False
+    takes_wrenches: bool = False  # on the links from outside
+
+    def __call__(
+        self,
+        arm: Arm,
+        q: ArrayLike,
+        qd: ArrayLike,
+        given: ArrayLike,
+        wrench: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Return tau, or of forward dynamics qdd; for the arguments see `Arm.motion`.
+
+        Raises
+        ------
+        ModelError
+            If an argument does not fit, or the result is out of the range of numbers.
+        SingularSystemError
+            Of forward dynamics, if a joint moves nothing that has inertia along it.
+        """
+        if wrench is not None and not self.takes_wrenches:
+            raise ModelError(
+                f"{self.name} has no place for wrenches on links; leave them out, or take "
+                "luh-walker-paul"
+            )
+        motion = arm.motion(q, qd, given, wrench)
+        try:
+            found = self.kernel(arm.links, motion)
+        except ZeroDivisionError as error:
+            raise SingularSystemError(
+                f"{self.name}: the inertia matrix of the {arm.n} links has a zero pivot, so that a "
+                "joint moves nothing that has inertia about it; give that link an inertia"
+            ) from error
+        if not np.isfinite(found).all():
+            joint = int(np.argmin(np.isfinite(found)))
+            raise ModelError(
+                f"{self.name}: joint {joint + 1} gets {found[joint]}; give coordinates, rates and "
+                "forces of moderate size"
+            )
+        return found

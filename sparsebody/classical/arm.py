@@ -1,0 +1,303 @@
+"""Arms of hinges and slides from Denavit-Hartenberg parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.classical.links import (
+    Links,
+    Motion,
+    empty_motion,
+    fill_euler_parameters,
+    fill_transforms,
+)
+from sparsebody.errors import ModelError
+from sparsebody.model.checks import numbers, vector
+from sparsebody.model.frames import Frame
+from sparsebody.model.joints import Prismatic, Revolute
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.spatial import (
+    check_inertia,
+    quaternion_from_rotation,
+    rotation_about,
+    spatial_inertia,
+)
+
+CONVENTIONS = ("standard", "modified")
+_THIN = 1e-9  # relative; rods and point masses, without inertia about an axis, are links as well
+_ROUNDED = 1e-15  # a cosine or sine smaller than this is that of a right angle
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """Links in a chain or a tree, each on one hinge or slide; make it with `Arm.from_dh`.
+
+    Link i hangs on the z axis of its own frame: that is the frame of its parent moved by `length`
+    along x, turned by `twist` about x, moved by d along z, and turned by theta about z, where the
+    joint's coordinate adds to `angle` or to `offset`. Craig (2005), sec. 3.4.
+    """
+
+    parent: IntArray  # (n,) -1 is the base
+    revolute: BoolArray  # (n,)
+    angle: FloatArray  # (n,) theta at q = 0 [rad]
+    offset: FloatArray  # (n,) d at q = 0 [m]
+    length: FloatArray  # (n,) a of the link before [m]
+    twist: FloatArray  # (n,) alpha of the link before [rad]
+    mass: FloatArray  # (n,) [kg]
+    com: FloatArray  # (n, 3) center of mass in the link's frame [m]
+    inertia: FloatArray  # (n, 3, 3) about the center of mass in the axes of the frame [kg m^2]
+    gravity: FloatArray  # (3,) in base axes [m/s^2]
+    tip_length: float = 0.0  # from the last frame along its x to the tip: a of the last link [m]
+    tip_twist: float = 0.0  # and about it [rad]
+
+    @classmethod
+    def from_dh(
+        cls,
+        table: ArrayLike,
+        mass: ArrayLike,
+        com: ArrayLike,
+        inertia: ArrayLike,
+        *,
+        joints: str = "",
+        convention: str = "standard",
+        parent: Sequence[int] | None = None,
+        gravity: ArrayLike = (0.0, 0.0, -9.81),
+    ) -> Arm:
+        """Return the arm of a table of Denavit-Hartenberg parameters.
+
+        Parameters
+        ----------
+        table : (n, 4) array_like
+            Rows (theta, d, a, alpha) [rad, m, m, rad] at q = 0. Standard: A_i = Rz(theta) Tz(d)
+            Tx(a) Rx(alpha), the frame at the far end of its link. Modified: Rx(alpha) Tx(a)
+            Rz(theta) Tz(d), the frame at the near end, alpha and a being those of the link before.
+        mass : (n,) array_like
+            [kg].
+        com : (n, 3) array_like
+            Centers of mass in the frames of the convention [m].
+        inertia : (n, 3, 3) or (n, 3) array_like
+            About the centers of mass, in the axes of these frames [kg m^2].
+        joints : str
+            Such as "RRP"; default: all revolute.
+        convention : str
+            "standard" or "modified".
+        parent : sequence of int, optional
+            For a tree, with modified parameters: the link that each hangs on, -1 for the base.
+        gravity : (3,) array_like
+            In base axes [m/s^2].
+
+        Raises
+        ------
+        ModelError
+            Naming the link, what is wrong and the remedy.
+
+        Examples
+        --------
+        >>> arm = Arm.from_dh([[0, 0, 1, 0]] * 2, [2, 2], [[-1, 0, 0]] * 2, [[0.1, 0.1, 0.1]] * 2)
+        >>> arm.mechanism()
+        Mechanism('arm': 2 bodies, 2 joints)
+        """
+        rows = numbers(table, "arm", "table")
+        if rows.ndim != 2 or rows.shape[1] != 4 or len(rows) == 0:
+            raise ModelError(
+                f"arm: the table has shape {rows.shape}; give rows (theta, d, a, alpha), one a link"
+            )
+        n = len(rows)
+        masses, centers = numbers(mass, "arm", "mass"), numbers(com, "arm", "com")
+        tensors = numbers(inertia, "arm", "inertia")
+        if tensors.shape == (n, 3):
+            tensors = tensors[:, :, None] * np.eye(3)
+        for what, value, shape in (
+            ("mass", masses, (n,)),
+            ("com", centers, (n, 3)),
+            ("inertia", tensors, (n, 3, 3)),
+        ):
+            if value.shape != shape:
+                raise ModelError(f"arm: {what} has shape {value.shape}; the table asks for {shape}")
+        _check_links(rows, masses, centers, tensors)
+        revolute = _revolute(joints, n)
+        theta, d, a, alpha = rows.T.copy()
+        g = vector(gravity, "arm", "gravity")
+        if convention == "modified":
+            parents = _parents(parent, n)
+            return cls(parents, revolute, theta, d, a, alpha, masses, centers, tensors, g)
+        if convention != "standard":
+            raise ModelError(f"arm: convention is {convention!r}; give one of {CONVENTIONS}")
+        if parent is not None:
+            raise ModelError("arm: a tree needs modified parameters; give convention='modified'")
+        for i in range(n):  # to the frame at the near end
+            R = _turn(alpha[i])
+            centers[i] = R @ centers[i] + [a[i], 0.0, 0.0]
+            tensors[i] = R @ tensors[i] @ R.T
+        return cls(
+            _parents(None, n),
+            revolute,
+            theta,
+            d,
+            np.concatenate([[0.0], a[:-1]]),
+            np.concatenate([[0.0], alpha[:-1]]),
+            masses,
+            centers,
+            tensors,
+            g,
+            tip_length=float(a[-1]),
+            tip_twist=float(alpha[-1]),
+        )
+
+    @property
+    def n(self) -> int:
+        """Number of links."""
+        return len(self.parent)
+
+    @cached_property
+    def links(self) -> Links:
+        """The constants that algorithms take; cosines and sines of right angles are exact."""
+        cos_twist, sin_twist = _cosine_and_sine(self.twist)
+        cos_half, sin_half = _cosine_and_sine(self.twist / 2.0)
+        moment = self.mass[:, None] * self.com
+        return Links(
+            self.parent,
+            self.revolute,
+            cos_twist,
+            sin_twist,
+            cos_half,
+            sin_half,
+            self.length,
+            self.mass,
+            self.com,
+            moment,
+            self.inertia,
+            _pseudo_inertia(self.mass, self.com, self.inertia),
+            spatial_inertia(self.mass, self.com, self.inertia),
+            *_directions(self.revolute),
+            np.eye(4),
+        )
+
+    def motion(
+        self, q: ArrayLike, qd: ArrayLike, given: ArrayLike, wrench: ArrayLike | None = None
+    ) -> Motion:
+        """Return what algorithms take at joint positions q (n,) [rad, m] and velocities qd (n,).
+
+        `given` (n,) is qdd, or of forward dynamics tau; `wrench` (n, 6) acts on the links from
+        outside, in link axes about link origins, moment first [N m, N]. Raises ModelError.
+        """
+        columns = [vector(x, "arm", name, self.n) for x, name in ((q, "q"), (qd, "qd"))]
+        found = empty_motion(self.n)
+        theta = self.angle + np.where(self.revolute, columns[0], 0.0)
+        d = self.offset + np.where(self.revolute, 0.0, columns[0])
+        fill_transforms(self.links, *_cosine_and_sine(theta), d, found)
+        fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), found)
+        found.qd[:] = columns[1]
+        found.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
+        found.wrench[:] = 0.0 if wrench is None else _wrenches(wrench, self.n)
+        found.gravity[:] = self.gravity
+        return found
+
+    def mechanism(self, name: str = "arm") -> Mechanism:
+        """Return the same as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""
+        mechanism = Mechanism(name, gravity=self.gravity)
+        at_rest = np.zeros(self.n)
+        zero = self.motion(at_rest, at_rest, at_rest)
+        rotation, position = [np.eye(3)] * self.n, [np.zeros(3)] * self.n
+        for i, p in enumerate(self.parent.tolist()):
+            R, x = (rotation[p], position[p]) if p >= 0 else (np.eye(3), np.zeros(3))
+            rotation[i], position[i] = R @ zero.rotation[i], x + R @ zero.translation[i]
+            mechanism.add_body(
+                f"link-{i + 1}",
+                mass=self.mass[i],
+                inertia=self.inertia[i],
+                center_of_mass=self.com[i],
+                position=position[i],
+                orientation=quaternion_from_rotation(rotation[i]),
+            )
+            mechanism.add_joint(
+                f"joint-{i + 1}",
+                Revolute() if self.revolute[i] else Prismatic(),
+                f"link-{p + 1}" if p >= 0 else WORLD,
+                f"link-{i + 1}",
+                predecessor_frame=Frame(
+                    zero.translation[i], quaternion_from_rotation(zero.rotation[i])
+                ),
+                successor_frame=Frame(),
+            )
+        return mechanism
+
+
+def _check_links(table: FloatArray, mass: FloatArray, com: FloatArray, inertia: FloatArray) -> None:
+    for i in range(len(table)):
+        who = f"link {i + 1}"
+        for what, row in (("table row", table[i]), ("com", com[i])):
+            if not np.isfinite(row).all():
+                raise ModelError(f"{who}: {what} is {row.tolist()}; every number must be finite")
+        ball = np.eye(3) * max(float(np.abs(inertia[i]).max()), 1.0)
+        check_inertia(float(mass[i]), inertia[i] + _THIN * ball, who)
+
+
+def _revolute(joints: str, n: int) -> BoolArray:
+    if not isinstance(joints, str):
+        raise ModelError(f"arm: joints is {joints!r}; give letters such as 'RRP'")
+    letters = joints.upper() or "R" * n
+    for i, letter in enumerate(letters, start=1):
+        if letter not in "RP":
+            raise ModelError(f"joint {i}: type is {letter!r}; give R (revolute) or P (prismatic)")
+    if len(letters) != n:
+        raise ModelError(f"arm: joints is {joints!r} of {len(letters)} letters; the table has {n}")
+    return np.array([letter == "R" for letter in letters])
+
+
+def _parents(parent: Sequence[int] | None, n: int) -> IntArray:
+    parents = np.arange(-1, n - 1) if parent is None else np.array(parent)
+    if parents.shape != (n,) or not np.issubdtype(parents.dtype, np.integer):
+        raise ModelError(f"arm: parent is {parent!r}; give {n} whole numbers, -1 for the base")
+    for i, p in enumerate(parents.tolist()):
+        if not -1 <= p < i:
+            raise ModelError(
+                f"link {i + 1}: parent is {p}; give -1 for the base, or the index of a link before "
+                f"it, 0 to {i - 1}"
+            )
+    return parents.astype(np.intp)
+
+
+def _wrenches(wrench: ArrayLike, n: int) -> FloatArray:
+    found = numbers(wrench, "arm", "wrench")
+    if found.shape != (n, 6) or not np.isfinite(found).all():
+        raise ModelError(f"arm: wrench has shape {found.shape}; give ({n}, 6) finite numbers")
+    return found
+
+
+def _cosine_and_sine(angle: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return both, those of right angles exactly."""
+    cosine, sine = np.cos(angle), np.sin(angle)
+    cosine[np.abs(cosine) < _ROUNDED] = 0.0
+    sine[np.abs(sine) < _ROUNDED] = 0.0
+    return cosine, sine
+
+
+def _turn(twist: float) -> FloatArray:
+    return np.asarray(rotation_about([1.0, 0.0, 0.0], twist))
+
+
+def _directions(revolute: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """(n, 6) motion subspaces, and (n, 4, 4) generators of homogeneous transforms."""
+    n = len(revolute)
+    subspace, generator = np.zeros((n, 6)), np.zeros((n, 4, 4))
+    subspace[revolute, 2], subspace[~revolute, 5] = 1.0, 1.0
+    generator[revolute, 0, 1], generator[revolute, 1, 0] = -1.0, 1.0
+    generator[~revolute, 2, 3] = 1.0
+    return subspace, generator
+
+
+def _pseudo_inertia(mass: FloatArray, com: FloatArray, inertia: FloatArray) -> FloatArray:
+    """(n, 4, 4) integrals of (x, y, z, 1)' (x, y, z, 1) dm; `inertia` about the center of mass."""
+    found = np.empty((len(mass), 4, 4))
+    half_trace = np.trace(inertia, axis1=1, axis2=2)[:, None, None] / 2.0
+    second = mass[:, None, None] * com[:, :, None] * com[:, None, :]
+    found[:, :3, :3] = half_trace * np.eye(3) - inertia + second
+    found[:, :3, 3] = found[:, 3, :3] = mass[:, None] * com
+    found[:, 3, 3] = mass
+    return found

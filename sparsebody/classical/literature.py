@@ -1,0 +1,177 @@
+"""Published operation counts, and why what is counted here differs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from sparsebody.classical.polynomials import Polynomial
+
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published count of multiplications and additions.
+
+    Formulas hold for n joints in general position; `printed` is what tables print for n = 6, which
+    need not be the formula's value. `remark` is one sentence on how what is counted differs.
+    """
+
+    label: str
+    algorithm: str  # of ALGORITHMS; "" if it is not implemented
+    multiplications: Polynomial | None
+    additions: Polynomial | None
+    printed: Pair | None  # at n = 6
+    every_operation: bool  # whether the paper counts operations by known 0 and 1 as well
+    remark: str
+
+
+def _polynomial(*coefficients: str | int) -> Polynomial:
+    """Of coefficients, the highest power first."""
+    return Polynomial(tuple(Fraction(c) for c in reversed(coefficients)))
+
+
+PUBLISHED: tuple[Published, ...] = (
+    Published(
+        "Uicker/Kahn",
+        "uicker-kahn",
+        _polynomial("65/2", "1037/12", "685/4", "160/3", -128),
+        _polynomial(25, "199/3", "259/2", "127/3", -96),
+        (66271, 51548),
+        True,
+        "The n^4 terms agree: for every i, j, k, l two full 4x4 products, a trace and two products "
+        "by rates; the published n^3 terms are smaller by the n^3 / 3 traces that multiply qdd, "
+        "and the printed 66271 is not the 67143 of the formula.",
+    ),
+    Published(
+        "Waters",
+        "waters",
+        None,
+        _polynomial(82, 514, -384),
+        (7051, 5652),
+        True,
+        "Three full 4x4 products for each pair of joints in both; the n^2 terms differ by one sum "
+        "a pair, since gravity meets vectors of three here and not of four.",
+    ),
+    Published(
+        "Hollerbach 4x4",
+        "hollerbach-4x4",
+        _polynomial(830, -592),
+        _polynomial(675, -464),
+        (4388, 3586),
+        True,
+        "Eleven full 4x4 products a link here; the 25 products and 33 sums more in the published "
+        "slopes are not broken down (a reprint with 30 n - 592 has lost a digit).",
+    ),
+    Published(
+        "Hollerbach 3x3",
+        "hollerbach-3x3",
+        _polynomial(412, -277),
+        _polynomial(320, -201),
+        (2195, 1719),
+        True,
+        "Of the product under the last trace only the diagonal is computed here, 18 products less "
+        "a link; the source at hand does not break down the rest.",
+    ),
+    Published(
+        "Vukobratovic/Stepanenko",
+        "vukobratovic-stepanenko",
+        None,
+        None,
+        (2907, 2068),
+        True,
+        "The four stages are counted on spatial vectors with X and I as full 6x6 matrices; the "
+        "published numbers are for the original on 3-vectors, whose steps are not given.",
+    ),
+    Published(
+        "Walker/Orin",
+        "walker-orin-1",
+        None,
+        None,
+        (1771, 1345),
+        False,
+        "Taken as method 1, n + 1 inverse dynamics and one solution; the source does not tell "
+        "which method it counted, and method 2 needs less than the printed numbers.",
+    ),
+    Published(
+        "Walker/Orin, method 3",
+        "walker-orin-3",
+        _polynomial("1/6", "23/2", "115/3", -47),
+        _polynomial("1/6", 7, "233/6", -46),
+        None,
+        False,
+        "The formula is that of H and the solution alone, whereas what is counted includes "
+        "the bias forces by inverse dynamics, those of Luh/Walker/Paul.",
+    ),
+    Published(
+        "Walker/Orin, inverse dynamics",
+        "luh-walker-paul",
+        _polynomial(137, -22),
+        _polynomial(101, -11),
+        (800, 595),
+        False,
+        "The same recursion; here the known zero of each rotation and all zeros of the first two "
+        "links are left out. Liu (2011) prints 800 and 596 for the operator algebra.",
+    ),
+    Published(
+        "Luh/Walker/Paul",
+        "luh-walker-paul",
+        _polynomial(150, -48),
+        _polynomial(131, -48),
+        (792, 662),
+        True,
+        "Vectors fixed in a link are constants in its axes here; the 28 products and 25 sums more "
+        "in the published slopes are not broken down, nor do 792 and 662 follow from the formulas.",
+    ),
+    Published(
+        "Balafoutis/Patel/Misra",
+        "balafoutis-patel-misra",
+        _polynomial(93, -69),
+        _polynomial(81, -66),
+        (489, 420),
+        False,
+        "Six products and eight sums more a link here, where moments are about link origins with "
+        "a cross product m c x a that regrouped constants can avoid.",
+    ),
+    Published(
+        "Gibbs-Appell (Popov)",
+        "gibbs-appell",
+        _polynomial("7/3", 27, "722/3", 9),
+        _polynomial("10/3", "43/2", "931/6", 6),
+        (2929, 2500),
+        True,
+        "H is symmetric and masses are multiplied once a pair here, so that a triple of links "
+        "takes six products and not fourteen; the printed 2500 additions are 2431 by the formula.",
+    ),
+    Published(
+        "Kane (Ma/Xu)",
+        "kane",
+        None,
+        None,
+        (1020, 851),
+        False,
+        "Rotating a vector by Euler parameters takes 18 products instead of 9, and the source does "
+        "not say how the partial velocities are shared.",
+    ),
+    Published(
+        "Vukobratovic/Potkonjak",
+        "",
+        None,
+        None,
+        (37189, 5652),
+        True,
+        "Not implemented; its 5652 additions are those of Waters: the row mixes two methods.",
+    ),
+    Published("Renaud", "", None, None, (992, 776), True, "Not implemented."),
+    Published("Wang/Ravani", "", None, None, (1659, 1252), True, "Not implemented."),
+    Published(
+        "Khalil/Kleinfinger",
+        "",
+        _polynomial(105, -92),
+        _polynomial(94, -86),
+        (538, 478),
+        False,
+        "Not implemented; recursive Newton-Euler with inertias regrouped into base parameters.",
+    ),
+)

@@ -1,0 +1,133 @@
+"""Steps that formulations by Newton's and Euler's equations share, in link coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from sparsebody.arrays import FloatArray
+from sparsebody.classical.links import Links, Motion
+from sparsebody.spatial.tuples import (
+    Vector,
+    add,
+    cross,
+    load_rotation,
+    load_vector,
+    store_vector,
+    turned,
+    turned_back,
+)
+
+
+@njit(cache=True)
+def with_joint(
+    revolute: bool, qd: float, qdd: float, w: Vector, dw: Vector, dv: Vector
+) -> tuple[Vector, Vector, Vector]:
+    """Return w, dw and dv of a link from those of its parent at its origin, all in link axes."""
+    if revolute:
+        dw = (dw[0] + w[1] * qd, dw[1] - w[0] * qd, dw[2] + qdd)
+        w = (w[0], w[1], w[2] + qd)
+    else:
+        twice = 2 * qd
+        dv = (dv[0] + w[1] * twice, dv[1] - w[0] * twice, dv[2] + qdd)
+    return w, dw, dv
+
+
+@njit(cache=True)
+def next_link(
+    links: Links,
+    motion: Motion,
+    i: int,
+    carried: Vector,
+    w: FloatArray,
+    dw: FloatArray,
+    dv: FloatArray,
+) -> tuple[Vector, Vector, Vector]:
+    """Fill and return row i of angular velocities, angular and linear accelerations (n, 3).
+
+    `carried` is the acceleration of the link's origin as a point of its parent, in parent axes.
+    """
+    p, R = links.parent[i], load_rotation(motion.rotation[i])
+    w_i, dw_i, dv_i = zero_vector(links), zero_vector(links), turned_back(R, carried)
+    if p >= 0:
+        w_i, dw_i = turned_back(R, load_vector(w[p], 0)), turned_back(R, load_vector(dw[p], 0))
+    w_i, dw_i, dv_i = with_joint(links.revolute[i], motion.qd[i], motion.qdd[i], w_i, dw_i, dv_i)
+    store_vector(w[i], 0, w_i)
+    store_vector(dw[i], 0, dw_i)
+    store_vector(dv[i], 0, dv_i)
+    return w_i, dw_i, dv_i
+
+
+@njit(cache=True)
+def store_forces(
+    motion: Motion, i: int, F: Vector, N: Vector, force: FloatArray, moment: FloatArray
+) -> None:
+    """Fill row i of (n, 3) with what the joint and the children exert for force F and moment N."""
+    for a in range(3):
+        force[i, a] = F[a] - motion.wrench[i, 3 + a]
+        moment[i, a] = N[a] - motion.wrench[i, a]
+
+
+@njit(cache=True)
+def opposite(a: FloatArray) -> Vector:
+    """Return -a of an array (3,): the acceleration of the base that stands for gravity."""
+    return -a[0], -a[1], -a[2]
+
+
+@njit(cache=True)
+def zero_vector(links: Links) -> Vector:
+    """Return three zeros of the kind of number in use."""
+    zero = links.base[3, 0]
+    return zero, zero, zero
+
+
+@njit(cache=True)
+def zeros_like(links: Links, array: FloatArray) -> FloatArray:
+    """Return an array of such zeros."""
+    found = np.empty(array.shape, array.dtype)
+    found[...] = links.base[3, 0]
+    return found
+
+
+@njit(cache=True)
+def without_accelerations(links: Links, motion: Motion) -> Motion:
+    """Return the motion with qdd = 0, of which inverse dynamics makes the bias forces C."""
+    return Motion(
+        motion.rotation,
+        motion.translation,
+        motion.euler,
+        motion.qd,
+        zeros_like(links, motion.qd),
+        motion.wrench,
+        motion.gravity,
+    )
+
+
+@njit(cache=True)
+def carry_inwards(
+    links: Links, motion: Motion, i: int, force: FloatArray, moment: FloatArray
+) -> None:
+    """Add force and moment (n, 3) on link i to those on its parent, about the parent's origin."""
+    p = links.parent[i]
+    if p >= 0:
+        R, r = load_rotation(motion.rotation[i]), load_vector(motion.translation[i], 0)
+        f = turned(R, load_vector(force[i], 0))
+        m = add(turned(R, load_vector(moment[i], 0)), cross(r, f))
+        store_vector(force[p], 0, add(load_vector(force[p], 0), f))
+        store_vector(moment[p], 0, add(load_vector(moment[p], 0), m))
+
+
+@njit(cache=True)
+def along_joint(links: Links, i: int, force: FloatArray, moment: FloatArray) -> float:
+    """Return what the joint of link i feels of force and moment (n, 3)."""
+    return moment[i, 2] if links.revolute[i] else force[i, 2]
+
+
+@njit(cache=True)
+def through_joints(
+    links: Links, motion: Motion, force: FloatArray, moment: FloatArray, tau: FloatArray
+) -> None:
+    """Fill tau (n,) by recursion inwards; forces and moments (n, 3) become those of subtrees."""
+    for i in range(links.parent.size - 1, -1, -1):
+        tau[i] = along_joint(links, i, force, moment)
+        carry_inwards(links, motion, i, force, moment)

@@ -1,0 +1,198 @@
+"""sparsebody classical: the algorithms of the literature, their operations and times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sparsebody.cli.arguments import existing_parent, json_option, refuse_to_overwrite
+from sparsebody.cli.output import print_json, print_table, seconds
+
+if TYPE_CHECKING:
+    from sparsebody.classical.comparison import Comparison
+    from sparsebody.classical.costs import Cost
+    from sparsebody.classical.counts import Counts
+
+
+class Sizes(click.ParamType):  # type: ignore[type-arg]
+    """Numbers of joints, n,n,..."""
+
+    name = "n,n,..."
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
+        """Return them in rising order."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            sizes = tuple(sorted({int(text) for text in value.split(",")}))
+        except ValueError:
+            sizes = (0,)
+        if sizes[0] < 1:
+            self.fail(f"{value!r} is no list of numbers of joints, such as 4,8,16", param, ctx)
+        return sizes
+
+
+@click.command()
+@click.option(
+    "--algorithms",
+    "names",
+    metavar="NAME,...",
+    help="Only these.  [default: all. An unknown name lists them]",
+)
+@click.option(
+    "--sizes", type=Sizes(), default=(), help="Joints to measure.  [default: doubled from 4 on]"
+)
+@click.option(
+    "--geometry",
+    default="general",
+    show_default=True,
+    metavar="NAME",
+    help="Arm to count on: general, right-angled or planar.",
+)
+@click.option("--counts", "wants_counts", is_flag=True, help="Operation counts only.")
+@click.option("--times", "wants_times", is_flag=True, help="Times only.")
+@click.option(
+    "--figure",
+    type=click.Path(path_type=Path),
+    help="Picture (.png, .svg, .pdf) of operations and times over the number of joints.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing picture.")
+@json_option
+def classical(
+    names: str | None,
+    sizes: tuple[int, ...],
+    geometry: str,
+    wants_counts: bool,
+    wants_times: bool,
+    figure: Path | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Compare algorithms from Uicker and Kahn to Balafoutis, Patel and Misra on serial arms.
+
+    Operations are counted by running each algorithm on numbers that count, put as exact polynomials
+    in the number of joints, and shown beside the published ones; times are measured.
+    """
+    from sparsebody.classical import ALGORITHMS, algorithm
+    from sparsebody.classical.comparison import comparisons, counts_of
+    from sparsebody.classical.counts import check_geometry
+
+    check_geometry(geometry)
+    listed = list(ALGORITHMS) if names is None else [name.strip() for name in names.split(",")]
+    chosen = [algorithm(name) for name in dict.fromkeys(listed)]
+    shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
+    if figure is not None:
+        from sparsebody.plots.saving import check_format
+
+        check_format(figure)
+        refuse_to_overwrite(figure, overwrite)
+        existing_parent(figure)
+    counts = counts_of(chosen, geometry)
+    beside: list[Comparison] = []
+    costs: list[Cost] = []
+    if shows_counts:
+        beside = comparisons(counts, all_published=names is None)
+    if shows_times or figure is not None:
+        from sparsebody.classical.costs import measured
+
+        general = counts if geometry == "general" else counts_of(chosen)
+        costs = [measured(one, general[one.name], sizes) for one in chosen]
+    if figure is not None:
+        _draw(costs, figure)
+    if as_json:
+        print_json(
+            {
+                "geometry": geometry,
+                "counts": [one.to_dict() for one in counts.values() if shows_counts],
+                "published": [one.to_dict() for one in beside],
+                "costs": [one.to_dict() for one in costs],
+            }
+        )
+        return
+    if shows_counts:
+        _print_counts(counts, geometry)
+        _print_comparisons(beside, geometry)
+    if shows_times:
+        _print_costs(costs)
+    if figure is not None:
+        click.echo(str(figure))
+
+
+def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
+    click.echo(f"operations for n hinges, {geometry} arm, given rotations and translations; n >= 3")
+    rows = []
+    for name, found in counts.items():
+        every, needed = (found.polynomials(every_operation=x) for x in (True, False))
+        rows.append((name, "x", str(every[0]), str(needed[0])))
+        rows.append(("", "+", str(every[1]), str(needed[1])))
+    header = ("algorithm", " ", "every one", "but those by known 0 and 1")
+    print_table(header, rows, folded="every one")
+
+
+def _print_comparisons(rows: Sequence[Comparison], geometry: str) -> None:
+    if not rows:
+        return
+    click.echo(f"\nat n = 6, multiplications and additions; counted on the {geometry} arm")
+    print_table(
+        ("published as", "counted", "0 and 1", "formula", "printed", "ratio"),
+        [
+            (
+                row.published.label,
+                _pair(row.counted),
+                "counted" if row.published.every_operation else "left out",
+                _pair(row.formula),
+                _pair(row.published.printed),
+                "-" if row.ratio is None else " ".join(f"{x:.2f}" for x in row.ratio),
+            )
+            for row in rows
+        ],
+    )
+    click.echo()
+    for row in rows:
+        click.echo(f"{row.published.label}: {row.published.remark}")
+
+
+def _pair(pair: Sequence[int | None] | None) -> str:
+    return " ".join("-" if x is None else str(x) for x in pair or (None, None))
+
+
+def _print_costs(costs: Sequence[Cost]) -> None:
+    click.echo(
+        "\nCPU time of one call from Python, the least of many; powers of n at the largest sizes"
+    )
+    rows = []
+    for cost in costs:
+        first, last = min(cost.compiled), max(cost.compiled)
+        common = max(set(cost.compiled) & set(cost.python))
+        powers = (f"{value:.2f}" for value in cost.exponents.values())
+        rows.append(
+            (
+                cost.algorithm,
+                *powers,
+                f"{seconds(cost.compiled[first])} ({first})",
+                f"{seconds(cost.compiled[last])} ({last})",
+                f"{seconds(cost.python[common])} ({common})",
+                f"{cost.python[common] / cost.compiled[common]:.0f}",
+            )
+        )
+    header = (
+        "algorithm",
+        "counted n^",
+        "compiled n^",
+        "Python n^",
+        "compiled (n)",
+        "",
+        "Python (n)",
+    )
+    print_table((*header, "ratio"), rows)
+
+
+def _draw(costs: Sequence[Cost], figure: Path) -> None:
+    from sparsebody.classical.figure import cost_panels
+    from sparsebody.plots.costs import plot_costs
+    from sparsebody.plots.saving import save_figure
+
+    save_figure(plot_costs(cost_panels(costs)), figure)

@@ -1,0 +1,117 @@
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from random_arms import Instant, PinocchioArm, random_arm
+
+from sparsebody.classical import ALGORITHMS, Arm, algorithm
+from sparsebody.classical.counting import Counted, Tally, interpreted, lifted
+from sparsebody.classical.counts import GEOMETRIES
+from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
+
+WRENCHES = [a.name for a in ALGORITHMS.values() if a.takes_wrenches]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    arm: Arm
+    at: Instant
+    tau: np.ndarray  # by Pinocchio's rnea
+    loaded: np.ndarray  # with wrenches on the links
+    qdd: np.ndarray  # by its aba from tau
+
+
+def case(rng: np.random.Generator, n: int, *, tree: bool, convention: str) -> Case:
+    arm = random_arm(rng, n, convention=convention, tree=tree)
+    at, theirs = Instant.random(rng, n), PinocchioArm(arm)
+    tau = theirs.rnea(at)
+    return Case(arm, at, tau, theirs.rnea(at, at.wrench), theirs.aba(at, tau))
+
+
+@pytest.fixture(scope="module")
+def arms() -> list[Case]:
+    rng = np.random.default_rng(7)
+    kinds = ("standard", "modified")
+    return [case(rng, 1 + k % 12, tree=False, convention=kinds[k // 12 % 2]) for k in range(200)]
+
+
+@pytest.fixture(scope="module")
+def trees() -> list[Case]:
+    rng = np.random.default_rng(8)
+    return [case(rng, 2 + k % 11, tree=True, convention="modified") for k in range(60)]
+
+
+def error(name: str, one: Case, wrench: np.ndarray | None = None) -> float:
+    """Of forces, or of accelerations, relative; wrenches do not change these."""
+    chosen, at = ALGORITHMS[name], one.at
+    tau = one.tau if wrench is None else one.loaded
+    given, expected = (tau, one.qdd) if chosen.is_forward else (at.qdd, tau)
+    found = chosen(one.arm, at.q, at.qd, given, wrench)
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_forces_and_accelerations_of_serial_arms_are_pinocchios(name, arms):
+    assert max(error(name, one) for one in arms) < 1e-11
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_forces_and_accelerations_of_trees_are_pinocchios(name, trees):
+    assert max(error(name, one) for one in trees) < 1e-11
+
+
+@pytest.mark.parametrize("name", WRENCHES)
+def test_wrenches_on_links_count(name, arms, trees):
+    assert max(error(name, one, one.at.wrench) for one in arms[:60] + trees) < 1e-11
+
+
+@pytest.mark.parametrize("name", [a.name for a in ALGORITHMS.values() if not a.is_forward])
+def test_an_algorithm_runs_on_exact_numbers(name):
+    rng = np.random.default_rng(3)
+    arm, at = random_arm(rng, 3), Instant.random(rng, 3)
+    links, motion = arm.links, arm.motion(at.q, at.qd, at.qdd)
+    exact = interpreted(ALGORITHMS[name].kernel)(lifted(links, Fraction), lifted(motion, Fraction))
+    rounded = ALGORITHMS[name].kernel(links, motion)
+    assert all(isinstance(x, Fraction) for x in exact)
+    np.testing.assert_allclose([float(x) for x in exact], rounded, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_counted_numbers_are_the_numbers(name, geometry):
+    arm = GEOMETRIES[geometry](4)
+    motion = arm.motion(*np.full((3, 4), 0.5))
+    tally = Tally()
+    links = lifted(arm.links, lambda x: Counted(x, tally, known=True))
+    found = interpreted(ALGORITHMS[name].kernel)(links, lifted(motion, lambda x: Counted(x, tally)))
+    expected = ALGORITHMS[name].kernel(arm.links, motion)
+    np.testing.assert_allclose([float(x) for x in found], expected, rtol=1e-10, atol=1e-12)
+
+
+def test_wrenches_where_there_is_no_place_for_them_are_an_error():
+    rng = np.random.default_rng(4)
+    arm, at = random_arm(rng, 2), Instant.random(rng, 2)
+    for name in set(ALGORITHMS) - set(WRENCHES):
+        with pytest.raises(ModelError, match=f"{name} has no place for wrenches"):
+            ALGORITHMS[name](arm, at.q, at.qd, at.qdd, at.wrench)
+
+
+@pytest.mark.parametrize("name", [a.name for a in ALGORITHMS.values() if a.is_forward])
+def test_a_joint_that_moves_no_inertia_is_an_error(name):
+    nothing = np.zeros((2, 3))
+    arm = Arm.from_dh(np.zeros((2, 4)), [1.0, 1.0], nothing, nothing)
+    with pytest.raises(SingularSystemError, match=f"{name}: the inertia matrix of the 2 links has"):
+        ALGORITHMS[name](arm, [0, 0], [0, 0], [1, 1])
+
+
+def test_a_result_out_of_the_range_of_numbers_is_an_error():
+    rng = np.random.default_rng(5)
+    arm, at = random_arm(rng, 2), Instant.random(rng, 2)
+    with pytest.raises(ModelError, match=r"luh-walker-paul: joint \d gets (nan|-?inf); give coord"):
+        ALGORITHMS["luh-walker-paul"](arm, at.q, 1e200 * at.qd, at.qdd)
+
+
+def test_an_unknown_algorithm_is_an_error_that_lists_the_known():
+    with pytest.raises(UnknownNameError, match=r"no algorithm 'newton'; give one of .*luh-walker"):
+        algorithm("newton")

@@ -1,0 +1,36 @@
+import math
+
+import pytest
+
+from sparsebody.classical import ALGORITHMS
+from sparsebody.classical.costs import Cost, measured
+from sparsebody.classical.counts import counted
+from sparsebody.classical.figure import cost_panels
+from sparsebody.plots.costs import plot_costs
+
+
+@pytest.fixture(scope="module")
+def cost() -> Cost:
+    chosen = ALGORITHMS["balafoutis-patel-misra"]
+    return measured(chosen, counted(chosen), sizes=(3, 6))
+
+
+def test_times_are_measured_at_the_sizes_that_are_asked_for(cost):
+    assert sorted(cost.compiled) == sorted(cost.python) == [3, 6]
+    assert all(0.0 < cost.compiled[n] < cost.python[n] for n in (3, 6))
+
+
+def test_exponents_are_fitted_to_the_largest_sizes():
+    counts = counted(ALGORITHMS["balafoutis-patel-misra"])
+    times = {n: 1e-6 * n**3.0 for n in (8, 16, 32)}
+    known = Cost("made up", counts, {4: 1.0} | times, {8: 1.0})
+    assert known.exponents["compiled"] == pytest.approx(3.0)
+    assert math.isnan(known.exponents["python"])
+    assert known.counted[8] == counts.multiplications(8) + counts.additions(8)
+
+
+def test_the_figure_has_a_line_for_each_algorithm_in_each_panel(cost):
+    figure = plot_costs(cost_panels([cost, cost]))
+    assert [axes.get_title() for axes in figure.axes] == list(cost_panels([cost]))
+    assert all(len(axes.lines) == 4 for axes in figure.axes)  # with their fits
+    assert len(figure.legends[0].get_texts()) == 2
