@@ -49,7 +49,9 @@ class Expression:
         for monomial, c in sorted(self.terms.items(), key=_by_degree):
             size, letters = abs(c), " ".join(_power(*factor) for factor in monomial)
             sign = " - " if c < 0 else " + "
-            found += sign + " ".join(x for x in ("" if size == 1 and letters else str(size), letters) if x)
+            found += sign + " ".join(
+                x for x in ("" if size == 1 and letters else str(size), letters) if x
+            )
         first = found[:3].replace(" ", "").replace("+", "")
         return first + found[3:] if found else "0"
 
