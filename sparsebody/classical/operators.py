@@ -28,7 +28,7 @@ from sparsebody.classical.operator_blocks import (
     turn_operators,
 )
 from sparsebody.classical.operator_recursions import velocity_terms
-from sparsebody.errors import ModelError
+from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.model.checks import vector
 from sparsebody.spatial import rotation_about
 
@@ -87,8 +87,8 @@ class SpatialOperators:
         """
         last = arm.n - 1
         link = last if tip is None else tip
-        if not 0 <= link <= last:
-            raise ModelError(f"arm: tip is link {link}; give the index of a link, 0 to {last}")
+        if link not in range(arm.n):
+            raise ModelError(f"arm: tip is link {link!r}; give the index of a link, 0 to {last}")
         if storage not in STORAGES:
             raise ModelError(f"arm: storage is {storage!r}; give one of {STORAGES}")
         end = np.zeros((1, 3))
@@ -154,12 +154,21 @@ class SpatialOperators:
 
     @cached_property
     def articulated(self) -> ArticulatedBlocks:
-        """P = M + eps_psi P eps_psi* from the tips to the base, with D = H P H*, G = P H* D^-1."""
+        """P = M + eps_psi P eps_psi* from the tips to the base, with D = H P H*, G = P H* D^-1.
+
+        Raises SingularSystemError, naming the joint, where a D is not positive.
+        """
         P, H = self.masses.copy(), self.links.subspace[::-1]
         D, G = np.empty((self.n, 1, 1), P.dtype), np.empty((self.n, 6, 1), P.dtype)
         for k, p in enumerate(self.parent):
             U = P[k] @ H[k]
-            D[k], G[k, :, 0] = H[k] @ U, U / (H[k] @ U)
+            D[k] = H[k] @ U
+            if not D[k, 0, 0] > 0:
+                raise SingularSystemError(
+                    f"joint {self.n - k}: nothing resists its motion, H P H* is {D[k, 0, 0]}; give "
+                    "the links that it carries an inertia about its axis, or mass along it"
+                )
+            G[k, :, 0] = U / D[k, 0, 0]
             if p < self.n:
                 P[p] += self.shifts[k] @ (P[k] - G[k] * U) @ self.shifts[k].T
         return ArticulatedBlocks(P, D, G)

@@ -15,7 +15,7 @@ from sparsebody.dynamics.tree import spanning_tree, tree_state
 from sparsebody.dynamics.tree.branch_sparsity import symmetric
 from sparsebody.dynamics.tree.composite_rigid_body import joint_space_inertia
 from sparsebody.dynamics.tree.motion import motion_at_state
-from sparsebody.errors import ModelError
+from sparsebody.errors import ModelError, SingularSystemError
 
 FORWARD = [a.name for a in ALGORITHMS.values() if a.is_forward and a.takes_wrenches]
 
@@ -204,6 +204,7 @@ def test_joints_on_different_branches_do_not_meet_in_the_sparse_mass_matrix():
     [
         ({"tip": 2}, "tip is link 2; give the index of a link, 0 to 1"),
         ({"tip": -1}, "tip is link -1"),
+        ({"tip": 0.5}, r"tip is link 0\.5"),
         ({"storage": "csr"}, "storage is 'csr'; give one of .*dense.*sparse"),
         ({"q": [0, 0, 0]}, r"q has shape \(3,\); give 2 numbers"),
         ({"q": [0, np.nan]}, "q is .*nan.*finite"),
@@ -214,6 +215,15 @@ def test_what_does_not_fit_is_an_error(change, message):
     given = {"q": [0, 0]} | change
     with pytest.raises(ModelError, match=message):
         SpatialOperators.of(arm, **given)
+
+
+def test_a_joint_that_moves_nothing_is_an_error_that_names_it():
+    nothing = np.zeros((2, 3))
+    arm = Arm.from_dh([[0, 0, 1, 0], [0, 0, 0, 0]], [1, 1], nothing, nothing)
+    operators = SpatialOperators.of(arm, [0, 0])
+    np.testing.assert_allclose(operators.mass_matrix(), [[2, 0], [0, 0]], atol=1e-15)
+    with pytest.raises(SingularSystemError, match=r"joint 2: nothing resists .* is 0\.0; give"):
+        operators.inverse_mass_matrix()
 
 
 def test_rates_and_wrenches_that_do_not_fit_are_an_error():
