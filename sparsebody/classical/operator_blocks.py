@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.linalg import spsolve_triangular
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import SingularSystemError
 
 Matrix = Any  # a NumPy array, of floats or of objects, or a SciPy sparse array
 STORAGES = ("dense", "sparse")
@@ -55,6 +57,47 @@ def body_masses(mass: FloatArray, com: FloatArray, inertia: FloatArray) -> Float
     return found
 
 
+class ArticulatedBlocks(NamedTuple):
+    """Blocks of the articulated-body operators, bodies from the tip to the base."""
+
+    P: FloatArray  # (n, 6, 6) articulated inertias
+    D: FloatArray  # (n, 1, 1) H P H*
+    G: FloatArray  # (n, 6, 1) P H* D^-1
+
+
+def articulated_blocks(
+    parent: IntArray, shifts: FloatArray, subspace: FloatArray, masses: FloatArray
+) -> ArticulatedBlocks:
+    """Return the blocks for which P = M + eps (1 - G H) P eps*, from the tips to the base.
+
+    Parameters
+    ----------
+    parent : (n,) int array
+        The later body on which each hangs, n for the base.
+    shifts, subspace, masses : (n, 6, 6), (n, 6), (n, 6, 6) array
+        phi(k+1, k), H(k) and M(k).
+
+    Raises
+    ------
+    SingularSystemError
+        Naming the joint, if D is not positive.
+    """
+    n, P, H = len(parent), masses.copy(), subspace
+    D, G = np.empty((n, 1, 1), P.dtype), np.empty((n, 6, 1), P.dtype)
+    for k, p in enumerate(parent):
+        U = P[k] @ H[k]
+        D[k] = H[k] @ U
+        if not D[k, 0, 0] > 0:
+            raise SingularSystemError(
+                f"joint {n - k}: nothing resists its motion, H P H* is {D[k, 0, 0]}; give the "
+                "links that it carries an inertia about its axis, or mass along it"
+            )
+        G[k, :, 0] = U / D[k, 0, 0]
+        if p < n:
+            P[p] += shifts[k] @ (P[k] - G[k] * U) @ shifts[k].T
+    return ArticulatedBlocks(P, D, G)
+
+
 def assembled(
     storage: str, rows: IntArray, columns: IntArray, blocks: FloatArray, shape: tuple[int, int]
 ) -> Matrix:
@@ -85,4 +128,16 @@ def summed_series(eps: Matrix, one: Matrix, n: int) -> Matrix:
     while reached < n:
         power = power @ power
         total, reached = total + total @ power, 2 * reached
+    return total
+
+
+def series_times(eps: Matrix, x: FloatArray, n: int, *, transposed: bool = False) -> FloatArray:
+    """Return (1 - eps)^-1 x, or (1 - eps*)^-1 x, without the inverse; eps is below the diagonal."""
+    step = eps.T if transposed else eps
+    if sparse.issparse(step):
+        left = sparse.eye_array(step.shape[0], format="csr") - step
+        return spsolve_triangular(left.tocsr(), x, lower=not transposed, unit_diagonal=True)
+    total = x
+    for _ in range(n - 1):
+        total = x + step @ total
     return total

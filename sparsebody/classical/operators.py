@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,26 +18,21 @@ from sparsebody.classical.counting import interpreted
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.operator_blocks import (
     STORAGES,
+    ArticulatedBlocks,
     Matrix,
+    articulated_blocks,
     assembled,
     body_masses,
     identity,
+    series_times,
     shift_operators,
     summed_series,
     turn_operators,
 )
 from sparsebody.classical.operator_recursions import velocity_terms
-from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.errors import ModelError
 from sparsebody.model.checks import vector
 from sparsebody.spatial import rotation_about
-
-
-class ArticulatedBlocks(NamedTuple):
-    """Blocks of the articulated-body operators, bodies from the tip to the base."""
-
-    P: FloatArray  # (n, 6, 6) articulated inertias
-    D: FloatArray  # (n, 1, 1) H P H*
-    G: FloatArray  # (n, 6, 1) P H* D^-1
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,24 +148,9 @@ class SpatialOperators:
 
     @cached_property
     def articulated(self) -> ArticulatedBlocks:
-        """P = M + eps_psi P eps_psi* from the tips to the base, with D = H P H*, G = P H* D^-1.
-
-        Raises SingularSystemError, naming the joint, where a D is not positive.
-        """
-        P, H = self.masses.copy(), self.links.subspace[::-1]
-        D, G = np.empty((self.n, 1, 1), P.dtype), np.empty((self.n, 6, 1), P.dtype)
-        for k, p in enumerate(self.parent):
-            U = P[k] @ H[k]
-            D[k] = H[k] @ U
-            if not D[k, 0, 0] > 0:
-                raise SingularSystemError(
-                    f"joint {self.n - k}: nothing resists its motion, H P H* is {D[k, 0, 0]}; give "
-                    "the links that it carries an inertia about its axis, or mass along it"
-                )
-            G[k, :, 0] = U / D[k, 0, 0]
-            if p < self.n:
-                P[p] += self.shifts[k] @ (P[k] - G[k] * U) @ self.shifts[k].T
-        return ArticulatedBlocks(P, D, G)
+        """Their blocks."""
+        subspace = self.links.subspace[::-1]
+        return articulated_blocks(self.parent, self.shifts, subspace, self.masses)
 
     @property
     def P(self) -> Matrix:
@@ -194,9 +173,14 @@ class SpatialOperators:
         return self.eps @ self.G
 
     @cached_property
+    def eps_psi(self) -> Matrix:
+        """(6n, 6n) psi(k+1, k) = phi(k+1, k) (1 - G H) below the diagonal: eps - K H."""
+        return self.eps - self.K @ self.H
+
+    @cached_property
     def psi(self) -> Matrix:
-        """(6n, 6n) = (1 - eps_psi)^-1 with eps_psi = eps (1 - G H) = eps - K H."""
-        return summed_series(self.eps - self.K @ self.H, self._one(6 * self.n), self.n)
+        """(6n, 6n) = (1 - eps_psi)^-1."""
+        return summed_series(self.eps_psi, self._one(6 * self.n), self.n)
 
     # --- factors, from the tip to the base ---
 
@@ -222,13 +206,16 @@ class SpatialOperators:
         L = self.inverse_factor
         return (L.T @ self._diagonal(1 / self.articulated.D) @ L)[::-1, ::-1]
 
-    def jacobian(self) -> Matrix:
+    # --- the same on vectors, in O(n) where they are sparse ---
+
+    def jacobian(self) -> FloatArray:
         """(6, n) = B* phi* H*: the tip's velocity in its own axes, angular part first, from qd."""
-        return (self.B.T @ self.phi.T @ self.H.T)[:, ::-1]
+        B = self.B if self.storage == "dense" else self.B.toarray()
+        return (self.H @ series_times(self.eps, B, self.n)).T[:, ::-1]
 
     def velocities(self, qd: ArrayLike) -> FloatArray:
         """V = phi* H* qd (n, 6) of the links, in the arm's order."""
-        return (self.phi.T @ (self.H.T @ self._joint_values(qd, "qd"))).reshape(-1, 6)[::-1]
+        return self._outwards(self._joint_values(qd, "qd"), 0).reshape(-1, 6)[::-1]
 
     def inverse_dynamics(
         self, qd: ArrayLike, qdd: ArrayLike, tip_wrench: ArrayLike | None = None
@@ -237,21 +224,27 @@ class SpatialOperators:
 
         `tip_wrench` f (6,) is what the tip exerts on its surroundings, in its axes, moment first.
         """
-        H, phi = self.H, self.phi
         a, b = self._biases(qd, tip_wrench)
-        alpha = phi.T @ (H.T @ self._joint_values(qdd, "qdd") + a)
-        return (H @ (phi @ (self.M @ alpha + b)))[::-1]
+        alpha = self._outwards(self._joint_values(qdd, "qdd"), a)
+        return (self.H @ series_times(self.eps, self.M @ alpha + b, self.n))[::-1]
 
     def forward_dynamics(
         self, qd: ArrayLike, tau: ArrayLike, tip_wrench: ArrayLike | None = None
     ) -> FloatArray:
-        """Return qdd (n,) = (1 - H psi K)* D^-1 [tau - H psi (K tau + P a + b)] - K* psi* a."""
-        H, psi, K = self.H, self.psi, self.K
+        """Return qdd (n,) = (1 - H psi K)* nu - K* psi* a = nu - K* psi* (H* nu + a).
+
+        Here nu = D^-1 [tau - H psi (K tau + P a + b + B f)].
+        """
         a, b = self._biases(qd, tip_wrench)
         forces = self._joint_values(tau, "tau")
-        innovation = forces - H @ (psi @ (K @ forces + self.P @ a + b))
-        scaled = innovation / self.articulated.D.ravel()
-        return (self.inverse_factor.T @ scaled - K.T @ (psi.T @ a))[::-1]
+        z = series_times(self.eps_psi, self.K @ forces + self.P @ a + b, self.n)
+        nu = (forces - self.H @ z) / self.articulated.D.ravel()
+        carried = series_times(self.eps_psi, self.H.T @ nu + a, self.n, transposed=True)
+        return (nu - self.K.T @ carried)[::-1]
+
+    def _outwards(self, rates: FloatArray, a: FloatArray | int) -> FloatArray:
+        """phi* (H* rates + a) (6n,)."""
+        return series_times(self.eps, self.H.T @ rates + a, self.n, transposed=True)
 
     def _biases(self, qd: ArrayLike, tip_wrench: ArrayLike | None) -> tuple[FloatArray, FloatArray]:
         """Return a, with -g in those of the bodies on the base, and b + B f (6n,)."""

@@ -7,6 +7,7 @@ from sparsebody.classical.operator_blocks import (
     body_masses,
     cross_matrix,
     identity,
+    series_times,
     shift_operators,
     summed_series,
     turn_operators,
@@ -45,8 +46,11 @@ def test_the_series_of_a_nilpotent_operator_is_an_inverse(storage, n):
     blocks = RNG.normal(size=(n - 1, 2, 2))
     eps = assembled(storage, below + 1, below, blocks, (n, n))
     one = identity(storage, 2 * n, float)
-    left = (one - eps) @ summed_series(eps, one, n) - one
-    assert abs(left).max() < 1e-12
+    series, x = summed_series(eps, one, n), RNG.normal(size=2 * n)
+    assert abs((one - eps) @ series - one).max() < 1e-12
+    np.testing.assert_allclose(series_times(eps, x, n), series @ x, atol=1e-12)
+    back = series_times(eps, x, n, transposed=True)
+    np.testing.assert_allclose(back, series.T @ x, atol=1e-12)
 
 
 def test_blocks_are_put_where_they_belong_in_both_storages():

@@ -175,9 +175,14 @@ def tip_pose(arm: Arm, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return R @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]]), x + arm.tip_length * R[:, 0]
 
 
-def test_sparse_operators_hold_what_is_not_zero():
+def test_sparse_operators_hold_what_is_not_zero_and_serve_long_arms():
     rng = np.random.default_rng(2)
-    operators = SpatialOperators.of(random_arm(rng, 300), np.zeros(300), storage="sparse")
+    arm, at = random_arm(rng, 300), Instant.random(rng, 300)
+    operators = SpatialOperators.of(arm, at.q, storage="sparse")
+    tau = ALGORITHMS["spatial-operators"](arm, at.q, at.qd, at.qdd)
+    assert far(operators.inverse_dynamics(at.qd, at.qdd), tau) < 1e-12
+    qdd = ALGORITHMS["spatial-operators-forward"](arm, at.q, at.qd, tau)
+    assert far(operators.forward_dynamics(at.qd, tau), qdd) < 1e-9
     assert operators.eps.nnz <= 27 * 299
     assert operators.M.nnz <= 24 * 300
     assert operators.H.nnz == 300
