@@ -87,7 +87,7 @@ def articulated_blocks(
     for k, p in enumerate(parent):
         U = P[k] @ H[k]
         D[k] = H[k] @ U
-        if not D[k, 0, 0] > 0:
+        if D[k, 0, 0] == 0 or (P.dtype == float and not D[k, 0, 0] > 0):
             raise SingularSystemError(
                 f"joint {n - k}: nothing resists its motion, H P H* is {D[k, 0, 0]}; give the "
                 "links that it carries an inertia about its axis, or mass along it"
