@@ -21,8 +21,9 @@ from sparsebody.classical.links import Links, empty_motion, fill_transforms
 from sparsebody.classical.operator_blocks import body_masses, shift_operators
 from sparsebody.classical.operators import SpatialOperators
 from sparsebody.classical.symbols import array_of, constant, symbol
-from sparsebody.errors import UnknownNameError
+from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.checks import numbers
+from sparsebody.spatial import rod_inertia
 
 N = 6
 BODIES = ("points", "rods")
@@ -66,13 +67,15 @@ def six_revolute_arm(bodies: str = "points", length: float = 1.0, mass: float = 
     """
     if bodies not in BODIES:
         raise UnknownNameError(f"no bodies {bodies!r}; give one of {', '.join(BODIES)}")
-    center, moment = (length, 0.0) if bodies == "points" else (length / 2, mass * length**2 / 12)
+    center, inertia = length, np.zeros((3, 3))
+    if bodies == "rods":
+        center, inertia = length / 2.0, rod_inertia(mass, length, [1.0, 0.0, 0.0])
     values = {"0": 0.0} | {f"L{k}": length for k in range(1, N + 1)}
     arm = Arm.from_dh(
         [[0.0, values[row.D], values[row.a], values[row.alpha]] for row in TABLE[:0:-1]],
         [mass] * N,
         [[center, 0.0, 0.0]] * N,
-        [[0.0, moment, moment]] * N,
+        [inertia] * N,
         convention="modified",
         gravity=[0.0, 0.0, 0.0],
     )
@@ -123,9 +126,11 @@ def _named(pattern: str) -> list[object]:
 
 def sine_torques(arm: Arm, times: ArrayLike, algorithm: Algorithm) -> FloatArray:
     """Return joint forces (times, n) for q_i = sin t in every joint, by inverse dynamics."""
+    if algorithm.is_forward:
+        raise ModelError(f"{algorithm.name} is forward dynamics; give one that finds forces")
     return np.array(
         [
             algorithm(arm, *(np.full(arm.n, x) for x in (np.sin(t), np.cos(t), -np.sin(t))))
-            for t in numbers(times, "arm", "times")
+            for t in np.atleast_1d(numbers(times, "arm", "times"))
         ]
     )

@@ -59,7 +59,8 @@ class Expression:
         return isinstance(other, Expression | int | float | Fraction) and not (self - other).terms
 
     def __hash__(self) -> int:
-        return hash(frozenset(self.terms.items()))
+        is_number = self.terms.keys() <= {()}
+        return hash(self.terms.get((), 0) if is_number else frozenset(self.terms.items()))
 
     def __bool__(self) -> bool:
         return bool(self.terms)

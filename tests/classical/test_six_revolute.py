@@ -96,3 +96,5 @@ def test_bodies_that_cannot_be_are_errors():
         six_revolute_arm(length=np.inf)
     with pytest.raises(ModelError, match="times is 'noon'"):
         sine_torques(six_revolute_arm(), "noon", ALGORITHMS["kane"])
+    with pytest.raises(ModelError, match="walker-orin-3 is forward dynamics; give one"):
+        sine_torques(six_revolute_arm(), 1.0, ALGORITHMS["walker-orin-3"])
