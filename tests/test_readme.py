@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -70,6 +71,15 @@ def test_the_example_with_classical_algorithms_runs_as_printed(
     assert len(lines) == 3
     assert len(forces) == 1  # the same to eight digits
     assert lines[2].endswith("117 n - 118")
+
+
+def test_the_example_with_spatial_operators_runs_as_printed() -> None:
+    names = run_example(5)
+    on, product = names["on"], names["H"] @ names["phi"] @ names["M"] @ names["phi"].T
+    np.testing.assert_allclose(on.factor @ on.D @ on.factor.T, product @ names["H"].T, atol=1e-14)
+    given = (names["arm"], *(names[name] for name in ("q", "qd", "tau")))
+    found = names["ALGORITHMS"]["spatial-operators-forward"](*given)
+    np.testing.assert_allclose(found, on.forward_dynamics(*given[2:]), rtol=1e-12)
 
 
 def test_the_commands_of_the_readme_are_understood() -> None:

@@ -12,6 +12,7 @@ from sparsebody.classical.hollerbach import hollerbach_3x3
 from sparsebody.classical.kane import kane
 from sparsebody.classical.lagrangian import hollerbach_4x4, waters
 from sparsebody.classical.luh_walker_paul import luh_walker_paul
+from sparsebody.classical.operator_recursions import operator_forward, operator_inverse
 from sparsebody.classical.uicker_kahn import uicker_kahn, uicker_kahn_forward
 from sparsebody.classical.vukobratovic_stepanenko import vukobratovic_stepanenko
 from sparsebody.classical.walker_orin import walker_orin_1, walker_orin_2, walker_orin_3
@@ -40,12 +41,16 @@ _TABLE = (
         takes_wrenches=True,
     ),
     Algorithm("gibbs-appell", "Gibbs (1879), Appell (1900), Popov", gibbs_appell, 3),
+    Algorithm("spatial-operators", "Rodriguez, Jain (1992)", operator_inverse, 1, False, True),
     Algorithm("kane", "Kane, Levinson (1985); Ma, Xu", kane, 2, takes_wrenches=True),
     Algorithm("uicker-kahn-forward", "Uicker (1965), Kahn (1969)", uicker_kahn_forward, 4, True),
     Algorithm("gibbs-appell-forward", "Popov", gibbs_appell_forward, 3, True),
     Algorithm("walker-orin-1", "Walker, Orin (1982), method 1", walker_orin_1, 3, True, True),
     Algorithm("walker-orin-2", "Walker, Orin (1982), method 2", walker_orin_2, 3, True, True),
     Algorithm("walker-orin-3", "Walker, Orin (1982), method 3", walker_orin_3, 3, True, True),
+    Algorithm(
+        "spatial-operators-forward", "Rodriguez, Jain (1992)", operator_forward, 1, True, True
+    ),
 )
 ALGORITHMS: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in _TABLE}
 

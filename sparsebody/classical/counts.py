@@ -18,7 +18,7 @@ from sparsebody.classical.links import (
     fill_transforms,
 )
 from sparsebody.classical.polynomials import Polynomial, exact_polynomial
-from sparsebody.errors import UnknownNameError
+from sparsebody.errors import ShapeError, UnknownNameError
 
 SMALLEST = 3  # joints from which on a polynomial holds: the first two links move less freely
 _CHECKS = 2  # sizes beyond those that a polynomial is found from
@@ -109,6 +109,7 @@ class Counts:
     additions: Polynomial
     all_multiplications: Polynomial  # every one that the formulas write
     all_additions: Polynomial
+    smallest: int = SMALLEST  # number of joints from which on they hold
 
     def polynomials(self, *, every_operation: bool) -> tuple[Polynomial, Polynomial]:
         """Return multiplications and additions, with or without those by known numbers."""
@@ -122,25 +123,36 @@ class Counts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the polynomials as strings."""
-        return {name: str(value) for name, value in vars(self).items()}
+        return {name: str(value) for name, value in vars(self).items()} | {
+            "smallest": self.smallest
+        }
 
 
 def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:
-    """Return the counts of an algorithm on arms of a geometry, for n = 3 and more hinges."""
+    """Return the counts of an algorithm on arms of a geometry, for n = 3 (or 4) and more hinges."""
     check_geometry(geometry)
-    largest = SMALLEST + algorithm.growth + _CHECKS
-    tallies = {n: count(algorithm, GEOMETRIES[geometry](n)) for n in range(SMALLEST, largest + 1)}
+    arms, many = GEOMETRIES[geometry], algorithm.growth + _CHECKS + 1
+    tallies = {n: count(algorithm, arms(n)) for n in range(SMALLEST, SMALLEST + many)}
+    try:
+        return _fitted(algorithm.name, geometry, tallies)
+    except ShapeError:  # what is known of the tip is lost one link later
+        del tallies[SMALLEST]
+        tallies[SMALLEST + many] = count(algorithm, arms(SMALLEST + many))
+        return _fitted(algorithm.name, geometry, tallies)
 
+
+def _fitted(name: str, geometry: str, tallies: Mapping[int, Tally]) -> Counts:
     def polynomial(values: Mapping[int, int]) -> Polynomial:
         return exact_polynomial(values, checks=_CHECKS)
 
     multiplied = {n: tally.multiplications for n, tally in tallies.items()}
     added = {n: tally.additions for n, tally in tallies.items()}
     return Counts(
-        algorithm.name,
+        name,
         geometry,
         polynomial(multiplied),
         polynomial(added),
         polynomial({n: multiplied[n] + t.trivial_multiplications for n, t in tallies.items()}),
         polynomial({n: added[n] + t.trivial_additions for n, t in tallies.items()}),
+        min(tallies),
     )

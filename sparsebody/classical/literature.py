@@ -145,6 +145,26 @@ PUBLISHED: tuple[Published, ...] = (
         "takes six products and not fourteen; the printed 2500 additions are 2431 by the formula.",
     ),
     Published(
+        "Spatial operators (Liu)",
+        "spatial-operators",
+        None,
+        None,
+        (800, 596),
+        False,
+        "The printed numbers are, but for one sum, 137 n - 22 and 101 n - 11 of Newton-Euler in "
+        "general position; on the planar arm of the paper 98 and 77 are enough.",
+    ),
+    Published(
+        "Articulated bodies (Featherstone 1987)",
+        "spatial-operators-forward",
+        _polynomial(300, -267),
+        _polynomial(279, -259),
+        None,
+        False,
+        "Both turn inertias by whole rotations; the formula is recalled, not checked, as are later "
+        "ones of 224 n - 259 and 205 n - 248, which turn about z and x one after the other.",
+    ),
+    Published(
         "Kane (Ma/Xu)",
         "kane",
         None,

@@ -122,7 +122,11 @@ def classical(
 
 
 def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
-    click.echo(f"operations for n hinges, {geometry} arm, given rotations and translations; n >= 3")
+    smallest = max(found.smallest for found in counts.values())
+    click.echo(
+        f"operations for n hinges, {geometry} arm, given rotations and translations; "
+        f"n >= {smallest}"
+    )
     rows = []
     for name, found in counts.items():
         every, needed = (found.polynomials(every_operation=x) for x in (True, False))

@@ -1,0 +1,242 @@
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from random_arms import Instant, PinocchioArm, random_arm
+
+from sparsebody.classical import ALGORITHMS, Arm
+from sparsebody.classical.counting import lifted, lifted_array
+from sparsebody.classical.operator_blocks import STORAGES
+from sparsebody.classical.operators import SpatialOperators
+from sparsebody.dynamics.tree import spanning_tree, tree_state
+from sparsebody.dynamics.tree.branch_sparsity import symmetric
+from sparsebody.dynamics.tree.composite_rigid_body import joint_space_inertia
+from sparsebody.dynamics.tree.motion import motion_at_state
+from sparsebody.errors import ModelError, SingularSystemError
+
+FORWARD = [a.name for a in ALGORITHMS.values() if a.is_forward and a.takes_wrenches]
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    arm: Arm
+    at: Instant
+    theirs: PinocchioArm
+
+
+def case(seed: int, n: int, *, tree: bool = False, convention: str = "modified") -> Case:
+    rng = np.random.default_rng(seed)
+    arm = random_arm(rng, n, tree=tree, convention=convention)
+    return Case(arm, Instant.random(rng, n), PinocchioArm(arm))
+
+
+def cases(count: int) -> Iterator[Case]:
+    """Arms of both conventions and trees, n = 1 to 12."""
+    for k in range(count):
+        kind = "standard" if k % 3 == 0 else "modified"
+        yield case(k, 1 + k % 12, tree=k % 3 == 2, convention=kind)
+
+
+def dense(matrix: object) -> np.ndarray:
+    return matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
+
+
+def far(found: object, expected: object) -> float:
+    found, expected = dense(found), dense(expected)
+    return float(np.abs(found - expected).max() / np.abs(expected).max())
+
+
+def composite_inertia(arm: Arm, q: np.ndarray) -> np.ndarray:
+    """H of the composite-rigid-body algorithm in the spanning tree of the arm's mechanism."""
+    tree = spanning_tree(arm.mechanism().compile())
+    place = tree.first_velocity[tree.tree_index]
+    coordinates = np.empty(arm.n)
+    coordinates[place] = q
+    motion = motion_at_state(tree, tree_state(tree, coordinates, np.zeros(arm.n)))
+    return symmetric(tree.pattern, joint_space_inertia(tree, motion))[np.ix_(place, place)]
+
+
+def exact(one: Case) -> SpatialOperators:
+    """The operators on rational numbers; identities of operators hold without rounding."""
+    motion, inertia = one.arm.motion(one.at.q, one.at.qd, one.at.qdd), one.arm.inertia
+    links = one.arm.links._replace(inertia=(inertia + inertia.swapaxes(1, 2)) / 2)
+    tip = SpatialOperators.of(one.arm, one.at.q).tip_shift
+    return SpatialOperators(
+        lifted(links, Fraction),
+        lifted(motion, Fraction),
+        one.arm.n - 1,
+        lifted_array(tip, Fraction),
+    )
+
+
+def test_the_mass_matrix_is_that_of_composite_bodies_and_its_factors_are_the_inverse():
+    for one in cases(24):
+        H, unit = composite_inertia(one.arm, one.at.q), np.eye(one.arm.n)
+        for storage in STORAGES:
+            operators = SpatialOperators.of(one.arm, one.at.q, storage=storage)
+            L, inverse = dense(operators.factor), dense(operators.inverse_mass_matrix())
+            assert far(operators.mass_matrix(), H) < 1e-12
+            assert far((L @ dense(operators.D) @ L.T)[::-1, ::-1], H) < 1e-12
+            assert far(inverse @ H, unit) < 1e-11
+            assert far(inverse, np.linalg.inv(H)) < 1e-11
+
+
+@pytest.mark.parametrize("tree", [False, True])
+def test_identities_of_the_operators_are_exact(tree):
+    on = exact(case(5, 3, tree=tree))
+    one, joints = np.eye(18, dtype=object), np.eye(3, dtype=object)
+    eps, phi, psi, H, K, P, D = on.eps, on.phi, on.psi, on.H, on.K, on.P, on.D
+    eps_psi = eps - K @ H
+    assert not (eps @ eps @ eps).any()
+    assert (phi == one + eps + eps @ eps).all()
+    assert (phi @ (one - eps) == one).all()
+    assert (psi @ (one - eps_psi) == one).all()
+    assert (P - eps_psi @ P @ eps_psi.T == on.M).all()
+    assert (P - eps @ P @ eps.T + K @ D @ K.T == on.M).all()
+    assert (H @ phi @ on.M @ phi.T @ H.T == on.factor @ D @ on.factor.T).all()
+    assert (on.factor @ on.inverse_factor == joints).all()
+    assert (on.inverse_factor @ H @ phi == H @ psi).all()
+    assert (on.mass_matrix() @ on.inverse_mass_matrix() == joints).all()
+
+
+def test_inverse_and_forward_dynamics_with_exact_numbers_undo_each_other():
+    one = case(6, 3)
+    on, qd, qdd = exact(one), *(lifted_array(x, Fraction) for x in (one.at.qd, one.at.qdd))
+    wrench = lifted_array(one.at.wrench[0], Fraction)
+    tau = on.inverse_dynamics(qd, qdd, wrench)
+    assert (on.forward_dynamics(qd, tau, wrench) == qdd).all()
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_dynamics_by_matrices_with_a_force_at_the_tip_are_pinocchios(storage):
+    for one in cases(36):
+        at, last = one.at, one.arm.n - 1
+        operators = SpatialOperators.of(one.arm, at.q, storage=storage)
+        on_links = np.zeros((one.arm.n, 6))
+        on_links[last] = -operators.tip_shift @ at.wrench[0]  # what the tip exerts acts back
+        tau = one.theirs.rnea(at, on_links)
+        assert far(operators.inverse_dynamics(at.qd, at.qdd, at.wrench[0]), tau) < 1e-11
+        qdd = one.theirs.aba(at, tau, on_links)
+        assert far(operators.forward_dynamics(at.qd, tau, at.wrench[0]), qdd) < 1e-11
+
+
+def test_forward_dynamics_of_random_forces_are_those_of_the_articulated_body_algorithm():
+    for one in cases(72):
+        tau = 10.0 * one.at.qdd
+        expected = one.theirs.aba(one.at, tau, one.at.wrench)
+        for name in FORWARD:
+            found = ALGORITHMS[name](one.arm, one.at.q, one.at.qd, tau, one.at.wrench)
+            assert far(found, expected) < 1e-11
+
+
+def test_velocities_are_pinocchios():
+    for one in cases(12):
+        at, theirs = one.at, one.theirs
+        q, qd = theirs._theirs(at.q), theirs._theirs(at.qd)
+        pin.forwardKinematics(theirs.model, theirs.data, q, qd)
+        expected = np.array([theirs.data.v[int(k)].np for k in theirs.index])
+        found = SpatialOperators.of(one.arm, at.q).velocities(at.qd)
+        np.testing.assert_allclose(found[:, [3, 4, 5, 0, 1, 2]], expected, atol=1e-13)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_the_jacobian_is_pinocchios_frame_jacobian_of_any_link(storage):
+    for one in cases(12):
+        q = one.theirs._theirs(one.at.q)
+        for link in range(one.arm.n - 1):
+            found = SpatialOperators.of(one.arm, one.at.q, tip=link, storage=storage).jacobian()
+            joint = int(one.theirs.index[link])
+            theirs = pin.computeJointJacobian(one.theirs.model, one.theirs.data, q, joint)
+            expected = theirs[[3, 4, 5, 0, 1, 2]][:, one.theirs.order]
+            np.testing.assert_allclose(dense(found), expected, atol=1e-13)
+
+
+def test_the_jacobian_is_how_the_tip_of_the_table_moves():
+    one, step = case(1, 6, convention="standard"), 1e-6
+    J = SpatialOperators.of(one.arm, one.at.q).jacobian()
+    R, _ = tip_pose(one.arm, one.at.q)
+    for j in range(6):
+        ahead, behind = (tip_pose(one.arm, one.at.q + h * np.eye(6)[j]) for h in (step, -step))
+        turn = R.T @ (ahead[0] - behind[0]) / (2 * step)
+        spin = [turn[2, 1], turn[0, 2], turn[1, 0]]
+        found = np.concatenate([spin, R.T @ (ahead[1] - behind[1]) / (2 * step)])
+        np.testing.assert_allclose(found, J[:, j], atol=1e-8)
+
+
+def tip_pose(arm: Arm, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    motion = arm.motion(q, q, q)
+    R, x = np.eye(3), np.zeros(3)
+    for turn, shift in zip(motion.rotation, motion.translation, strict=True):
+        R, x = R @ turn, x + R @ shift
+    c, s = np.cos(arm.tip_twist), np.sin(arm.tip_twist)
+    return R @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]]), x + arm.tip_length * R[:, 0]
+
+
+def test_sparse_operators_hold_what_is_not_zero_and_serve_long_arms():
+    rng = np.random.default_rng(2)
+    arm, at = random_arm(rng, 300), Instant.random(rng, 300)
+    operators = SpatialOperators.of(arm, at.q, storage="sparse")
+    tau = ALGORITHMS["spatial-operators"](arm, at.q, at.qd, at.qdd)
+    assert far(operators.inverse_dynamics(at.qd, at.qdd), tau) < 1e-12
+    for qdd in (
+        operators.forward_dynamics(at.qd, tau),
+        ALGORITHMS["spatial-operators-forward"](arm, at.q, at.qd, tau),
+    ):
+        assert far(operators.inverse_dynamics(at.qd, qdd), tau) < 1e-12
+    assert operators.eps.nnz <= 27 * 299
+    assert operators.M.nnz <= 24 * 300
+    assert operators.H.nnz == 300
+
+
+def test_joints_on_different_branches_do_not_meet_in_the_sparse_mass_matrix():
+    table = np.random.default_rng(3).uniform(0.2, 0.8, size=(5, 4))
+    arm = Arm.from_dh(
+        table,
+        np.ones(5),
+        np.full((5, 3), 0.1),
+        np.full((5, 3), 0.1),
+        convention="modified",
+        parent=[-1, 0, 1, 0, 3],
+    )
+    mass_matrix = SpatialOperators.of(arm, np.zeros(5), storage="sparse").mass_matrix()
+    related = np.ones((5, 5), dtype=bool)
+    related[1:3, 3:] = related[3:, 1:3] = False
+    assert ((mass_matrix.toarray() != 0) == related).all()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tip": 2}, "tip is link 2; give the index of a link, 0 to 1"),
+        ({"tip": -1}, "tip is link -1"),
+        ({"tip": 0.5}, r"tip is link 0\.5"),
+        ({"storage": "csr"}, "storage is 'csr'; give one of .*dense.*sparse"),
+        ({"q": [0, 0, 0]}, r"q has shape \(3,\); give 2 numbers"),
+        ({"q": [0, np.nan]}, "q is .*nan.*finite"),
+    ],
+)
+def test_what_does_not_fit_is_an_error(change, message):
+    arm = random_arm(np.random.default_rng(4), 2)
+    given = {"q": [0, 0]} | change
+    with pytest.raises(ModelError, match=message):
+        SpatialOperators.of(arm, **given)
+
+
+def test_a_joint_that_moves_nothing_is_an_error_that_names_it():
+    nothing = np.zeros((2, 3))
+    arm = Arm.from_dh([[0, 0, 1, 0], [0, 0, 0, 0]], [1, 1], nothing, nothing)
+    operators = SpatialOperators.of(arm, [0, 0])
+    np.testing.assert_allclose(operators.mass_matrix(), [[2, 0], [0, 0]], atol=1e-15)
+    with pytest.raises(SingularSystemError, match=r"joint 2: nothing resists .* is 0\.0; give"):
+        operators.inverse_mass_matrix()
+
+
+def test_rates_and_wrenches_that_do_not_fit_are_an_error():
+    operators = SpatialOperators.of(random_arm(np.random.default_rng(4), 2), [0, 0])
+    with pytest.raises(ModelError, match=r"qd has shape \(1,\); give 2 numbers"):
+        operators.inverse_dynamics([0], [0, 0])
+    with pytest.raises(ModelError, match=r"tip_wrench has shape \(3,\); give 6 numbers"):
+        operators.forward_dynamics([0, 0], [0, 0], [0, 0, 0])

@@ -1,0 +1,100 @@
+import numpy as np
+import pytest
+
+from sparsebody.classical import ALGORITHMS
+from sparsebody.classical.operators import SpatialOperators
+from sparsebody.classical.six_revolute import (
+    BODIES,
+    sine_torques,
+    six_revolute_arm,
+    six_revolute_symbols,
+)
+from sparsebody.classical.symbols import constant
+from sparsebody.errors import ModelError, UnknownNameError
+
+MASS_2 = """
+    0 0        0        0       0       0
+    0 L1^2m(2) 0        0       0       -L1m(2)
+    0 0        L1^2m(2) 0       L1m(2)  0
+    0 0        0        m(2)    0       0
+    0 0        L1m(2)   0       m(2)    0
+    0 -L1m(2)  0        0       0       m(2)
+"""  # Liu (2011), as printed
+PHI_2 = """
+    1 0 0 0 0  0
+    0 1 0 0 0  -L1
+    0 0 1 0 L1 0
+    0 0 0 1 0  0
+    0 0 0 0 1  0
+    0 0 0 0 0  1
+"""
+
+
+def written(matrix: np.ndarray) -> list[list[str]]:
+    return [[str(x).replace(" ", "") for x in row] for row in matrix.tolist()]
+
+
+def printed(text: str) -> list[list[str]]:
+    return [line.split() for line in text.strip().splitlines()]
+
+
+def test_the_printed_operators_are_reproduced_symbol_for_symbol():
+    operators = six_revolute_symbols(straight=True)
+    assert written(operators.masses[1]) == printed(MASS_2)
+    assert written(operators.eps[6:12, :6]) == printed(PHI_2)
+
+
+def test_operators_in_symbols_are_those_in_numbers():
+    rng = np.random.default_rng(0)
+    q, length, mass = rng.normal(size=6), 0.7, 1.3
+    values = {f"L{k}": length for k in range(7)} | {f"m({k})": mass for k in range(1, 7)}
+    for k in range(1, 7):
+        values |= {f"c({k})": np.cos(q[6 - k]), f"s({k})": np.sin(q[6 - k])}
+    symbols = six_revolute_symbols()
+    numbers = SpatialOperators.of(six_revolute_arm("points", length, mass), q)
+    for name in ("phi", "M", "H", "B"):
+        found = [(constant(0) + x)(values) for x in getattr(symbols, name).ravel()]
+        np.testing.assert_allclose(found, getattr(numbers, name).ravel(), atol=1e-13)
+    tip = symbols.mass_matrix()[-1, -1]
+    assert str(tip) == "L0^2 m(1)"
+
+
+@pytest.mark.parametrize(
+    ("bodies", "torque"), [("points", -204.472694095972), ("rods", -170.739634729986)]
+)
+def test_the_torque_at_the_base_after_one_second(bodies, torque):
+    arm = six_revolute_arm(bodies)
+    for one in ALGORITHMS.values():
+        if not one.is_forward:
+            assert sine_torques(arm, [1.0], one)[0, 0] == pytest.approx(torque, rel=1e-14)
+
+
+@pytest.mark.parametrize("bodies", BODIES)
+def test_all_algorithms_follow_one_curve(bodies):
+    arm, times = six_revolute_arm(bodies), np.linspace(0.0, 10.0, 41)
+    curves = {
+        name: sine_torques(arm, times, one)
+        for name, one in ALGORITHMS.items()
+        if not one.is_forward
+    }
+    torques = curves["spatial-operators"]
+    for curve in curves.values():
+        np.testing.assert_allclose(curve, torques, rtol=0, atol=1e-12 * np.abs(torques).max())
+    for one in ALGORITHMS.values():
+        if one.is_forward:
+            for t, tau in zip(times, torques, strict=True):
+                qdd = one(arm, np.full(6, np.sin(t)), np.full(6, np.cos(t)), tau)
+                np.testing.assert_allclose(qdd, -np.sin(t), atol=1e-11)
+
+
+def test_bodies_that_cannot_be_are_errors():
+    with pytest.raises(UnknownNameError, match="no bodies 'balls'; give one of points, rods"):
+        six_revolute_arm("balls")
+    with pytest.raises(ModelError, match="link 1: mass 0"):
+        six_revolute_arm(mass=0.0)
+    with pytest.raises(ModelError, match=r"link 1: com is .*inf"):
+        six_revolute_arm(length=np.inf)
+    with pytest.raises(ModelError, match="times is 'noon'"):
+        sine_torques(six_revolute_arm(), "noon", ALGORITHMS["kane"])
+    with pytest.raises(ModelError, match="walker-orin-3 is forward dynamics; give one"):
+        sine_torques(six_revolute_arm(), 1.0, ALGORITHMS["walker-orin-3"])
