@@ -54,7 +54,7 @@ def test_an_unknown_name_is_answered_with_the_names_there_are():
 
 
 def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setattr(ordering, "find_spec", lambda package: None)
+    monkeypatch.setattr("sparsebody.ordering.entry.find_spec", lambda package: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[cholmod\]'"):
         order(ladder(2), "cholmod-amd")
     assert "cholmod-amd" not in available_orderings()
