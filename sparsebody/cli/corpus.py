@@ -75,10 +75,11 @@ def corpus(
         return
     from sparsebody.corpus.index import read_corpus
     from sparsebody.corpus.plan import CorpusPlan
-    from sparsebody.corpus.write import write_corpus
+    from sparsebody.corpus.write import check_directory, write_corpus
 
     given = {"families": families, "sizes": sizes, "forms": forms, "seed": seed}
     plan = CorpusPlan(**{key: value for key, value in given.items() if value})  # type: ignore[arg-type]
+    check_directory(directory, plan, overwrite)
     shown = nullcontext() if quiet or as_json else progress_bar(len(plan.problems))
     with shown as moved:
         report = None if moved is None else lambda name, done, _: moved(name, done)

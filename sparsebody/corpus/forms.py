@@ -51,7 +51,7 @@ def kkt(problem: CorpusProblem, rows: str) -> Form:
     if redundant == 0:
         reference = refined(K, right, n)
     else:
-        right, reference = _consistent(K, _least_norm(problem))
+        right, reference = _consistent(K, _least_norm(problem), n)
     return _form("kkt", rows, K, right, reference, problem, inertia, "indefinite")
 
 
@@ -78,7 +78,7 @@ def schur(problem: CorpusProblem, rows: str) -> Form:
         right = constraint_matrix(saddle) @ free - _right(problem, rows)[n:]
         reference, definiteness = refined(S, right, 0), "positive definite"
     else:
-        right, reference = _consistent(S, _least_norm(problem)[n:])
+        right, reference = _consistent(S, _least_norm(problem)[n:], 0)
         definiteness = "positive semidefinite"
     return _form("schur", rows, S, right, reference, problem, inertia, definiteness)
 
@@ -135,7 +135,7 @@ def _least_norm(problem: CorpusProblem) -> FloatArray:
     return np.concatenate([found[:n], least])
 
 
-def _consistent(K: csr_array, x: FloatArray) -> tuple[FloatArray, Reference]:
+def _consistent(K: csr_array, x: FloatArray, split: int) -> tuple[FloatArray, Reference]:
     """Return K x, rounded once, and x as the solution that it belongs to."""
     right = exact_product(K, x)
-    return right, Reference(x, "least-norm", np.nan, backward_error(K, right, x))
+    return right, Reference(x, "least-norm", np.nan, backward_error(K, right, x, split))

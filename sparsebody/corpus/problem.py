@@ -25,7 +25,7 @@ from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
 
 TOLERANCE = 1e-8  # of rank decisions
-CRUMB = 1e-14  # of the largest entry of a row, below which zero is meant
+CRUMB = 1e-14  # of the largest entry of a row, of f or of b, below which zero is meant
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,15 +87,16 @@ def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
         system,
         state,
         _without_crumbs(found.rows),
-        force.ravel(),
-        found.acceleration,
+        _without_crumbs(force.reshape(1, -1)).ravel(),
+        _without_crumbs(found.acceleration.reshape(1, -1)).ravel(),
     )
 
 
 def _without_crumbs(rows: FloatArray) -> FloatArray:
     """Return the rows with zeros for what is nothing but rounding beside the largest of a row."""
     size = np.abs(rows)
-    return np.where(size < CRUMB * size.max(axis=(1, 2), keepdims=True), 0.0, rows)
+    largest = size.max(axis=tuple(range(1, rows.ndim)), keepdims=True)
+    return np.where(size < CRUMB * largest, 0.0, rows)
 
 
 def _parameters(entry: CorpusFamily, value: int, seed: int) -> dict[str, Any]:

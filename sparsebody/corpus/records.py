@@ -49,7 +49,7 @@ def problem_record(problem: CorpusProblem, seed: int) -> Record:
         "structural_rank": spectrum.structural_rank,
         "sigma_max": rounded(spectrum.sigma_max),
         "sigma_min": rounded(spectrum.sigma_min),
-        "sigma_zero": rounded(spectrum.sigma_zero),
+        "sigma_zero": _power_of_ten(spectrum.sigma_zero),
         "kappa": rounded(spectrum.kappa),
         "sigma_kind": spectrum.kind,
     }
@@ -98,6 +98,13 @@ def _error(form: Form, found: Condition) -> float:
 def rounded(value: float) -> float | None:
     """Return a number with few digits; None for what is not finite."""
     return float(f"{value:.{_DIGITS}g}") if math.isfinite(value) else None
+
+
+def _power_of_ten(value: float) -> float | None:
+    """Return a bound of what is nothing but rounding, which has no digits."""
+    if not math.isfinite(value):
+        return None
+    return float(f"1e{math.ceil(math.log10(value))}") if value > 0.0 else 0.0
 
 
 def digests(folder: Path, names: Sequence[str]) -> dict[str, str]:

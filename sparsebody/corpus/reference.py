@@ -24,6 +24,7 @@ ROUNDING = float(np.finfo(float).eps)
 STEPS = 40  # corrections at most
 DONE = 1e-28  # size of a correction, relative, after which none is made
 NOISE = 1e-22  # of the largest entry, below which there is nothing but rounding
+TINY = 1e-12  # of what the terms of a row could be, which counts as zero
 SHRINKS = 0.5  # that corrections have to, from one to the next
 PASSES = 10  # of scaling
 
@@ -57,7 +58,7 @@ def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
             break
     found = _without_noise(high, split)
     error = ROUNDING / 2 + 2.0 * last
-    return Reference(found, "unique", error, backward_error(K, right, found))
+    return Reference(found, "unique", error, backward_error(K, right, found, split))
 
 
 def _without_noise(x: FloatArray, split: int) -> FloatArray:
@@ -68,10 +69,19 @@ def _without_noise(x: FloatArray, split: int) -> FloatArray:
     return found
 
 
-def backward_error(K: csr_array, right: FloatArray, x: FloatArray) -> float:
-    """Return the largest |b - K x| relative to |K| |x| + |b|. Oettli and Prager (1964)."""
-    size = abs(K) @ np.abs(x) + np.abs(right)
+def backward_error(K: csr_array, right: FloatArray, x: FloatArray, split: int = 0) -> float:
+    """Return the largest |b - K x| relative to |K| |x| + |b|; of zeros, to K with large x.
+
+    References
+    ----------
+    Oettli and Prager (1964); Arioli, Demmel and Duff (1989), SIAM J. Matrix Anal. 10, 165.
+    """
     rest = np.abs(residual(K, right, x, np.zeros(len(x))))
+    size = abs(K) @ np.abs(x) + np.abs(right)
+    halves = (np.abs(x[:split]), np.abs(x[split:]))
+    largest = np.concatenate([np.full(len(half), half.max(initial=0.0)) for half in halves])
+    could_be = abs(K) @ largest + np.abs(right)
+    size = np.where(size > TINY * could_be, size, could_be)
     return float(np.max(rest / np.where(size > 0.0, size, 1.0), initial=0.0))
 
 

@@ -15,7 +15,7 @@ from sparsebody.corpus.problem import CorpusProblem
 from sparsebody.sparse.norms import largest_eigenvalue, largest_row_sum
 from sparsebody.sparse.saddle import constraint_matrix
 
-DENSE = 1200  # rows up to which all singular values are computed
+DENSE = 2000  # rows up to which all singular values are computed
 CLEAR = 10.0  # times that nonzero eigenvalues are larger than those that are zero, to be counted
 
 

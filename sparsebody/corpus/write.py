@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from sparsebody.corpus.families import CorpusFamily
 from sparsebody.corpus.index import INDEX, corpus_index
 from sparsebody.corpus.plan import CorpusPlan
 from sparsebody.corpus.problem import corpus_problem
@@ -53,72 +54,84 @@ def write_corpus(
         If it cannot be written.
     """
     plan, folder = plan or CorpusPlan(), Path(directory)
-    marker = {"request": plan.request, "families": plan.families, "sizes": plan.sizes}
-    marker = json.loads(json.dumps(marker))
-    _check_directory(folder, marker, overwrite)
-    names = [f"{entry.family.name}_{entry.n_bodies(value)}" for entry, value in plan.problems]
-    _check_problems(folder, names)
+    check_directory(folder, plan, overwrite)
     with write_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         check_writable(folder / UNFINISHED)
-        write_json(marker, folder / UNFINISHED)
+        write_json(_marker(plan), folder / UNFINISHED)
         (folder / INDEX).unlink(missing_ok=True)
+        if overwrite:
+            _remove_problems(folder)
     documents = []
-    for name, (entry, value) in zip(names, plan.problems, strict=True):
+    for name, (entry, value) in _named(plan).items():
         found = finished(folder / name, plan.request)
         if found is None:
             problem = corpus_problem(entry, value, plan.seed)
             found = write_problem(problem, plan.request, folder / name)
         documents.append(found)
         if report is not None:
-            report(name, len(documents), len(plan.problems))
+            report(name, len(documents), len(_named(plan)))
     index = corpus_index(plan.request, documents)
     with replaced(folder / README) as draft:
         draft.write_text(readme(index), encoding="utf-8", newline="\n")
     write_json(index, folder / INDEX)
-    _tidy(folder, documents)
+    with write_errors(folder):
+        (folder / UNFINISHED).unlink(missing_ok=True)
     return folder / INDEX
 
 
-def _check_directory(folder: Path, marker: Record, overwrite: bool) -> None:
-    """Raise StudyError if something would be lost or mixed up."""
+def check_directory(folder: Path, plan: CorpusPlan, overwrite: bool = False) -> None:
+    """Raise StudyError if something would be lost or mixed up by a corpus in a directory."""
     if folder.exists() and not folder.is_dir():
         raise StudyError(f"{folder} is a file; give a directory")
-    if overwrite or not folder.exists() or not any(folder.iterdir()):
+    if not folder.exists() or not any(folder.iterdir()):
         return
-    if (folder / INDEX).exists():
-        raise StudyError(f"{folder} holds a corpus; give another directory, or --overwrite")
-    if not (folder / UNFINISHED).exists():
+    if not (folder / INDEX).exists() and not (folder / UNFINISHED).exists():
         raise StudyError(
             f"{folder} holds other things, such as {min(folder.iterdir()).name!r}; give an empty "
             "or a new directory"
         )
+    _check_problems(folder, plan)
+    if overwrite:
+        return
+    if (folder / INDEX).exists():
+        raise StudyError(f"{folder} holds a corpus; give another directory, or --overwrite")
     try:
         before = json.loads((folder / UNFINISHED).read_text(encoding="utf-8"))
     except ValueError:
         before = None
-    if before != marker:
+    if before != _marker(plan):
         raise StudyError(
             f"{folder} holds an interrupted corpus of other families, sizes or forms; give those, "
             "another directory, or --overwrite"
         )
 
 
-def _check_problems(folder: Path, names: list[str]) -> None:
+def _check_problems(folder: Path, plan: CorpusPlan) -> None:
     """Raise StudyError where something else stands in the place of a problem."""
-    for name in names:
+    for name in _named(plan):
         target = folder / name
         is_ours = target.is_dir() and (problem_facts(target) or not any(target.iterdir()))
         if target.exists() and not is_ours:
             raise StudyError(f"{target} is no problem of a corpus; move it, or give a directory")
 
 
-def _tidy(folder: Path, documents: list[Record]) -> None:
-    """Remove problems of an earlier corpus, and the sign that this one is not finished."""
-    current = {document["problem"]["folder"] for document in documents}
-    with write_errors(folder):
-        for other in sorted(folder.iterdir()):
-            is_draft = other.name.startswith(".") and other.suffix == ".part"
-            if other.is_dir() and other.name not in current and (is_draft or problem_facts(other)):
-                shutil.rmtree(other)
-        (folder / UNFINISHED).unlink(missing_ok=True)
+def _marker(plan: CorpusPlan) -> Record:
+    """Return what an unfinished corpus says of itself."""
+    return plan.request | {"families": list(plan.families), "sizes": list(plan.sizes)}
+
+
+def _named(plan: CorpusPlan) -> dict[str, tuple[CorpusFamily, int]]:
+    """Return the problems by name."""
+    return {
+        f"{entry.family.name}_{entry.n_bodies(value)}": (entry, value)
+        for entry, value in plan.problems
+    }
+
+
+def _remove_problems(folder: Path) -> None:
+    """Remove the problems of an earlier corpus, and what was being written of one."""
+    for other in folder.iterdir():
+        is_draft = other.name.startswith(".") and other.suffix == ".part"
+        if other.is_dir() and (is_draft or problem_facts(other)):
+            shutil.rmtree(other)

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from patterns import ladder, pattern_of, patterns, shuffled
 
-from sparsebody import ordering
 from sparsebody.errors import MissingDependencyError, UnknownNameError
 from sparsebody.ordering import ORDERINGS, available_orderings, is_admissible, order
 from sparsebody.sparse.metrics import ordering_metrics
