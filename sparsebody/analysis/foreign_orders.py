@@ -14,7 +14,7 @@ import numpy as np
 from sparsebody.analysis.orderings import OrderingComparison, OrderingLine, by_flops, compared
 from sparsebody.arrays import IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
-from sparsebody.errors import OrderingError, ShapeError
+from sparsebody.errors import ShapeError
 from sparsebody.factorization.auto import choose_factorization, pivoted_seconds
 from sparsebody.ordering.general import available_general_orderings, general_order
 from sparsebody.sparse.admissibility import early_joints, repair
@@ -115,12 +115,12 @@ def judge_order_of_mechanism(
 
     Raises
     ------
-    OrderingError
+    ShapeError
         If the order fits neither; the message lists the lengths that do.
     """
     structure = comparison.structure
     if structure is None:
-        raise OrderingError("a comparison without a mechanism; use compare_orderings to make one")
+        raise ShapeError("a comparison without a mechanism; use compare_orderings to make one")
     whole = kkt_structure(structure.system)
     for found in (structure, whole):
         if len(order) in (found.pattern.n_blocks, found.pattern.n_rows):
@@ -131,7 +131,7 @@ def judge_order_of_mechanism(
             lines = judge_order(structure.pattern, kept, name, told, joints)
             return comparison.with_lines(*lines)
     sizes = sorted({n for s in (structure, whole) for n in (s.pattern.n_blocks, s.pattern.n_rows)})
-    raise OrderingError(
+    raise ShapeError(
         f"the order {name!r} has {len(order)} entries, but {structure.system.name} has "
         f"{whole.system.n_bodies} bodies and {len(whole.joints)} joints; orders of its blocks or "
         f"rows have {', '.join(map(str, sizes))}"
@@ -151,10 +151,7 @@ def _restricted(order: IntArray, found: KKTStructure, wanted: KKTStructure) -> t
 
 def _in_blocks(pattern: Blocks, order: IntArray) -> tuple[IntArray, str]:
     """Return an order of blocks, and what there is to say about it."""
-    try:
-        blocks, is_whole = block_order(pattern, order)
-    except ShapeError as error:
-        raise OrderingError(str(error)) from error
+    blocks, is_whole = block_order(pattern, order)
     return blocks, "" if is_whole else "rows of a block apart: blocks by their last rows"
 
 

@@ -57,7 +57,7 @@ def read_order(path: str | os.PathLike[str], listed: str = "auto") -> FoundOrder
         raise FileFormatError(f"listed is {listed!r}; give one of {', '.join(LISTED)}")
     file = Path(path)
     numbers = _indices(file)
-    base = int(numbers.min(initial=1))
+    base = int(numbers.min())
     if base not in (0, 1):
         raise FileFormatError(
             f"{file}: the least entry is {base}; orders count from 0 or from 1, so that entry is "
