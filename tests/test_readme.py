@@ -53,7 +53,7 @@ def test_the_example_with_reactions_runs_as_printed(capsys: pytest.CaptureFixtur
 
 def test_the_commands_of_the_readme_are_understood() -> None:
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
-    assert len(commands) == 9
+    assert len(commands) == 11
     for command in commands:
         name, *options = shlex.split(command)
         assert name in main.commands

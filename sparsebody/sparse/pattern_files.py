@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.errors import FileFormatError
+from sparsebody.errors import FileFormatError, ShapeError
 from sparsebody.sparse.matrix_market import read_array, read_symmetric
 from sparsebody.sparse.order_files import whole_numbers
 from sparsebody.sparse.symmetric import SymmetricPattern, symmetric_pattern
@@ -68,7 +68,16 @@ def read_pattern(
             f"{blocks}: {len(structure.sizes)} blocks of {total} rows in all, but {file} has {n}; "
             "give the block structure of this matrix"
         )
-    return symmetric_pattern(found.row, found.col, *structure)
+    return _pattern(found.row, found.col, structure, file)
+
+
+def _pattern(
+    row: IntArray, column: IntArray, blocks: BlockStructure, file: Path
+) -> SymmetricPattern:
+    try:
+        return symmetric_pattern(row, column, *blocks)
+    except ShapeError as error:
+        raise FileFormatError(f"{file}: {error}") from error
 
 
 # ---- block structures -----------------------------------------------------------------------
@@ -156,7 +165,7 @@ def _read_graph(file: Path) -> SymmetricPattern:
     start = np.cumsum(sizes) - sizes  # a vertex's first scalar row stands for it
     every = np.concatenate([start[row], start]) if row else start
     other_end = np.concatenate([start[column], start]) if row else start
-    return symmetric_pattern(every, other_end, sizes)
+    return _pattern(every, other_end, BlockStructure(sizes), file)
 
 
 def _check_edges(row: IntArray, column: IntArray, n: int, n_edges: int, file: Path) -> None:

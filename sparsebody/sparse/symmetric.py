@@ -54,9 +54,11 @@ def symmetric_pattern(
     Raises
     ------
     ShapeError
-        If a block has no row, or an entry lies outside of them.
+        If there is no block, or one without rows, or an entry lies outside of them.
     """
     sizes = np.asarray(block_sizes, dtype=np.intp)
+    if len(sizes) == 0:
+        raise ShapeError("a matrix without rows; give one that has some")
     if np.any(sizes < 1):
         bad = int(np.argmin(sizes))
         raise ShapeError(f"block {bad} has {sizes[bad]} rows; every block needs at least one")

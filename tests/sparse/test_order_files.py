@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsebody.errors import FileFormatError
@@ -37,6 +37,7 @@ def test_other_peoples_files_are_understood(text, listed, said, tmp_path):
     assert said in str(found)
 
 
+@settings(max_examples=20)
 @given(numbers=st.permutations(range(7)), base=st.integers(0, 1))
 def test_any_permutation_is_taken_from_either_base(numbers, base, tmp_path_factory):
     path = tmp_path_factory.getbasetemp() / "order.txt"

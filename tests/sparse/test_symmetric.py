@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from patterns import ladder, patterns, scalar_factor
 
@@ -22,6 +22,7 @@ def entries(pattern, seed=0):
 @settings(max_examples=25)
 @given(pattern=patterns(), seed=st.integers(0, 99))
 def test_the_pattern_of_a_mechanism_is_found_in_its_matrix(pattern, seed):
+    assume(pattern.n_blocks)
     row, column, sizes, shuffle, is_dual = entries(pattern, seed)
     found = symmetric_pattern(row, column, sizes)
     assert found.n_rows == pattern.n_rows
@@ -60,6 +61,8 @@ def test_matrices_of_other_kinds_are_no_mechanisms():
 def test_entries_outside_of_the_blocks_are_told():
     with pytest.raises(ShapeError, match=r"the blocks have 2 rows in all, but .* column 3"):
         symmetric_pattern(np.array([2]), np.array([0]), np.array([1, 1]))
+    with pytest.raises(ShapeError, match="a matrix without rows"):
+        symmetric_pattern(*np.zeros((3, 0), dtype=np.intp))
     with pytest.raises(ShapeError, match="block 1 has 0 rows"):
         symmetric_pattern(np.array([0]), np.array([0]), np.array([1, 0]))
 
