@@ -112,12 +112,12 @@ def order(
         print_json([line.to_dict() for line in found.lines])
         return
     print_orderings(found.lines)
-    if found.automatic:
-        click.echo(f"chosen by auto: {found.automatic}")
     if foreign is not None:
         click.echo(f"{mechanism}: {foreign.description}")
-    for file, one in given.items():
-        click.echo(f"{file}: {one}")
+    else:
+        click.echo(f"chosen by auto: {found.automatic}")
+    for name, one in given.items():
+        click.echo(f"{name}: {one}")
     for target in filter(None, (save_order, spy)):
         click.echo(str(target))
 
@@ -138,9 +138,14 @@ def _check_options(
 
 
 def _read_orders(files: tuple[Path, ...], positions: bool) -> dict[str, FoundOrder]:
+    """Return the orders by the names of their files, by paths where names are the same."""
     from sparsebody.sparse.order_files import read_order
 
-    return {str(file): read_order(file, "positions" if positions else "auto") for file in files}
+    listed, names = "positions" if positions else "auto", [file.name for file in files]
+    return {
+        file.name if names.count(file.name) == 1 else str(file): read_order(file, listed)
+        for file in files
+    }
 
 
 def _compared_mechanism(
@@ -154,8 +159,8 @@ def _compared_mechanism(
     from sparsebody.analysis.orderings import compare_orderings
 
     found = compare_orderings(load(mechanism, parameters), names, factorization)
-    for file, one in given.items():
-        found = judge_order_of_mechanism(found, one.order, Path(file).name)
+    for name, one in given.items():
+        found = judge_order_of_mechanism(found, one.order, name)
     return found
 
 
@@ -167,7 +172,7 @@ def _compared_matrix(
 
     found = compare_pattern(read_pattern(file, blocks), names)
     for name, one in given.items():
-        found = found.judged(one.order, Path(name).name)
+        found = found.judged(one.order, name)
     return found
 
 

@@ -83,10 +83,20 @@ def schur(problem: CorpusProblem, rows: str) -> Form:
     return _form("schur", rows, S, right, reference, problem, inertia, definiteness)
 
 
-FORMS: dict[str, Callable[[CorpusProblem, str], Form]] = {
-    "kkt": kkt,
-    "quasi-definite": quasi_definite,
-    "schur": schur,
+@dataclass(frozen=True)
+class FormKind:
+    """How a form is made, and its title in the files."""
+
+    function: Callable[[CorpusProblem, str], Form]
+    title: str
+
+
+FORMS = {
+    "kkt": FormKind(kkt, "KKT matrix [M A'; A 0] of a mechanism, body-level"),
+    "quasi-definite": FormKind(
+        quasi_definite, "quasi-definite matrix [M A'; A -delta I] of a mechanism, body-level"
+    ),
+    "schur": FormKind(schur, "joint-space Schur complement A M^-1 A' of a mechanism"),
 }
 
 

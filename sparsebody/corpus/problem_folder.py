@@ -37,7 +37,7 @@ def write_problem(problem: CorpusProblem, request: Record, folder: Path) -> Reco
     matrices = []
     for rows in ("all", "kept") if facts["redundant_rows"] else ("all",):
         for name in request["forms"]:
-            form = FORMS[name](problem, rows)
+            form = FORMS[name].function(problem, rows)
             matrices.append(_write_form(problem, form, draft))
     facts["sha256"] = digests(draft, list(facts["files"].values()))
     document = {"request": request, "problem": facts, "matrices": matrices}
@@ -119,7 +119,7 @@ def _write_form(problem: CorpusProblem, form: Form, folder: Path) -> Record:
     record = matrix_record(name, problem, form)
     record |= {"folder": problem.name, "files": files}
     titled = {
-        "matrix": (TITLES[form.name], form.matrix),
+        "matrix": (FORMS[form.name].title, form.matrix),
         "right_hand_side": ("right-hand side b of the matrix of this name", form.right),
         "solution": (f"{form.reference.kind} solution x of K x = b", form.reference.x),
         "coordinates": ("places x, y, z of the blocks [m]", problem.positions()[form.blocks]),
@@ -132,13 +132,6 @@ def _write_form(problem: CorpusProblem, form: Form, folder: Path) -> Record:
             write_matrix(values, target, what, symmetric=True)
     write_json(_block_structure(problem, form), folder / files["blocks"])
     return record | {"sha256": digests(folder, list(files.values()))}
-
-
-TITLES = {
-    "kkt": "KKT matrix [M A'; A 0] of a mechanism, body-level",
-    "quasi-definite": "quasi-definite matrix [M A'; A -delta I] of a mechanism, body-level",
-    "schur": "joint-space Schur complement A M^-1 A' of a mechanism",
-}
 
 
 def _block_structure(problem: CorpusProblem, form: Form) -> Record:
