@@ -18,9 +18,9 @@ import numpy as np
 from scipy.sparse import block_diag, csr_array, eye_array, tril
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.corpus.least_norm import least_multipliers
 from sparsebody.corpus.problem import CorpusProblem
 from sparsebody.corpus.reference import Reference, backward_error, exact_product, refined
-from sparsebody.dynamics.reactions import minimum_norm
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 
 DAMPING = 2.0**-27  # delta, relative to the mean diagonal of A M^-1 A'
@@ -139,9 +139,8 @@ def _least_norm(problem: CorpusProblem) -> FloatArray:
     n = len(problem.force)
     K = csr_array(saddle_csc(problem.matrix("kept")))
     found = refined(K, _right(problem, "kept"), n).x
-    multiplier = np.zeros(problem.system.n_rows)
-    multiplier[problem.decision.keep] = found[n:]
-    least = minimum_norm(constraint_matrix(problem.matrix("all")), multiplier)
+    A = csr_array(constraint_matrix(problem.matrix("all")))
+    least = least_multipliers(K, A, problem.decision.keep, found[n:])
     return np.concatenate([found[:n], least])
 
 

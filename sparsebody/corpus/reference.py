@@ -18,6 +18,7 @@ from scipy.sparse import csc_array, csr_array, diags_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.sparse.norms import Product
 from sparsebody.spatial.doubled import plus, product, scaled
 
 ROUNDING = float(np.finfo(float).eps)
@@ -46,12 +47,11 @@ def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
     What remains is less than the last correction, as each is less than half the one before; where
     the matrix is singular but for rounding, that is the case from the start, and the error large.
     """
-    scale = _scales(K)
-    solve = splu(csc_array(diags_array(scale) @ K @ diags_array(scale))).solve
+    solve = scaled_solver(K)
     high, low = np.zeros(len(right)), np.zeros(len(right))
     last = np.inf
     for _ in range(STEPS):
-        step = scale * solve(scale * residual(K, right, high, low))
+        step = solve(residual(K, right, high, low))
         high, low = _added(high, low, step)
         before, last = last, _relative(step, high, split)
         if last < DONE or not last < SHRINKS * before:
@@ -59,6 +59,13 @@ def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
     found = _without_noise(high, split)
     error = ROUNDING / 2 + 2.0 * last
     return Reference(found, "unique", error, backward_error(K, right, found, split))
+
+
+def scaled_solver(K: csr_array) -> Product:
+    """Return the function that solves K x = right in double precision, by LU of K with scales."""
+    scale = _scales(K)
+    solve = splu(csc_array(diags_array(scale) @ K @ diags_array(scale))).solve
+    return lambda right: scale * solve(scale * right)
 
 
 def _without_noise(x: FloatArray, split: int) -> FloatArray:
