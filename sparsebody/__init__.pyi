@@ -2,6 +2,8 @@
 
 from .analysis.advice import advise, apply_advice
 from .analysis.reactions import determined_reactions
+from .corpus.index import read_corpus
+from .corpus.write import write_corpus
 from .dynamics.accelerations import Accelerations
 from .dynamics.compliance import uniform_compliance
 from .dynamics.forward import ForwardDynamics, forward_dynamics
@@ -47,6 +49,8 @@ from .model.system import State, System
 from .model.time_functions import Polynomial, Sinusoid, SmoothStep
 from .ordering import register_ordering
 from .simulation import Trajectory, simulate
+from .sparse.order_files import read_order, write_order
+from .sparse.pattern_files import read_pattern
 
 __version__: str
 
@@ -102,9 +106,14 @@ __all__ = [
     "numbered",
     "point_position",
     "point_velocity",
+    "read_corpus",
     "read_mechanism",
+    "read_order",
+    "read_pattern",
     "register_ordering",
     "simulate",
     "uniform_compliance",
+    "write_corpus",
     "write_mechanism",
+    "write_order",
 ]

@@ -20,6 +20,19 @@ def write_errors(path: Path) -> Iterator[None]:
         raise OutputError(f"cannot write {str(path)!r}: {reason}") from error
 
 
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Yield a draft beside `path` that takes its place as a whole, or not at all."""
+    target = Path(os.path.realpath(path))
+    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    with write_errors(path):
+        try:
+            yield draft
+            os.replace(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
 def check_writable(path: Path) -> None:
     """Raise OutputError unless `path` can be written; leave everything as it is."""
     with write_errors(path):

@@ -74,7 +74,7 @@ def test_the_example_with_classical_algorithms_runs_as_printed(
 
 
 def test_the_example_with_spatial_operators_runs_as_printed() -> None:
-    names = run_example(5)
+    names = run_example("SpatialOperators.of")
     on, product = names["on"], names["H"] @ names["phi"] @ names["M"] @ names["phi"].T
     np.testing.assert_allclose(on.factor @ on.D @ on.factor.T, product @ names["H"].T, atol=1e-14)
     given = (names["arm"], *(names[name] for name in ("q", "qd", "tau")))
@@ -84,7 +84,7 @@ def test_the_example_with_spatial_operators_runs_as_printed() -> None:
 
 def test_the_commands_of_the_readme_are_understood() -> None:
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
-    assert len(commands) == 12
+    assert len(commands) == 14
     for command in commands:
         name, *options = shlex.split(command)
         assert name in main.commands

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.choice import SolverChoice, choose_solver
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
@@ -14,7 +15,7 @@ from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.ordering import ORDERINGS, available_orderings
 from sparsebody.sparse.metrics import OrderingMetrics
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.pattern import BlockPattern, Blocks
 
 _PATIENCE = 30e6  # of computing one order [us], beyond which it is left out unless asked for
 
@@ -27,6 +28,7 @@ class OrderingLine:
     metrics: OrderingMetrics
     factorization: str  # the fastest one for it
     predicted_seconds: float  # of one factorization and solution
+    remark: str = ""  # on an order that was given
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings."""
@@ -35,6 +37,7 @@ class OrderingLine:
             **vars(self.metrics),
             "factorization": self.factorization,
             "predicted_seconds": self.predicted_seconds,
+            **({"remark": self.remark} if self.remark else {}),
         }
 
 
@@ -42,10 +45,20 @@ class OrderingLine:
 class OrderingComparison:
     """The orders of one pattern, the one with the fewest operations first."""
 
-    pattern: BlockPattern
+    pattern: Blocks
     lines: tuple[OrderingLine, ...]
     orders: dict[str, IntArray]  # (n_blocks,) each
     automatic: str  # what the automatic choice takes
+    structure: KKTStructure | None = None  # of a mechanism
+
+    def with_lines(self, *lines: OrderingLine) -> OrderingComparison:
+        """Return the comparison with other lines beside its own."""
+        return replace(self, lines=by_flops([*self.lines, *lines]))
+
+
+def by_flops(lines: Sequence[OrderingLine]) -> tuple[OrderingLine, ...]:
+    """Return the lines, the one with the fewest operations first."""
+    return tuple(sorted(lines, key=lambda line: (line.metrics.flops, line.metrics.nnz_l)))
 
 
 def ordering_lines(choice: SolverChoice) -> tuple[OrderingLine, ...]:
@@ -83,7 +96,8 @@ def compare_orderings(
     state = consistent_state(system)
     dynamics = ForwardDynamics(system, state, reactions="basic", factorization=factorization)
     pattern, automatic = dynamics.structure.pattern, dynamics.ordering
-    return compared(pattern, names, factorization, automatic, state.position)
+    found = compared(pattern, names, factorization, automatic, state.position)
+    return replace(found, structure=dynamics.structure)
 
 
 def compared(
@@ -104,7 +118,7 @@ def compared(
     lines = [line for choice in choices.values() for line in ordering_lines(choice)]
     return OrderingComparison(
         pattern,
-        tuple(sorted(lines, key=lambda line: (line.metrics.flops, line.metrics.nnz_l))),
+        by_flops(lines),
         {name: choice.order for name, choice in choices.items()},
         automatic,
     )

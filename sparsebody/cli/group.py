@@ -14,6 +14,7 @@ import click
 from sparsebody import __version__
 from sparsebody.cli.algorithms import algorithms
 from sparsebody.cli.classical import classical
+from sparsebody.cli.corpus import corpus
 from sparsebody.cli.gallery import gallery
 from sparsebody.cli.importing import import_module
 from sparsebody.cli.inspect import inspect
@@ -159,6 +160,7 @@ for command in (
     gallery,
     study,
     report,
+    corpus,
     classical,
 ):
     main.add_command(command)

@@ -1,14 +1,30 @@
-"""sparsebody order: the elimination orders of a mechanism, and what each would cost."""
+"""sparsebody order: the elimination orders of a mechanism or a matrix, and what each would cost."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from sparsebody.cli.arguments import check_picture, json_option, load, parameter_option
+from sparsebody.cli.arguments import (
+    check_picture,
+    existing_parent,
+    json_option,
+    load,
+    parameter_option,
+    refuse_to_overwrite,
+)
 from sparsebody.cli.orderings import print_orderings
 from sparsebody.cli.output import print_json
+
+if TYPE_CHECKING:
+    from sparsebody.analysis.foreign_orders import ForeignComparison
+    from sparsebody.analysis.orderings import OrderingComparison
+    from sparsebody.arrays import IntArray
+    from sparsebody.sparse.order_files import FoundOrder
+
+PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 
 
 @click.command()
@@ -28,40 +44,146 @@ from sparsebody.cli.output import print_json
     help="What the time is predicted for.  [default: the quickest of each]",
 )
 @click.option(
+    "--blocks",
+    type=click.Path(path_type=Path),
+    help="Block structure of a matrix (.json of the corpus, or sizes).  [default: single rows]",
+)
+@click.option(
+    "--order-file",
+    "order_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Judge this order of blocks or rows too (text, .mtx, .iperm); may be repeated.",
+)
+@click.option("--positions", is_flag=True, help="Order files list positions, not the order.")
+@click.option(
+    "--save-order",
+    type=click.Path(path_type=Path),
+    help="File for the best order of blocks (text from 0, .mtx from 1, .iperm).",
+)
+@click.option(
     "--spy",
     type=click.Path(path_type=Path),
     help="Picture (.png, .svg, .pdf) of the matrix before and after the best of them.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an existing picture.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing picture or order.")
 @json_option
 def order(
     mechanism: str,
     parameters: tuple[tuple[str, str], ...],
     names: tuple[str, ...],
     factorization: str,
+    blocks: Path | None,
+    order_files: tuple[Path, ...],
+    positions: bool,
+    save_order: Path | None,
     spy: Path | None,
     overwrite: bool,
     as_json: bool,
 ) -> None:
     """Compare elimination orders of MECHANISM: operations, fill-in, bands, trees, fronts.
 
-    The one with the fewest operations comes first; nothing is factorized.
+    The one with the fewest operations comes first; nothing is factorized. MECHANISM may also be a
+    symmetric matrix of anybody's (.mtx) or a METIS graph (.graph).
     """
+    is_matrix = mechanism.lower().endswith(PATTERN_SUFFIXES)
+    _check_options(mechanism, is_matrix, parameters, factorization, blocks)
     if spy is not None:
         check_picture(spy, overwrite)
-    from sparsebody.analysis.orderings import compare_orderings
+    if save_order is not None:
+        refuse_to_overwrite(save_order, overwrite)
+        existing_parent(save_order)
+    given = _read_orders(order_files, positions)
+    if is_matrix:
+        foreign = _compared_matrix(mechanism, blocks, names, given)
+        found = foreign.comparison
+    else:
+        foreign = None
+        found = _compared_mechanism(mechanism, parameters, names, factorization, given)
+    best = next(line.name for line in found.lines if line.name in found.orders)
+    if save_order is not None:
+        from sparsebody.sparse.order_files import write_order
 
-    found = compare_orderings(load(mechanism, parameters), names, factorization)
+        write_order(found.orders[best] if foreign is None else foreign.order(best), save_order)
     if spy is not None:
-        from sparsebody.plots.saving import save_figure
-        from sparsebody.plots.spy import plot_spy
-
-        best = found.lines[0].name
-        save_figure(plot_spy(found.pattern, found.orders[best], best, mechanism), spy)
+        _draw(found, best, mechanism, spy)
     if as_json:
         print_json([line.to_dict() for line in found.lines])
         return
     print_orderings(found.lines)
-    click.echo(f"chosen by auto: {found.automatic}")
-    if spy is not None:
-        click.echo(str(spy))
+    if foreign is not None:
+        click.echo(f"{mechanism}: {foreign.description}")
+    else:
+        click.echo(f"chosen by auto: {found.automatic}")
+    for name, one in given.items():
+        click.echo(f"{name}: {one}")
+    for target in filter(None, (save_order, spy)):
+        click.echo(str(target))
+
+
+def _check_options(
+    mechanism: str,
+    is_matrix: bool,
+    parameters: tuple[tuple[str, str], ...],
+    factorization: str,
+    blocks: Path | None,
+) -> None:
+    """Raise UsageError for options that do not go with what is compared."""
+    if is_matrix and (parameters or factorization != "auto"):
+        option = "-p" if parameters else "--factorization"
+        raise click.UsageError(f"{option} is for mechanisms, but {mechanism} is a matrix")
+    if blocks is not None and not is_matrix:
+        raise click.UsageError(f"--blocks is for a matrix (.mtx), but {mechanism} is a mechanism")
+
+
+def _read_orders(files: tuple[Path, ...], positions: bool) -> dict[str, FoundOrder]:
+    """Return the orders by the names of their files, by paths where names are the same."""
+    from sparsebody.sparse.order_files import read_order
+
+    listed, names = "positions" if positions else "auto", [file.name for file in files]
+    return {
+        file.name if names.count(file.name) == 1 else str(file): read_order(file, listed)
+        for file in files
+    }
+
+
+def _compared_mechanism(
+    mechanism: str,
+    parameters: tuple[tuple[str, str], ...],
+    names: tuple[str, ...],
+    factorization: str,
+    given: dict[str, FoundOrder],
+) -> OrderingComparison:
+    from sparsebody.analysis.foreign_orders import judge_order_of_mechanism
+    from sparsebody.analysis.orderings import compare_orderings
+
+    found = compare_orderings(load(mechanism, parameters), names, factorization)
+    for name, one in given.items():
+        found = judge_order_of_mechanism(found, one.order, name)
+    return found
+
+
+def _compared_matrix(
+    file: str, blocks: Path | None, names: tuple[str, ...], given: dict[str, FoundOrder]
+) -> ForeignComparison:
+    from sparsebody.analysis.foreign_orders import compare_pattern
+    from sparsebody.sparse.pattern_files import read_pattern
+
+    found = compare_pattern(read_pattern(file, blocks), names)
+    for name, one in given.items():
+        found = found.judged(one.order, name)
+    return found
+
+
+def _draw(found: OrderingComparison, best: str, title: str, target: Path) -> None:
+    from sparsebody.plots.saving import save_figure
+    from sparsebody.plots.spy import plot_spy
+    from sparsebody.sparse.pattern import BlockPattern
+
+    if not isinstance(found.pattern, BlockPattern):
+        raise click.UsageError(
+            f"--spy draws matrices of bodies and joints, but {title} is none; give --blocks that "
+            "tell them"
+        )
+    order: IntArray = found.orders[best]
+    save_figure(plot_spy(found.pattern, order, best, title), target)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import click
+
 from sparsebody.cli.output import print_table, seconds
 
 if TYPE_CHECKING:
@@ -14,8 +16,14 @@ _HEADER = ("ordering", "flops", "nnz(L)", "band", "blocks", "height", "front", "
 
 
 def print_orderings(lines: Sequence[OrderingLine]) -> None:
-    """Print one line for each ordering: work, fill-in, shape and predicted time."""
+    """Print one line for each ordering: work, fill-in, shape and predicted time.
+
+    What there is to say about orders that were given stands below.
+    """
     print_table(_HEADER, [_cells(line) for line in lines])
+    for line in lines:
+        if line.remark:
+            click.echo(f"{line.name}: {line.remark}")
 
 
 def _cells(line: OrderingLine) -> tuple[str, ...]:

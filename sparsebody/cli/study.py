@@ -13,6 +13,7 @@ import click
 
 from sparsebody.cli.arguments import PositiveSeconds, json_option
 from sparsebody.cli.output import print_json
+from sparsebody.cli.progress import progress_bar
 
 if TYPE_CHECKING:
     from sparsebody.study.runner import Report
@@ -100,21 +101,11 @@ def _progress(quiet: bool, n_cases: int) -> Iterator[Report | None]:
     if quiet:
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (
-        MofNCompleteColumn(),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[at]}"),
-    )
-    with Progress(*columns, console=Console(stderr=True, markup=False)) as bar:
-        task = bar.add_task("", total=n_cases, at="")
+    with progress_bar(n_cases) as moved:
 
         def report(case: Any, row: Any, done: int, total: int) -> None:
             series = case.series
             at = f"{series.family} {case.size} {series.label}: {row['status']}"
-            bar.update(task, completed=done, total=total, at=at)
+            moved(at, done)
 
         yield report

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -18,8 +19,9 @@ from sparsebody.factorization.dense import MOST_ROWS
 from sparsebody.factorization.schur import MOST_CONTRIBUTIONS
 from sparsebody.sparse.etree import Elimination, elimination, weighted_counts
 from sparsebody.sparse.metrics import OrderingMetrics, elimination_metrics, ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern, check_order
+from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
 
+PIVOTING = ("superlu", "banded", "dense")  # take any order of any symmetric matrix
 LARGE = 5000  # primal blocks from which on work is saved that can change nothing
 
 
@@ -148,6 +150,18 @@ def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
         raise UnknownNameError(f"unknown factorization {name!r}; there are {', '.join(COSTS)}")
     check_order(pattern, order)
     return COSTS[name].seconds(WORK[name](Case(pattern, order)))
+
+
+def pivoted_seconds(pattern: Blocks, order: IntArray) -> dict[str, float]:
+    """Return the predicted times [s] of the backends that pivot, for any symmetric pattern.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    case = Case(cast(BlockPattern, pattern), order)  # these look at rows and metrics alone
+    return {name: COSTS[name].seconds(WORK[name](case)) for name in PIVOTING}
 
 
 def least_seconds(name: str, case: Case) -> float:

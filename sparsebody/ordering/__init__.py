@@ -6,7 +6,6 @@ An ordering sees bodies and joints only as the primal and dual blocks of a Block
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any
 
 from sparsebody.arrays import FloatArray, IntArray
@@ -21,7 +20,7 @@ from sparsebody.ordering.cholmod import (
     cholmod_nesdis,
     quotient_metis,
 )
-from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering
+from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, is_installed
 from sparsebody.ordering.exact import LARGEST as LARGEST_EXACT
 from sparsebody.ordering.exact import least_bandwidth, narrowest_fronts
 from sparsebody.ordering.leaves_first import leaves_first
@@ -281,7 +280,7 @@ def available_orderings(n_blocks: int = 0) -> list[str]:
     return [
         name
         for name, entry in ORDERINGS.items()
-        if _is_installed(entry.needs) and n_blocks <= entry.largest
+        if is_installed(entry.needs) and n_blocks <= entry.largest
     ]
 
 
@@ -309,7 +308,7 @@ def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None)
     if not isinstance(name, str) or name not in ORDERINGS:
         raise UnknownNameError(f"no ordering {name!r}; there are {', '.join(ORDERINGS)}")
     entry = ORDERINGS[name]
-    if not _is_installed(entry.needs):
+    if not is_installed(entry.needs):
         raise MissingDependencyError(
             f"the ordering {name} needs {entry.needs}: pip install 'sparsebody[cholmod]'"
         )
@@ -369,8 +368,3 @@ def register_ordering(
     checked = Checked(name, function, admissible)
     needs = fields.pop("needs", None)
     ORDERINGS[name] = Ordering(checked, admissible is not False, needs, summary, **fields)
-
-
-def _is_installed(package: str | None) -> bool:
-    """Return whether `package` can be imported; None is always there."""
-    return package is None or find_spec(package) is not None

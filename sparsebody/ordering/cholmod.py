@@ -111,7 +111,7 @@ def quotient_metis(pattern: BlockPattern) -> IntArray:
         at = core.n_primal + joint, core.ends[joint, side]
         pairs = coo_array((np.ones(len(joint)), at), shape=(core.n_blocks, core.n_blocks)).tocsc()
         whole = (pairs + pairs.T + identity(core.n_blocks, format="csc")).tocsc()
-        found = _blocks_ordered(csc_matrix(whole[block][:, block]), block, "metis")
+        found = blocks_ordered(csc_matrix(whole[block][:, block]), block, "metis")
         bodies_forward = with_primal_blocks(core, found[found >= core.n_primal] - core.n_primal)
         repaired = [repair(core, found), bodies_forward]
         return min(repaired, key=lambda order: ordering_metrics(core, order).flops)
@@ -134,12 +134,12 @@ def _joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
         matrix = _touches(core, joint_of_row)
         if method != "colamd":
             matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
-        return with_primal_blocks(core, _blocks_ordered(matrix, joint_of_row, method))
+        return with_primal_blocks(core, blocks_ordered(matrix, joint_of_row, method))
 
     return leaves_then(pattern, order_core)
 
 
-def _blocks_ordered(matrix: csc_matrix, block: IntArray, method: str) -> IntArray:
+def blocks_ordered(matrix: csc_matrix, block: IntArray, method: str) -> IntArray:
     """Return the blocks by the first of their rows, as `method` eliminates those of `matrix`.
 
     COLAMD takes a factor of the matrix, the others take the matrix itself.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -69,3 +70,8 @@ class Checked:
             f"{pattern.n_primal + early[0]}) comes before one of its bodies {bodies}; register it "
             "without admissible=True, and joints are moved"
         )
+
+
+def is_installed(package: str | None) -> bool:
+    """Return whether `package` can be imported; None is always there."""
+    return package is None or find_spec(package) is not None

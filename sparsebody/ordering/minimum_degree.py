@@ -10,7 +10,7 @@ from numba import njit
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.sparse.admissibility import tree_parts
 from sparsebody.sparse.etree import postordered
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.pattern import BlockPattern, Blocks
 
 _PHASE = 2**40  # waiting for a phase, added to the number of bodies
 
@@ -59,10 +59,26 @@ def _by_degree(
     """Return the order with joints that wait for so many bodies, or for the outer one."""
     waits_for = np.where(phase > phase.min(initial=0), _PHASE, 0)
     waits_for[pattern.n_primal :] += n_awaited
-    graph = _new_graph(pattern, waits_for, outer)
+    return _ordered(pattern, _new_graph(pattern, pattern.n_primal, waits_for, outer), phase)
+
+
+def unconstrained_minimum_degree(pattern: Blocks) -> IntArray:
+    """Eliminate next the block that couples to the fewest scalar rows, of any symmetric pattern.
+
+    No block waits for another: for positive or quasi-definite matrices, or with pivoting.
+
+    References
+    ----------
+    Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1.
+    """
+    phase, none = np.zeros(pattern.n_blocks, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    return _ordered(pattern, _new_graph(pattern, 0, phase.copy(), none), phase)
+
+
+def _ordered(pattern: Blocks, graph: _Graph, phase: IntArray) -> IntArray:
     members = np.empty(4 * len(graph.neighbours) + pattern.n_blocks + 16, dtype=np.intp)
     order = np.empty(pattern.n_blocks, dtype=np.intp)
-    held = np.flatnonzero(waits_for >= _PHASE)
+    held = np.flatnonzero(graph.waits_for >= _PHASE)
     held = held[np.argsort(phase[held], kind="stable")]
     _minimum_degree(graph, _new_candidates(graph), members, held, phase, order)
     return postordered(pattern, order)
@@ -106,13 +122,13 @@ class _Candidates(NamedTuple):
     listed: BoolArray
 
 
-def _new_graph(pattern: BlockPattern, waits_for: IntArray, outer: IntArray) -> _Graph:
+def _new_graph(pattern: Blocks, n_primal: int, waits_for: IntArray, outer: IntArray) -> _Graph:
     """Return the graph before any elimination: blocks only, no elements."""
     n = pattern.n_blocks
     indptr, indices = pattern.adjacency
     zeros, never = np.zeros((5, n), dtype=np.intp), np.full((2, n), -1, dtype=np.intp)
     return _Graph(
-        n_primal=pattern.n_primal,
+        n_primal=n_primal,
         size=np.ascontiguousarray(pattern.block_sizes, dtype=np.intp),
         waits_for=waits_for,
         outer=outer,

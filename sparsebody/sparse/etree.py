@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import IntArray
-from sparsebody.sparse.pattern import BlockPattern, check_order
+from sparsebody.sparse.pattern import Blocks, check_order
 
 
 def positions(order: IntArray) -> IntArray:
@@ -22,7 +22,7 @@ def positions(order: IntArray) -> IntArray:
     return inverse
 
 
-def ordered_adjacency(pattern: BlockPattern, order: IntArray) -> tuple[IntArray, IntArray]:
+def ordered_adjacency(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntArray]:
     """Return the pattern's adjacency in positions, (indptr, indices); rows are not sorted.
 
     Raises
@@ -66,7 +66,7 @@ class Elimination(NamedTuple):
     sequence: IntArray  # a postorder of it
 
 
-def elimination(pattern: BlockPattern, order: IntArray) -> Elimination:
+def elimination(pattern: Blocks, order: IntArray) -> Elimination:
     """Return adjacency, elimination tree and postorder, from which other numbers come quickly.
 
     Raises
@@ -79,7 +79,7 @@ def elimination(pattern: BlockPattern, order: IntArray) -> Elimination:
     return Elimination(indptr, indices, parent, postorder(parent))
 
 
-def elimination_tree(pattern: BlockPattern, order: IntArray) -> IntArray:
+def elimination_tree(pattern: Blocks, order: IntArray) -> IntArray:
     """Return the parent (n_blocks,) of every position in the elimination tree, -1 for a root.
 
     Raises
@@ -144,7 +144,7 @@ def postorder(parent: IntArray) -> IntArray:
     return sequence
 
 
-def postordered(pattern: BlockPattern, order: IntArray) -> IntArray:
+def postordered(pattern: Blocks, order: IntArray) -> IntArray:
     """Return an equivalent order: the same L but for its numbering, each subtree in one piece.
 
     Blocks that couple keep their sequence, so an admissible order stays admissible. What a
@@ -170,7 +170,7 @@ def tree_height(parent: IntArray) -> int:
     return height
 
 
-def column_counts(pattern: BlockPattern, order: IntArray) -> IntArray:
+def column_counts(pattern: Blocks, order: IntArray) -> IntArray:
     """Return the scalar rows (n_blocks,) of each block column of L, its pivot block included.
 
     Takes time almost proportional to the pattern, however much fills in.
@@ -242,7 +242,7 @@ def _meeting_point(leaf: int, ancestor: IntArray) -> int:
     return root
 
 
-def column_structures(pattern: BlockPattern, order: IntArray) -> tuple[IntArray, IntArray]:
+def column_structures(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntArray]:
     """Return the positions below the pivot in each block column of L, as (indptr, rows), sorted.
 
     Takes time and memory proportional to the number of blocks in L.

@@ -9,7 +9,7 @@ from numba import njit
 
 from sparsebody.arrays import IntArray
 from sparsebody.sparse.etree import Elimination, elimination, tree_height, weighted_counts
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.pattern import Blocks
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class OrderingMetrics:
     largest_front: int  # most scalar rows in one block column of L, the pivot block included
 
 
-def ordering_metrics(pattern: BlockPattern, order: IntArray) -> OrderingMetrics:
+def ordering_metrics(pattern: Blocks, order: IntArray) -> OrderingMetrics:
     """Return the predicted cost of factorizing in `order`.
 
     Eliminating one scalar pivot with m rows below it takes m divisions and m (m + 1) / 2 pairs of a

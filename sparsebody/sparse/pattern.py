@@ -4,12 +4,33 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numba import njit
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import ShapeError
+
+
+class Blocks(Protocol):
+    """What elimination asks of a pattern: the sizes of its blocks, and which of them couple."""
+
+    @property
+    def block_sizes(self) -> IntArray:
+        """(n_blocks,) scalar rows of each block."""
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+
+    @property
+    def n_rows(self) -> int:
+        """Scalar size of the whole matrix."""
+
+    @property
+    def adjacency(self) -> tuple[IntArray, IntArray]:
+        """Neighbours of every block in compressed form: (indptr, indices), no diagonal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +139,7 @@ def _adjacency(ends: IntArray, indptr: IntArray, indices: IntArray) -> int:
     return int(indptr[-1])
 
 
-def check_order(pattern: BlockPattern, order: IntArray) -> None:
+def check_order(pattern: Blocks, order: IntArray) -> None:
     """Raise ShapeError unless `order` lists every block of the pattern once."""
     found = np.asarray(order)
     whole = found.shape == (pattern.n_blocks,) and np.issubdtype(found.dtype, np.integer)

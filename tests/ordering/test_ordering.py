@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from patterns import ladder, pattern_of, patterns, shuffled
 
-from sparsebody import ordering
 from sparsebody.errors import MissingDependencyError, UnknownNameError
 from sparsebody.ordering import ORDERINGS, available_orderings, is_admissible, order
 from sparsebody.sparse.metrics import ordering_metrics
@@ -54,7 +53,7 @@ def test_an_unknown_name_is_answered_with_the_names_there_are():
 
 
 def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeypatch):
-    monkeypatch.setattr(ordering, "find_spec", lambda package: None)
+    monkeypatch.setattr("sparsebody.ordering.entry.find_spec", lambda package: None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'sparsebody\[cholmod\]'"):
         order(ladder(2), "cholmod-amd")
     assert "cholmod-amd" not in available_orderings()

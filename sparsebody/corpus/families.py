@@ -1,0 +1,108 @@
+"""The families of the corpus: what grows in which way, and what is redundant in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sparsebody.errors import StudyError, UnknownNameError
+from sparsebody.study.families import Family
+
+_SLOPING = (1.3, -2.1, -9.493155)  # m/s^2, so that nothing vanishes by symmetry
+
+
+@dataclass(frozen=True)
+class CorpusFamily:
+    """A family, and one line on why its matrices are worth having."""
+
+    family: Family
+    summary: str
+    least: int = 1  # value of the size parameters
+
+    def value(self, n_bodies: int) -> int:
+        """Return the value of the size parameters that comes nearest to a number of bodies."""
+        return max(self.least, self.family.parameter(n_bodies)) if self.grows else 0
+
+    def n_bodies(self, value: int) -> int:
+        """Return the number of bodies with `value` for the size parameters."""
+        if not self.grows:
+            return self.family.of_parameter(value).n_bodies
+        return round(float(self.family.counts(value)))
+
+    @property
+    def grows(self) -> bool:
+        """Whether there is a mechanism for every size."""
+        return bool(self.family.size_parameters)
+
+
+def _family(name: str, summary: str, mechanism: str = "", **options: Any) -> CorpusFamily:
+    mechanism = mechanism or name
+    motion = options.pop("motion", "random")
+    grows, least = options.pop("grows", ()), options.pop("least", 1)
+    family = Family(name, mechanism, {"gravity": _SLOPING} | options, grows, motion)
+    return CorpusFamily(family, summary, least)
+
+
+# Where a pose is singular, rest is the only motion that accelerations are sure to go with.
+FAMILIES = {
+    entry.family.name: entry
+    for entry in (
+        _family("chain", "a path; condition grows with the length"),
+        _family("tree", "a random tree: no fill in the right order", random=True),
+        _family("ladder", "two rails; width 2, ball joints, nothing redundant"),
+        _family("disordered-ladder", "the same, irregular", "ladder", disorder=0.5),
+        _family("scissor", "rank-deficient: three rows too many in every loop; kappa ~ n^2"),
+        _family("n-four-bar", "rank-deficient: parallelograms in a row; condition near one"),
+        _family("five-bar-array", "rank-deficient: five-bar loops on shared columns"),
+        _family("four-bar-torus", "rank-deficient: rows and columns closed to rings", least=3),
+        _family("rotating-squares", "rank-deficient beyond counting: a sheet of hinged squares"),
+        _family("ring", "one long loop"),
+        _family(
+            "four-rails",
+            "rank-deficient in this pose: a band four bodies wide",
+            "lattice",
+            rows=4,
+            layers=1,
+            grows=("columns",),
+            motion="rest",
+        ),
+        _family(
+            "lattice",
+            "rank-deficient in this pose: a square lattice, fill n log n",
+            layers=1,
+            motion="rest",
+        ),
+        _family(
+            "cube",
+            "rank-deficient in this pose: a cubic lattice, fill n^(4/3)",
+            "lattice",
+            motion="rest",
+        ),
+        _family("bricard", "one loop that moves against all counting: one redundant row"),
+        _family("stewart", "a platform on six legs: a small dense core", motion="rest"),
+        _family("andrews", "Andrews' squeezer: three loops in a plane"),
+    )
+}
+SIZES = (8, 32, 128)
+
+
+def corpus_families(names: tuple[str, ...] = ()) -> list[CorpusFamily]:
+    """Return the families asked for, or all.
+
+    Raises
+    ------
+    UnknownNameError
+        For a name that is not in FAMILIES.
+    StudyError
+        For a name that stands twice.
+    """
+    for name in names:
+        if name not in FAMILIES:
+            raise UnknownNameError(f"no family {name!r} in the corpus; there are {_listed()}")
+        if names.count(name) > 1:
+            raise StudyError(f"the family {name!r} is given twice; give it once")
+    return [FAMILIES[name] for name in names or FAMILIES]
+
+
+def _listed() -> str:
+    return ", ".join(FAMILIES)

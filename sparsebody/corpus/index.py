@@ -1,0 +1,70 @@
+"""corpus.json: everything known of every matrix, checked against a schema when it is read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+from sparsebody.corpus.problem_folder import is_intact
+from sparsebody.corpus.records import FORMAT, LICENSE, Record
+from sparsebody.errors import FileFormatError
+from sparsebody.sparse.text_files import lines_of
+
+INDEX = "corpus.json"
+
+
+def corpus_index(request: Record, documents: Sequence[Record]) -> Record:
+    """Return the index of the problems that folders hold."""
+    return {
+        "format": request["format"],
+        "version": request["version"],
+        "generator": request["generator"],
+        "license": LICENSE,
+        "seed": request["seed"],
+        "problems": [document["problem"] for document in documents],
+        "matrices": [record for document in documents for record in document["matrices"]],
+    }
+
+
+def read_corpus(directory: str | os.PathLike[str]) -> Record:
+    """Return the index of a corpus, with "problems" and "matrices" as lists of dicts.
+
+    Raises
+    ------
+    FileFormatError
+        If there is none, or it is broken.
+    """
+    path = Path(directory) / INDEX
+    try:
+        found = json.loads("\n".join(lines_of(path)))
+    except json.JSONDecodeError as error:
+        raise FileFormatError(f"{path}: not JSON: {error}; write the corpus again") from error
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise FileFormatError(f"{path}: not the index of a corpus; give the directory of one")
+    fault = next(_validator().iter_errors(found), None)
+    if fault is not None:
+        place = "".join(f"[{part!r}]" for part in fault.absolute_path)
+        raise FileFormatError(f"{path}: {place}: {fault.message[:120]}; write the corpus again")
+    return found
+
+
+def broken_files(directory: str | os.PathLike[str], index: Record) -> Iterator[Path]:
+    """Yield the files of a corpus that are missing, or not as they were written."""
+    for record in [*index["problems"], *index["matrices"]]:
+        folder = Path(directory) / record["folder"]
+        for name, digest in record["sha256"].items():
+            if not is_intact(folder, {"sha256": {name: digest}}):
+                yield folder / name
+
+
+@cache
+def _validator() -> Any:
+    schema = resources.files("sparsebody.corpus").joinpath("schema.json").read_text("utf-8")
+    return jsonschema.Draft202012Validator(json.loads(schema))

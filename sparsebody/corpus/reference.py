@@ -1,0 +1,151 @@
+"""Solutions to the last digit: LU with pivoting, corrected by residuals of 31 digits.
+
+The solution is kept in two doubles, so that corrections shrink until the condition number no
+longer counts; what is written is rounded once.
+
+References
+----------
+Demmel, Hida, Kahan, Li, Mukherjee and Riedy (2006), ACM Trans. Math. Softw. 32, 2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from scipy.sparse import csc_array, csr_array, diags_array
+from scipy.sparse.linalg import splu
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.sparse.norms import Product
+from sparsebody.spatial.doubled import plus, product, scaled
+
+ROUNDING = float(np.finfo(float).eps)
+STEPS = 40  # corrections at most
+DONE = 1e-28  # size of a correction, relative, after which none is made
+NOISE = 1e-22  # of the largest entry, below which there is nothing but rounding
+TINY = 1e-12  # of what the terms of a row could be, which counts as zero
+SHRINKS = 0.5  # that corrections have to, from one to the next
+PASSES = 10  # of scaling
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A solution, and how far it can be trusted."""
+
+    x: FloatArray  # (n,)
+    kind: str  # "unique" or "least-norm"
+    error: float  # bound of |x - exact| relative to the largest entry, the worse of two parts
+    backward_error: float  # |b - K x| relative to |K| |x| + |b|, the worst row
+
+
+def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
+    """Return the solution of K x = right, K symmetric and regular, correctly rounded if it can be.
+
+    The error is told for x[:split] and x[split:], which have other units, and the worse one kept.
+    What remains is less than the last correction, as each is less than half the one before; where
+    the matrix is singular but for rounding, that is the case from the start, and the error large.
+    """
+    solve = scaled_solver(K)
+    high, low = np.zeros(len(right)), np.zeros(len(right))
+    last = np.inf
+    for _ in range(STEPS):
+        step = solve(residual(K, right, high, low))
+        high, low = _added(high, low, step)
+        before, last = last, _relative(step, high, split)
+        if last < DONE or not last < SHRINKS * before:
+            break
+    found = _without_noise(high, split)
+    error = ROUNDING / 2 + 2.0 * last
+    return Reference(found, "unique", error, backward_error(K, right, found, split))
+
+
+def scaled_solver(K: csr_array) -> Product:
+    """Return the function that solves K x = right in double precision, by LU of K with scales."""
+    scale = _scales(K)
+    solve = splu(csc_array(diags_array(scale) @ K @ diags_array(scale))).solve
+    return lambda right: scale * solve(scale * right)
+
+
+def _without_noise(x: FloatArray, split: int) -> FloatArray:
+    """Return zeros for what is too small for any of its digits to be right."""
+    found = x.copy()
+    for part in (found[:split], found[split:]):
+        part[np.abs(part) < NOISE * np.abs(part).max(initial=0.0)] = 0.0
+    return found
+
+
+def backward_error(K: csr_array, right: FloatArray, x: FloatArray, split: int = 0) -> float:
+    """Return the largest |b - K x| relative to |K| |x| + |b|; of zeros, to K with large x.
+
+    References
+    ----------
+    Oettli and Prager (1964); Arioli, Demmel and Duff (1989), SIAM J. Matrix Anal. 10, 165.
+    """
+    rest = np.abs(residual(K, right, x, np.zeros(len(x))))
+    size = abs(K) @ np.abs(x) + np.abs(right)
+    halves = (np.abs(x[:split]), np.abs(x[split:]))
+    largest = np.concatenate([np.full(len(half), half.max(initial=0.0)) for half in halves])
+    could_be = abs(K) @ largest + np.abs(right)
+    size = np.where(size > TINY * could_be, size, could_be)
+    return float(np.max(rest / np.where(size > 0.0, size, 1.0), initial=0.0))
+
+
+def exact_product(K: csr_array, x: FloatArray) -> FloatArray:
+    """Return K x, rounded once."""
+    return -residual(K, np.zeros(K.shape[0]), x, np.zeros(len(x)))
+
+
+def residual(K: csr_array, right: FloatArray, high: FloatArray, low: FloatArray) -> FloatArray:
+    """Return right - K (high + low) of 31 digits, rounded once."""
+    rest = np.empty(len(right))
+    indptr, indices = K.indptr.astype(np.intp), K.indices.astype(np.intp)
+    _residual(indptr, indices, K.data, right, high, low, rest)
+    return rest
+
+
+@njit(cache=True, error_model="numpy")
+def _residual(
+    indptr: IntArray,
+    indices: IntArray,
+    data: FloatArray,
+    right: FloatArray,
+    high: FloatArray,
+    low: FloatArray,
+    rest: FloatArray,
+) -> None:
+    for i in range(len(right)):
+        total = (right[i], 0.0)
+        for entry in range(indptr[i], indptr[i + 1]):
+            value, j = -data[entry], indices[entry]
+            total = plus(total, product(value, high[j]))
+            if low[j] != 0.0:
+                total = plus(total, scaled((low[j], 0.0), value))
+        rest[i] = total[0]
+
+
+def _added(high: FloatArray, low: FloatArray, step: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return high + low + step in two doubles. Knuth's sum of two."""
+    total = high + step
+    back = total - high
+    rest = (high - (total - back)) + (step - back) + low
+    found = total + rest
+    return found, rest - (found - total)
+
+
+def _relative(step: FloatArray, x: FloatArray, split: int) -> float:
+    """Return the largest entry of a correction relative to that of x, the worse of two parts."""
+    parts = (slice(None, split), slice(split, None))
+    sizes = [(np.abs(of[part]).max(initial=0.0)) for part in parts for of in (step, x)]
+    return float(max(s / (x or 1.0) for s, x in ((sizes[0], sizes[1]), (sizes[2], sizes[3]))))
+
+
+def _scales(K: csr_array) -> FloatArray:
+    """Return powers of two that bring the largest entry of each row near one. Ruiz (2001)."""
+    size, scale = abs(csr_array(K)), np.ones(K.shape[0])
+    for _ in range(PASSES):
+        scaled_now = diags_array(scale) @ size @ diags_array(scale)
+        largest = scaled_now.max(axis=1).toarray().ravel()
+        scale = scale / np.sqrt(np.where(largest > 0.0, largest, 1.0))
+    return np.exp2(np.round(np.log2(scale)))

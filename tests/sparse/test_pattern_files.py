@@ -1,0 +1,120 @@
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from patterns import patterns
+from scipy.sparse import csr_array
+
+from sparsebody.corpus.graphs import write_metis
+from sparsebody.errors import FileFormatError
+from sparsebody.sparse.matrix_market import write_array, write_matrix
+from sparsebody.sparse.pattern_files import read_pattern
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A path of four vertices, as a matrix."""
+    file = tmp_path / "path.mtx"
+    graph = nx.to_scipy_sparse_array(nx.path_graph(4), dtype=float)
+    write_matrix(graph + csr_array(np.diag([1.0, 1.0, 0.0, 1.0])), file, symmetric=True)
+    return file
+
+
+def test_single_rows_are_blocks_unless_others_are_given(path, tmp_path):
+    found = read_pattern(path)
+    assert found.block_sizes.tolist() == [1, 1, 1, 1]
+    assert found.adjacency[1].tolist() == [1, 0, 2, 1, 3, 2]
+    assert found.has_pivot.tolist() == [True, True, False, True]
+    for name, write in (
+        ("sizes.txt", lambda file: file.write_text("1 2\n1\n")),
+        ("sizes.mtx", lambda file: write_array(np.array([1, 2, 1]), file)),
+        ("sizes.json", lambda file: file.write_text('{"sizes": [1, 2, 1]}')),
+    ):
+        write(tmp_path / name)
+        found = read_pattern(path, tmp_path / name)
+        assert (found.n_blocks, found.n_rows) == (3, 4)
+        assert found.adjacency[1].tolist() == [1, 0, 2, 1]
+        assert found.has_pivot.tolist() == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"sizes": [1, 2]}, "2 blocks of 3 rows in all, but .*path.mtx has 4"),
+        ({"sizes": [1, 0, 3]}, "block sizes must be whole numbers from 1 on"),
+        ({"sizes": [1, 1.5, 1.5]}, "block sizes must be whole numbers from 1 on"),
+        ({"sizes": ["4"]}, "block sizes must be whole numbers from 1 on"),
+        ({"sizes": 4}, "no list 'sizes'"),
+        ({"sizes": [2, 2], "kinds": ["body"]}, "'kinds' must list 2 words"),
+        ([4], "give an object with 'sizes'"),
+    ],
+)
+def test_blocks_that_do_not_fit_are_told(document, message, path, tmp_path):
+    file = tmp_path / "blocks.json"
+    file.write_text(json.dumps(document))
+    with pytest.raises(FileFormatError, match=message):
+        read_pattern(path, file)
+
+
+def test_files_of_unknown_kinds_are_told(path, tmp_path):
+    with pytest.raises(FileFormatError, match=r"unknown suffix; give one of \.mtx"):
+        read_pattern(tmp_path / "a.rb")
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        read_pattern(tmp_path / "none.graph")
+    (tmp_path / "blocks.json").write_text("{")
+    with pytest.raises(FileFormatError, match="not JSON"):
+        read_pattern(path, tmp_path / "blocks.json")
+
+
+@settings(max_examples=15)
+@given(pattern=patterns())
+def test_metis_graphs_of_ours_are_read_back(pattern, tmp_path_factory):
+    assume(pattern.n_blocks)
+    file = tmp_path_factory.getbasetemp() / "quotient.graph"
+    write_metis(pattern, file)
+    found = read_pattern(file)
+    np.testing.assert_array_equal(found.block_sizes, pattern.block_sizes)
+    for ours, theirs in zip(found.adjacency, pattern.adjacency, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("% triangle and a lone vertex\n4 3\n2 3\n1 3\n1 2\n\n", [1, 1, 1, 1]),
+        ("4 3 1\n2 9 3 9\n1 9 3 9\n1 9 2 9\n\n", [1, 1, 1, 1]),
+        ("4 3 111 2\n7 5 1 2 9 3 9\n7 4 1 1 9 3 9\n7 3 1 1 9 2 9\n7 2 1\n", [5, 4, 3, 2]),
+    ],
+)
+def test_metis_graphs_with_weights_are_understood(text, sizes, tmp_path):
+    file = tmp_path / "a.graph"
+    file.write_text(text)
+    found = read_pattern(file)
+    assert found.block_sizes.tolist() == sizes
+    assert found.adjacency[1].tolist() == [1, 2, 0, 2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1 must be"),
+        ("0 0\n", "a matrix without rows"),
+        ("3 1\n2\n1\n", "2 lines of neighbours for 3 vertices; the file is cut off"),
+        ("2 1\n2\n\n", "edges that stand at one vertex only, such as 1 -> 2"),
+        ("2 2\n2\n1\n", "2 edges in its first line, but 1 in the others"),
+        ("2 1\n2 2\n1 1\n", "vertex 1 lists its neighbour 2 twice"),
+        ("2 1\n3\n1\n", "line 2: vertex 1 cannot have the neighbour 3; give others of 1 .. 2"),
+        ("2 1\n1\n2\n", "line 2: vertex 1 cannot have the neighbour 1"),
+        ("2 1\nb\n1\n", "line 2: 'b' is not a whole number"),
+        ("2 1 10\n0 2\n1 1\n", "line 2: a vertex must weigh 1 or more"),
+    ],
+)
+def test_broken_graphs_are_told(text, message, tmp_path):
+    file = tmp_path / "a.graph"
+    file.write_text(text)
+    with pytest.raises(FileFormatError, match=message):
+        read_pattern(file)
+    with pytest.raises(FileFormatError, match="its vertices are the blocks, give none beside"):
+        read_pattern(file, file)
