@@ -68,4 +68,3 @@ def tube(
             axis=_X,
         )
     return mechanism
-
