@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import click
 
 from sparsebody import __version__
+from sparsebody.cli.certify import certify
 from sparsebody.cli.gallery import gallery
 from sparsebody.cli.importing import import_module
 from sparsebody.cli.inspect import inspect
@@ -146,5 +147,5 @@ def main(modules: tuple[str, ...]) -> None:
         import_module(name)
 
 
-for command in (simulate, inspect, order, plot, gallery, study, report):
+for command in (simulate, inspect, order, certify, plot, gallery, study, report):
     main.add_command(command)

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.tree.choice import TREE_CHOICES
-from sparsebody.errors import ModelError, OrderingError, UnknownNameError
+from sparsebody.errors import OrderingError, UnknownNameError
 from sparsebody.ordering import ORDERINGS, is_admissible, order
 from sparsebody.ordering.entry import ANY_SIZE
 from sparsebody.sparse.metrics import pivot_flops
@@ -25,8 +25,15 @@ from sparsebody.study.eliminations import (
     ordered,
     recursed,
 )
-from sparsebody.study.fits import Growth as PowerLaw
-from sparsebody.study.growing import FIRST, GrowingFamily, Growth, growing_family
+from sparsebody.study.fits import Growth
+from sparsebody.study.growing import (
+    FEWEST,
+    FIRST,
+    FamilyLike,
+    GrowingFamily,
+    growing_family,
+    measured_values,
+)
 from sparsebody.study.laws import (
     LogarithmicGrowth,
     asymptotic,
@@ -37,12 +44,11 @@ from sparsebody.study.laws import (
 from sparsebody.study.proofs import Proof, proof_of_bounded_fronts
 from sparsebody.study.timing import Timer, timer
 
-SMALLEST = 16  # bodies of the members that are measured
 LARGEST = {"sparse": 4096, "loops-aba": 1024}
 MEASURED = ("largest_front", "nnz_l", "flops")
 _LARGEST_BOUNDED = 1_100  # bodies of members whose fronts are bounded from below
+_GROWS = 0.1  # of exponents: what differs by less is taken for equal
 _SMALL_BOUNDED = 130  # the same where fronts are bounded from above anyway
-_FEWEST = 4  # sizes
 _NOTHING = BlockPattern(np.zeros(0, dtype=np.intp), np.zeros((0, 2), dtype=np.intp))
 
 
@@ -76,7 +82,7 @@ class Certificate:
     ordering: str  # of "sparse"; the tree of "loops-aba"
     asked: str  # what was asked for, such as "auto"
     sizes: tuple[Measured, ...]
-    growth: dict[str, PowerLaw]
+    growth: dict[str, Growth]
     fill: LogarithmicGrowth | None
     proof: Proof | None
     bound_is_for: str  # the orders that `front_bound` is for
@@ -151,11 +157,35 @@ class Certificate:
             f"no {self.bound_is_for} has fronts of less than {last.front_bound} rows at "
             f"{last.n_bodies} bodies: {self.excess:.2f} times as wide here"
         )
-        if self.proof is None and "front_bound" in self.growth:
+        bound, flops = self.growth.get("front_bound"), self.growth["flops"]
+        if self.proof is None and bound is not None and bound.exponent > _GROWS:
+            alike = abs(3 * bound.exponent - flops.exponent) <= _GROWS
             yield (
-                f"that bound grows as {self.growth['front_bound']}; such a front fills in, which "
-                f"takes the cube of it: {last.least_flops:.3g} flops, of {last.flops:.3g} here"
+                f"that bound grows as {bound}; such a front fills in, which takes the cube of it: "
+                f"{last.least_flops:.3g} flops, of {last.flops:.3g} here"
+                + (", so that no order grows more slowly" if alike else "")
             )
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return header and rows of its sizes, for people."""
+        timed = any(one.seconds is not None for one in self.sizes)
+        header = ("bodies", "front", "every order", "nnz(L)", "flops", "local exponents")
+        local = zip(
+            *(["-", *map("{:.2f}".format, v)] for v in self.local_exponents.values()), strict=True
+        )
+        rows = [
+            (
+                f"{one.n_bodies}",
+                f"{one.largest_front}",
+                "-" if one.front_bound is None else f"{one.front_bound}",
+                f"{one.nnz_l}",
+                f"{one.flops:.4g}",
+                " ".join(slopes),
+                *([f"{1e6 * (one.seconds or 0.0):.4g} us"] if timed else []),
+            )
+            for one, slopes in zip(self.sizes, local, strict=True)
+        ]
+        return (*header, "time") if timed else header, rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings."""
@@ -179,7 +209,7 @@ class Certificate:
 
 
 def certify(
-    family: Growth,
+    family: FamilyLike,
     ordering: Ordering = "auto",
     *,
     method: str = "sparse",
@@ -220,7 +250,7 @@ def certify(
     """
     check_method(method, ordering, tree)
     grown = growing_family(family)
-    values = measured_values(grown, largest or LARGEST[method])
+    values = measured_values(grown, LARGEST[method] if largest is None else largest)
     if method == "sparse":
         name = _name(ordering)
         values = _taken(grown, values, name)
@@ -259,29 +289,11 @@ def check_method(method: str, ordering: Ordering, tree: Tree) -> None:
         raise UnknownNameError(f"tree is {tree!r}; give one of {', '.join(TREE_CHOICES)}")
 
 
-def measured_values(grown: GrowingFamily, largest: int) -> list[int]:
-    """Return the size parameters of members of 16, 32, ... bodies up to the largest.
-
-    Raises
-    ------
-    ModelError
-        If they are fewer than four.
-    """
-    n = SMALLEST * 2 ** np.arange(max(1, int(np.log2(max(largest, 1) / SMALLEST)) + 1))
-    values = sorted({grown.parameter(int(size)) for size in n if size <= largest})
-    if len(values) < _FEWEST:
-        raise ModelError(
-            f"family {grown.name!r} has {len(values)} sizes from {SMALLEST} to {largest} bodies; "
-            f"give a largest one of {SMALLEST << _FEWEST} or more"
-        )
-    return values
-
-
 def _taken(grown: GrowingFamily, values: list[int], ordering: str) -> list[int]:
     """Return the values at which the members are not too large for an ordering."""
     most = ORDERINGS[ordering].largest if ordering in ORDERINGS else ANY_SIZE
     taken = [value for value in values if grown.member(value).pattern.n_blocks <= most]
-    if len(taken) < _FEWEST:
+    if len(taken) < FEWEST:
         raise OrderingError(
             f"the ordering {ordering} takes {most} bodies and joints at most, which is too few to "
             f"see how {grown.name!r} grows; give another ordering"
@@ -313,7 +325,7 @@ def _measured(one: Eliminated, most: int, seconds: Timer | None) -> Measured:
     )
 
 
-def _growth(sizes: Sequence[Measured]) -> dict[str, PowerLaw]:
+def _growth(sizes: Sequence[Measured]) -> dict[str, Growth]:
     """Return the power laws of all that is known at two sizes at least."""
     found = {}
     for name in (*MEASURED, "front_bound", "seconds"):

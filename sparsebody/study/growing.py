@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.kkt import kkt_structure
@@ -16,10 +18,12 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.study.families import Family, check_family
 
 FIRST = 3  # the least value of a size parameter that every mechanism of the gallery takes
+SMALLEST = 16  # bodies of the members that are measured
+FEWEST = 4  # of them
 _LARGEST = 1 << 24  # values that are tried
 
 Made = Mechanism | System | BlockPattern
-Growth = Family | str | Callable[[int], Made]
+FamilyLike = Family | str | Callable[[int], Made]
 
 
 class Member(NamedTuple):
@@ -71,7 +75,20 @@ class GrowingFamily:
         return low
 
 
-def growing_family(family: Growth) -> GrowingFamily:
+def gallery_family(name: str, parameters: Mapping[str, Any] | None = None) -> Family:
+    """Return a mechanism of the gallery as a family, with parameters that stay.
+
+    Raises
+    ------
+    UnknownNameError
+        If the gallery has no such mechanism.
+    """
+    if name not in GALLERY:
+        raise UnknownNameError(f"no mechanism {name!r} in the gallery; it has {', '.join(GALLERY)}")
+    return Family(name, name, parameters or {})
+
+
+def growing_family(family: FamilyLike) -> GrowingFamily:
     """Return a family, a gallery mechanism by name, or a function of a whole number, as one.
 
     Raises
@@ -82,11 +99,7 @@ def growing_family(family: Growth) -> GrowingFamily:
         If it does not grow.
     """
     if isinstance(family, str):
-        if family not in GALLERY:
-            raise UnknownNameError(
-                f"no mechanism {family!r} in the gallery; it has {', '.join(GALLERY)}"
-            )
-        family = Family(family, family)
+        family = gallery_family(family)
     if isinstance(family, Family):
         check_family(family)
         return GrowingFamily(family.name, family.of_parameter, family.parameter)
@@ -99,3 +112,21 @@ def growing_family(family: Growth) -> GrowingFamily:
             f"{8 * FIRST}; give a function whose mechanisms have more bodies for larger numbers"
         )
     return found
+
+
+def measured_values(grown: GrowingFamily, largest: int) -> list[int]:
+    """Return the size parameters of members of 16, 32, ... bodies up to the largest.
+
+    Raises
+    ------
+    ModelError
+        If they are fewer than four.
+    """
+    n = SMALLEST * 2 ** np.arange(max(1, int(np.log2(max(largest, 1) / SMALLEST)) + 1))
+    values = sorted({grown.parameter(int(size)) for size in n if size <= largest})
+    if len(values) < FEWEST:
+        raise ModelError(
+            f"family {grown.name!r} has {len(values)} sizes from {SMALLEST} to {largest} bodies; "
+            f"give a largest one of {SMALLEST << FEWEST} or more"
+        )
+    return values

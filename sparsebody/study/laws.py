@@ -20,7 +20,8 @@ NAMES = {
     2.0: "n^2",
     3.0: "n^3",
 }
-_NEAR = 0.08  # an exponent this close to one with a name is called by it
+_NEAR = 0.08  # an exponent this close to one with a name is called by it, if
+_SURE = 0.2  # its confidence interval reaches no further
 _ASYMPTOTIC = 16.5  # sizes within this factor of the largest count
 
 
@@ -38,7 +39,8 @@ def local_exponents(n: FloatArray, y: FloatArray) -> list[float]:
 def law(found: Growth) -> str:
     """Return the name of an order of growth, or the exponent where it has none."""
     near = min(NAMES, key=lambda exponent: abs(exponent - found.exponent))
-    return NAMES[near] if abs(near - found.exponent) <= _NEAR else f"n^{found.exponent:.2f}"
+    is_near, reach = abs(near - found.exponent) <= _NEAR, found.high - found.exponent
+    return NAMES[near] if is_near and not reach > _SURE else f"n^{found.exponent:.2f}"
 
 
 @dataclass(frozen=True)
