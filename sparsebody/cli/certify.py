@@ -15,7 +15,7 @@ from sparsebody.cli.arguments import (
 from sparsebody.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from sparsebody.study.certificates import Certificate
+    from sparsebody.study.certificate import Certificate
     from sparsebody.study.families import Family
     from sparsebody.study.inertia_certificates import InertiaCertificate
 

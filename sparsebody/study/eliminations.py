@@ -55,14 +55,14 @@ class Eliminated:
         return list(zip(self.kinds.tolist(), self.sizes.tolist(), strict=True))
 
 
-def ordered(member: Member, ordering: Ordering) -> Eliminated:
+def ordered(member: Member, choice: Ordering) -> Eliminated:
     """Return a mechanism in the order of an ordering, by name or as a function of a pattern."""
     pattern = member.pattern
-    if isinstance(ordering, str):
-        sequence = order(pattern, ordering, member.positions)
+    if isinstance(choice, str):
+        sequence = order(pattern, choice, member.positions)
     else:
-        name = getattr(ordering, "__name__", "ordering")
-        sequence = Checked(name, ordering, False)(pattern)
+        name = getattr(choice, "__name__", "own")
+        sequence = Checked(name, choice, False)(pattern)
     found = elimination(pattern, sequence)
     sizes = np.ascontiguousarray(pattern.block_sizes[sequence], dtype=np.intp)
     metrics = elimination_metrics(found, sizes)
