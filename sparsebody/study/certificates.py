@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.dynamics.tree.choice import TREE_CHOICES
-from sparsebody.errors import OrderingError, UnknownNameError
+from sparsebody.errors import ModelError, OrderingError, UnknownNameError
 from sparsebody.ordering import ORDERINGS, is_admissible, order
 from sparsebody.ordering.entry import ANY_SIZE
 from sparsebody.sparse.pattern import BlockPattern
@@ -91,6 +91,7 @@ def certify(
     values = measured_values(grown, LARGEST[method] if largest is None else largest)
     choice: Any = ordering if method == "sparse" else tree
     members = _taken([grown.member(value) for value in values], asked := _name(choice))
+    _check_mechanisms(members, method, time)
     automatic: tuple[str, ...] = ()
     if choice == "auto":
         automatic = tuple(map(automatic_ordering, members))
@@ -135,6 +136,16 @@ def _taken(members: list[Member], ordering: str) -> list[Member]:
             "see how a family grows; give another ordering"
         )
     return taken
+
+
+def _check_mechanisms(members: list[Member], method: str, time: bool) -> None:
+    """Refuse what patterns alone do not tell."""
+    if members[0].system is None and (time or method != "sparse"):
+        wanted = "times" if time else f"method {method!r}"
+        raise ModelError(
+            f"the family has patterns only, which do not do for {wanted}; give a function that "
+            "returns mechanisms"
+        )
 
 
 def _name(choice: Ordering | Tree) -> str:

@@ -126,7 +126,7 @@ def measured_values(grown: GrowingFamily, largest: int) -> list[int]:
     values = sorted({grown.parameter(int(size)) for size in n if size <= largest})
     if len(values) < FEWEST:
         raise ModelError(
-            f"family {grown.name!r} has {len(values)} sizes from {SMALLEST} to {largest} bodies; "
-            f"give a largest one of {SMALLEST << FEWEST} or more"
+            f"family {grown.name!r} has {len(values)} of {FEWEST} sizes that are needed from "
+            f"{SMALLEST} to {largest} bodies; give {SMALLEST << FEWEST} or more for the largest"
         )
     return values

@@ -120,13 +120,14 @@ def _by_rules(sample: Sequence[Eliminated], measured: Sequence[Eliminated]) -> P
         table = merged(productions.derivations(one.found, one.labels) for one in sample)
         if table is None:
             continue
-        for steps_of_period in _PERIODS:
-            known = affine_rules(table, steps_of_period * int(steps[0]))
-            begin, rules = _closed(known, blocks, steps_of_period)
+        for n_steps in _PERIODS:
+            known = affine_rules(table, n_steps * int(steps[0]))
+            begin, rules = _closed(known, blocks, n_steps)
             if rules is None:
                 continue
             if all(rules.predicts(productions.derivations(o.found, o.labels)) for o in larger):
-                return _ruled(rules, productions, sample[begin:], steps_of_period, larger)
+                return _ruled(rules, productions, sample[begin:], n_steps, larger)
+            return None  # larger members are not as the small ones foretell
     return None
 
 

@@ -33,8 +33,7 @@ def timer(method: str, choice: Ordering | Tree) -> Timer:
         )
 
     def seconds(member: Member) -> float:
-        if member.system is None:
-            raise ModelError("times are those of mechanisms, and the family has patterns only")
+        assert member.system is not None
         problem = Problem(member.system.name, member.system, member.system.initial_state)
         return float(timings(_prepared(method, choice, problem), _SETTINGS)["seconds_min"])
 
