@@ -26,7 +26,7 @@ from sparsebody.sparse.subtree_rules import Rules, affine_rules, closed, merged
 from sparsebody.sparse.subtree_types import Productions
 from sparsebody.study.eliminations import Eliminated
 
-SAMPLE = 48  # consecutive members that rules are read off
+SAMPLE = 48  # consecutive members, up to half of the largest, that rules are read off
 _PERIODS = (1, 2, 3, 4, 6, 8, 12)  # steps of the size parameter
 _VIEWS = ((0, 1), (20, 2), (40, 4), (80, 8))  # blocks of small subtrees, productions of context
 _LAST = 8  # sizes within this factor of the largest must need no new production
@@ -67,8 +67,21 @@ def proof_of_bounded_fronts(
     found = _forest(measured)
     if found is not None:
         return found
-    sample = [at(value) for value in range(first, first + SAMPLE)]
-    return _by_rules(sample, measured) or _by_types(sample, measured)
+    sample = _sample(at, first, measured[-1].member.n_bodies / 2)
+    largest = max((one.member.n_bodies for one in sample), default=0)
+    larger = [one for one in measured if one.member.n_bodies > largest]
+    return _by_rules(sample, larger) or _by_types(sample, measured, larger)
+
+
+def _sample(at: Callable[[int], Eliminated], first: int, most: float) -> list[Eliminated]:
+    """Return consecutive members with `most` bodies at most."""
+    sample: list[Eliminated] = []
+    for value in range(first, first + SAMPLE):
+        one = at(value)
+        if one.member.n_bodies > most:
+            break
+        sample.append(one)
+    return sample
 
 
 def is_growing(measured: Sequence[Eliminated]) -> bool:
@@ -107,14 +120,12 @@ def _most_coupled(one: Eliminated) -> int:
     return 2 if fills else int(counts.max(initial=0))
 
 
-def _by_rules(sample: Sequence[Eliminated], measured: Sequence[Eliminated]) -> Proof | None:
-    """Return the proof by rules that derive every measured member beyond the sample."""
+def _by_rules(sample: Sequence[Eliminated], larger: Sequence[Eliminated]) -> Proof | None:
+    """Return the proof by rules that derive every larger member, too."""
     blocks = [len(one.kinds) for one in sample]
     steps = np.diff(blocks)
-    if (steps != steps[0]).any() or steps[0] <= 0:
+    if len(steps) == 0 or (steps != steps[0]).any() or steps[0] <= 0:
         return None
-    largest = sample[-1].member.n_bodies
-    larger = [one for one in measured if one.member.n_bodies > largest]
     for small, context in _VIEWS:
         productions = Productions(small, context)
         table = merged(productions.derivations(one.found, one.labels) for one in sample)
@@ -173,23 +184,21 @@ def _ruled(
     )
 
 
-def _by_types(sample: Sequence[Eliminated], measured: Sequence[Eliminated]) -> Proof | None:
+def _by_types(
+    sample: Sequence[Eliminated], measured: Sequence[Eliminated], larger: Sequence[Eliminated]
+) -> Proof | None:
     """Return the proof by productions, if the largest members need none of their own."""
     end = measured[-1].member.n_bodies / _LAST
-    last = [one for one in measured if one.member.n_bodies > end]
+    last = [one for one in larger if one.member.n_bodies > end]
     productions = Productions()
-    for one in chain(sample, measured):
-        if one not in last:
-            productions.derivations(one.found, one.labels)
+    for one in chain(sample, (one for one in measured if one not in last)):
+        productions.derivations(one.found, one.labels)
     known = len(productions.numbers)
-    if any(one.member.n_bodies > last[0].member.n_bodies for one in sample):
-        return None
     for one in last:
         productions.derivations(one.found, one.labels)
-    top = sum(1 for shape in list(productions.numbers)[known:] if not shape.front)
-    if len(productions.numbers) - top > known:
+    if any(shape.front for shape in list(productions.numbers)[known:]):
         return None
-    width, smallest = max(productions.widths), sample[0].member.n_bodies
+    width, smallest = max(productions.widths), measured[0].member.n_bodies
     return Proof(
         kind="types",
         width=width,

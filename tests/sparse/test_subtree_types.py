@@ -33,7 +33,7 @@ def ordered_patterns(draw):
     return pattern, np.array(draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(case=ordered_patterns(), seed=st.integers(0, 99))
 def test_derivations_do_not_depend_on_numbering_nor_on_equivalent_orders(case, seed):
     productions = Productions()
@@ -43,7 +43,7 @@ def test_derivations_do_not_depend_on_numbering_nor_on_equivalent_orders(case, s
     assert sorted(derived(productions, pattern, postordered(pattern, order))) == expected
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(case=ordered_patterns(), small=st.integers(0, 5))
 def test_widths_are_the_fronts_of_dense_symbolic_elimination(case, small):
     pattern, order = case

@@ -30,11 +30,8 @@ def strip(rails, length):
 @pytest.mark.parametrize(
     ("family", "ordering", "kind"),
     [
-        ("chain", "auto", "forest"),
         (Family("random tree", "tree", {"random": True}), "minimum-fill", "forest"),
         ("ladder", "auto", "rules"),
-        ("ring", "level-sweep", "rules"),
-        ("n-four-bar", "minimum-degree", "rules"),
         (Family("tube", "tube", {"rails": 3}), "pathwidth-sweep", "rules"),
         (RAILS, "reverse-cuthill-mckee", "rules"),
     ],
@@ -64,10 +61,10 @@ def system_pattern(system):
 
 
 def test_the_period_and_the_beginning_of_a_ladder_are_told():
-    proof = certify("ladder", "leaves-first", largest=256).proof
+    proof = certify("ladder", "leaves-first", largest=128).proof
     assert (proof.period, proof.is_sweep, proof.width) == (2, True, 15)
     assert proof.compared[0] == proof.smallest == 6
-    assert proof.compared[-1] == 256
+    assert proof.compared[-1] == 128
 
 
 def test_no_order_of_a_small_ladder_has_narrower_fronts_than_the_bound_of_the_certificate():
@@ -89,7 +86,7 @@ def test_square_lattices_are_not_certified_and_grow_as_every_order_must():
 
 
 def test_a_random_order_of_a_ladder_is_not_certified():
-    found = certify("ladder", "random", largest=512)
+    found = certify("ladder", "random", largest=256)
     assert found.proof is None
     assert found.growth["flops"].low > 1.0
 
@@ -126,15 +123,15 @@ def test_an_ordering_that_fails_at_some_sizes_only_is_caught_there():
 
 
 def test_dissection_of_a_ladder_is_certified_on_condition_that_no_production_comes():
-    found = certify("ladder", "nested-dissection", largest=512)
+    found = certify("ladder", "nested-dissection", largest=256)
     assert (found.status, found.proof.kind, found.width) == ("conditional", "types", 18)
     assert str(found) == "O(n), width 18 if no other production comes"
 
 
 def test_loops_aba_is_linear_with_a_good_tree_only():
-    good = certify(RAILS, method="loops-aba", tree="breadth-first", largest=200)
+    good = certify(RAILS, method="loops-aba", tree="breadth-first", largest=160)
     assert (good.claim, good.status) == ("O(n)", "proved")
-    bad = certify(RAILS, method="loops-aba", tree="depth-first", largest=200)
+    bad = certify(RAILS, method="loops-aba", tree="depth-first", largest=160)
     assert bad.proof is None
     assert bad.growth["flops"].low > 2.0
 
