@@ -47,6 +47,7 @@ from .model.system import State, System
 from .model.time_functions import Polynomial, Sinusoid, SmoothStep
 from .ordering import register_ordering
 from .simulation import Trajectory, simulate
+from .study.certificates import certify
 
 __version__: str
 
@@ -90,6 +91,7 @@ __all__ = [
     "Universal",
     "advise",
     "apply_advice",
+    "certify",
     "consistent_state",
     "count_mobility",
     "determined_reactions",

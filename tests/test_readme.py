@@ -51,9 +51,16 @@ def test_the_example_with_reactions_runs_as_printed(capsys: pytest.CaptureFixtur
     assert names["proper"].n_joints == 1
 
 
+def test_the_example_with_a_certificate_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_example(4)["found"]
+    assert str(found) == "O(n), width 15"
+    assert f"# {found}" in README
+    assert "exactly" in capsys.readouterr().out
+
+
 def test_the_commands_of_the_readme_are_understood() -> None:
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
-    assert len(commands) == 9
+    assert len(commands) == 10
     for command in commands:
         name, *options = shlex.split(command)
         assert name in main.commands

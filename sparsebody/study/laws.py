@@ -21,7 +21,7 @@ NAMES = {
     3.0: "n^3",
 }
 _NEAR = 0.08  # an exponent this close to one with a name is called by it, if
-_SURE = 0.2  # its confidence interval reaches no further
+_SURE = 0.17  # its confidence interval reaches no further
 _ASYMPTOTIC = 16.5  # sizes within this factor of the largest count
 
 
