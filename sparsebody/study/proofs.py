@@ -27,7 +27,7 @@ from sparsebody.sparse.subtree_types import Productions
 from sparsebody.study.eliminations import Eliminated
 
 SAMPLE = 48  # consecutive members, up to half of the largest, that rules are read off
-_PERIODS = (1, 2, 3, 4, 6, 8, 12)  # steps of the size parameter
+_PERIODS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)  # steps of the size parameter
 _VIEWS = ((0, 1), (20, 2), (40, 4), (80, 8))  # blocks of small subtrees, productions of context
 _LAST = 8  # sizes within this factor of the largest must need no new production
 
@@ -123,16 +123,16 @@ def _most_coupled(one: Eliminated) -> int:
 def _by_rules(sample: Sequence[Eliminated], larger: Sequence[Eliminated]) -> Proof | None:
     """Return the proof by rules that derive every larger member, too."""
     blocks = [len(one.kinds) for one in sample]
-    steps = np.diff(blocks)
-    if len(steps) == 0 or (steps != steps[0]).any() or steps[0] <= 0:
-        return None
     for small, context in _VIEWS:
         productions = Productions(small, context)
         table = merged(productions.derivations(one.found, one.labels) for one in sample)
         if table is None:
             continue
         for n_steps in _PERIODS:
-            known = affine_rules(table, n_steps * int(steps[0]))
+            grown = {after - n for n, after in zip(blocks, blocks[n_steps:], strict=False)}
+            if len(grown) != 1 or min(grown) <= 0:
+                continue
+            known = affine_rules(table, grown.pop())
             begin, rules = _closed(known, blocks, n_steps)
             if rules is None:
                 continue
