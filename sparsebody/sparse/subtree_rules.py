@@ -1,13 +1,15 @@
 """Induction over elimination trees: rules that tell the tree of any size from those of a few.
 
-A subtree of the elimination tree is told by its slot and its number of blocks m, if equal keys have
-equal derivations wherever they occur. A *rule* says more: from some size on, all subtrees in one
-slot with m = start + t period, t = 0, 1, ..., have one production, and their children grow by fixed
+A subtree of the elimination tree is told by its slot and its number of blocks m: equal keys have
+equal derivations, or one of a few. A *rule* says more: from some size on, subtrees in one slot
+with m = start + t period, t = 0, 1, ..., have one production, and their children grow by fixed
 steps. If every subtree that the rules lead to has a rule, or is one of finitely many that are
-listed, then rules and list derive the elimination of every size, and only finitely many
-productions, hence fronts, occur in it: induction over m, since children are smaller.
+listed, then rules and list derive eliminations of every size, and only finitely many productions,
+hence fronts, occur in them: induction over m, since children are smaller.
 
 A sweep has one child that grows by the whole period; dissection has two that grow by half of it.
+Where several rules are for the same subtrees, as for the longer half on either side, they are
+alternatives.
 """
 
 from __future__ import annotations
@@ -15,69 +17,89 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from sparsebody.sparse.subtree_types import TOP, Derivation, Key, Slot
 
-Table = Mapping[Key, Derivation]
+Table = Mapping[Key, frozenset[Derivation]]
+Class = tuple[Slot, int]  # the subtrees in a slot with one remainder of m
 _LEAST = 3  # subtrees that a rule is read off
+_NEIGHBOURS = 4  # sizes below a subtree's that its rule is looked for with
 
 
 class Rule(NamedTuple):
-    """The derivations of all subtrees in a slot with m = start + t period, t = 0, 1, ..."""
+    """One derivation of each subtree with m = start + t period, t = 0, 1, ..."""
 
     start: int
     first: Derivation  # at t = 0
     steps: tuple[int, ...]  # how much each child grows when t does by one
 
     def at(self, t: int) -> Derivation:
-        """Return the derivation of one of them."""
+        """Return the derivation of one of them; t < 0 goes on downwards."""
         children = zip(self.first.children, self.steps, strict=True)
         return Derivation(
             self.first.production, tuple([(slot, m + t * step) for (slot, m), step in children])
         )
 
+    def moved(self, t: int, period: int) -> Rule:
+        """Return the same rule with another start."""
+        return Rule(self.start + t * period, self.at(t), self.steps)
+
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """What derives the elimination trees of a family from some size on."""
+    """What derives the elimination trees of a family from some size on.
+
+    The rules of one class begin together.
+    """
 
     period: int  # blocks
-    rules: Mapping[tuple[Slot, int], Rule]  # by slot and m modulo the period
+    rules: Mapping[Class, tuple[Rule, ...]]
     listed: Table  # subtrees that no rule is needed for
 
-    def derivation(self, key: Key) -> Derivation | None:
-        """Return how a subtree is derived; None if that is not known."""
+    def derivations(self, key: Key) -> frozenset[Derivation]:
+        """Return how a subtree can be derived; nothing if that is not known."""
         slot, m = key
-        rule = self.rules.get((slot, m % self.period))
-        if rule is not None and m >= rule.start:
-            return rule.at((m - rule.start) // self.period)
-        return self.listed.get(key)
+        rules = self.rules.get((slot, m % self.period))
+        if rules is None or m < rules[0].start:
+            return self.listed.get(key, frozenset())
+        return frozenset([rule.at((m - rule.start) // self.period) for rule in rules])
+
+    @property
+    def n_rules(self) -> int:
+        """Number of rules."""
+        return sum(map(len, self.rules.values()))
 
     @property
     def productions(self) -> set[int]:
         """All that occur."""
-        used = {rule.first.production for rule in self.rules.values()}
-        return used | {derivation.production for derivation in self.listed.values()}
+        used = {rule.first.production for rules in self.rules.values() for rule in rules}
+        return used | {node.production for nodes in self.listed.values() for node in nodes}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is one tree for each size."""
+        return all(len(found) == 1 for found in (*self.rules.values(), *self.listed.values()))
 
     @property
     def is_sweep(self) -> bool:
         """Whether all growth goes to one child, everywhere."""
-        return all(set(rule.steps) <= {0, self.period} for rule in self.rules.values())
+        steps = {step for rules in self.rules.values() for rule in rules for step in rule.steps}
+        return steps <= {0, self.period}
 
     def predicts(self, derived: Iterable[tuple[Key, Derivation]]) -> bool:
-        """Tell whether an elimination tree is exactly the one that the rules derive."""
-        return all(self.derivation(key) == derivation for key, derivation in derived)
+        """Tell whether an elimination tree is one that the rules derive."""
+        return all(derivation in self.derivations(key) for key, derivation in derived)
 
 
-def merged(eliminations: Iterable[Iterable[tuple[Key, Derivation]]]) -> Table | None:
-    """Return the derivations of all subtrees; None if equal keys have different ones."""
-    table: dict[Key, Derivation] = {}
+def merged(eliminations: Iterable[Iterable[tuple[Key, Derivation]]]) -> Table:
+    """Return the derivations of all subtrees of some eliminations."""
+    table: dict[Key, set[Derivation]] = defaultdict(set)
     for derived in eliminations:
         for key, derivation in derived:
-            if table.setdefault(key, derivation) != derivation:
-                return None
-    return table
+            table[key].add(derivation)
+    return {key: frozenset(found) for key, found in table.items()}
 
 
 def affine_rules(table: Table, period: int) -> Rules:
@@ -85,20 +107,16 @@ def affine_rules(table: Table, period: int) -> Rules:
 
     Parameters
     ----------
-    table : dict of Key to Derivation
+    table : dict of Key to set of Derivation
         Of some eliminations; all of it is listed.
     period : int
         What all that grows grows by [blocks].
     """
-    sizes: dict[tuple[Slot, int], list[int]] = defaultdict(list)
-    for slot, m in table:
-        sizes[slot, m % period].append(m)
-    rules = {}
-    for of_class, found in sizes.items():
-        rule = _affine_end(table, of_class[0], sorted(found), period)
-        if rule is not None:
-            rules[of_class] = rule
-    return Rules(period, rules, table)
+    classes: dict[Class, dict[int, frozenset[Derivation]]] = defaultdict(dict)
+    for (slot, m), found in table.items():
+        classes[slot, m % period][m] = found
+    rules = {of: _affine_end(found, period) for of, found in classes.items()}
+    return Rules(period, {of: found for of, found in rules.items() if found}, table)
 
 
 def closed(known: Rules, tops: Iterable[int]) -> Rules | None:
@@ -111,8 +129,8 @@ def closed(known: Rules, tops: Iterable[int]) -> Rules | None:
     tops : iterable of int
         Numbers of blocks of whole mechanisms, one for each remainder that occurs.
     """
-    rules: dict[tuple[Slot, int], Rule] = {}
-    listed: dict[Key, Derivation] = {}
+    rules: dict[Class, tuple[Rule, ...]] = {}
+    listed: dict[Key, frozenset[Derivation]] = {}
     waiting = [(TOP, m, known.period) for m in tops]
     while waiting:
         needed = _needed(known, *waiting.pop())
@@ -120,15 +138,18 @@ def closed(known: Rules, tops: Iterable[int]) -> Rules | None:
             return None
         for slot, m in needed:
             of_class = (slot, m % known.period)
-            rule = known.rules.get(of_class)
-            if rule is not None and m >= rule.start:
+            found = known.rules.get(of_class)
+            if found is not None and m >= found[0].start:
                 if of_class not in rules:
-                    rules[of_class] = rule
-                    children = zip(rule.first.children, rule.steps, strict=True)
-                    waiting += [(*child, step) for child, step in children]
+                    rules[of_class] = found
+                    waiting += [
+                        (*child, step)
+                        for rule in found
+                        for child, step in zip(rule.first.children, rule.steps, strict=True)
+                    ]
             elif (slot, m) not in listed:
                 listed[slot, m] = known.listed[slot, m]
-                waiting += [(*child, 0) for child in listed[slot, m].children]
+                waiting += [(*child, 0) for node in listed[slot, m] for child in node.children]
     return Rules(known.period, rules, listed)
 
 
@@ -140,14 +161,14 @@ def _needed(known: Rules, slot: Slot, first: int, step: int) -> list[Key] | None
     found: list[Key] = []
     ruled, m = set[int](), first
     while True:
-        if known.derivation((slot, m)) is None:
+        if not known.derivations((slot, m)):
             return None
         found.append((slot, m))
         if step == 0:
             return found
         remainder = m % known.period
-        rule = known.rules.get((slot, remainder))
-        if rule is None or m < rule.start:
+        rules = known.rules.get((slot, remainder))
+        if rules is None or m < rules[0].start:
             ruled.clear()
         elif remainder in ruled:
             return found
@@ -156,22 +177,46 @@ def _needed(known: Rules, slot: Slot, first: int, step: int) -> list[Key] | None
         m += step
 
 
-def _affine_end(table: Table, slot: Slot, sizes: list[int], period: int) -> Rule | None:
-    """Return the rule that as many as possible of the largest sizes follow."""
-    if len(sizes) < _LEAST:
-        return None
-    last, before = table[slot, sizes[-1]], table[slot, sizes[-2]]
-    if last.production != before.production:
-        return None
-    times = (sizes[-1] - sizes[-2]) // period
-    pairs = zip(last.children, before.children, strict=True)
-    steps = tuple([(m - other) // times for (_, m), (_, other) in pairs])
-    rule, count = Rule(sizes[-1], last, steps), 0
-    if min(steps, default=0) < 0:
-        return None
-    for m in reversed(sizes):
-        t = (m - rule.start) // period
-        if rule.at(t) != table[slot, m]:
+def _affine_end(found: Mapping[int, frozenset[Derivation]], period: int) -> tuple[Rule, ...]:
+    """Return rules for as many as possible of the largest sizes of a class, none if for few."""
+    sizes, rules = sorted(found, reverse=True), list[Rule]()
+    begin, n_rules = -1, 0
+    for m in sizes:
+        new = [node for node in sorted(found[m]) if not _is_ruled(rules, m, node, period)]
+        own = [_best_rule(found, sizes, m, node, period) for node in new]
+        if None in own:
             break
-        rule, count = Rule(m, table[slot, m], steps), count + 1
-    return rule if count >= _LEAST else None
+        rules += [rule for rule in own if rule is not None]
+        begin, n_rules = m, len(rules)
+    begin = max([begin, *(rule.start for rule in rules[:n_rules])])
+    return tuple([rule.moved((begin - rule.start) // period, period) for rule in rules[:n_rules]])
+
+
+def _is_ruled(rules: list[Rule], m: int, node: Derivation, period: int) -> bool:
+    """Tell whether a derivation is that of a rule."""
+    return any(m >= rule.start and rule.at((m - rule.start) // period) == node for rule in rules)
+
+
+def _best_rule(
+    found: Mapping[int, frozenset[Derivation]],
+    sizes: list[int],
+    m: int,
+    node: Derivation,
+    period: int,
+) -> Rule | None:
+    """Return the rule through a derivation that most sizes have; None if they are few."""
+    best, most = None, _LEAST - 1
+    for other in islice((size for size in sizes if size < m), _NEIGHBOURS):
+        times = (m - other) // period
+        for before in found[other]:
+            if before.production != node.production:
+                continue
+            pairs = zip(node.children, before.children, strict=True)
+            rises = [after - size for (_, after), (_, size) in pairs]
+            if any(rise < 0 or rise % times for rise in rises):
+                continue
+            rule = Rule(m, node, tuple([rise // times for rise in rises]))
+            its = [size for size in sizes if rule.at((size - m) // period) in found[size]]
+            if len(its) > most:
+                best, most = rule.moved((its[-1] - m) // period, period), len(its)
+    return best

@@ -6,9 +6,9 @@ family and ordering give at some sizes:
 forest
     If every pivot couples to one later block at most, fronts are a body and a joint.
 rules
-    Rules, closed under growth, derive one elimination tree for each size out of finitely many
-    productions (`sparse/subtree_rules.py`). The premise is that family and ordering give these
-    trees; it is compared node by node.
+    Rules, closed under growth, derive elimination trees of all sizes out of finitely many
+    productions (`sparse/subtree_rules.py`): one for each size, or some where a subtree has
+    alternatives. The premise is that family and ordering give these; it is compared node by node.
 types
     Whatever is put together from finitely many productions has no other fronts. The premise is
     that no others come, which is less: it says nothing about how trees grow.
@@ -45,6 +45,7 @@ class Proof:
     n_productions: int = 0  # different ways in which fronts come from those of subtrees
     n_rules: int = 0
     period: int = 0  # bodies by which the elimination grows; 0 where it has no period
+    is_exact: bool = False  # there is one tree for each size
     is_sweep: bool = False  # all growth is on one branch of the elimination tree
 
 
@@ -122,23 +123,38 @@ def _most_coupled(one: Eliminated) -> int:
 
 def _by_rules(sample: Sequence[Eliminated], larger: Sequence[Eliminated]) -> Proof | None:
     """Return the proof by rules that derive every larger member, too."""
-    blocks = [len(one.kinds) for one in sample]
+    found = None
     for small, context in _VIEWS:
         productions = Productions(small, context)
-        table = merged(productions.derivations(one.found, one.labels) for one in sample)
-        if table is None:
+        found = _read_off(sample, productions, exact=True)
+        if found is not None:
+            break
+    else:
+        productions = Productions()
+        found = _read_off(sample, productions, exact=False)
+    if found is None:
+        return None
+    rules, begin, n_steps = found
+    if all(rules.predicts(productions.derivations(one.found, one.labels)) for one in larger):
+        return _ruled(rules, productions, sample[begin:], n_steps, larger)
+    return None
+
+
+def _read_off(
+    sample: Sequence[Eliminated], productions: Productions, exact: bool
+) -> tuple[Rules, int, int] | None:
+    """Return closed rules, the member from which on they hold, and their period in members."""
+    table = merged(productions.derivations(one.found, one.labels) for one in sample)
+    if exact and any(len(found) > 1 for found in table.values()):
+        return None
+    blocks = [len(one.kinds) for one in sample]
+    for n_steps in _PERIODS:
+        grown = {after - n for n, after in zip(blocks, blocks[n_steps:], strict=False)}
+        if len(grown) != 1 or min(grown) <= 0:
             continue
-        for n_steps in _PERIODS:
-            grown = {after - n for n, after in zip(blocks, blocks[n_steps:], strict=False)}
-            if len(grown) != 1 or min(grown) <= 0:
-                continue
-            known = affine_rules(table, grown.pop())
-            begin, rules = _closed(known, blocks, n_steps)
-            if rules is None:
-                continue
-            if all(rules.predicts(productions.derivations(o.found, o.labels)) for o in larger):
-                return _ruled(rules, productions, sample[begin:], n_steps, larger)
-            return None  # larger members are not as the small ones foretell
+        begin, rules = _closed(affine_rules(table, grown.pop()), blocks, n_steps)
+        if rules is not None:
+            return rules, begin, n_steps
     return None
 
 
@@ -164,22 +180,24 @@ def _ruled(
     smallest = sample[0].member.n_bodies
     period = sample[n_steps].member.n_bodies - smallest
     compared = _bodies([*sample, *larger])
+    exactly = "exactly" if rules.is_exact else "(by one of alternatives for some subtrees)"
     way = "on one branch" if rules.is_sweep else "on several branches"
     return Proof(
         kind="rules",
         width=width,
         statement=f"from {_count(smallest)} on the elimination tree grows {way}, with a period "
-        f"of {_count(period)}: {len(rules.rules)} rules and {len(rules.listed)} small subtrees are "
+        f"of {_count(period)}: {rules.n_rules} rules and {len(rules.listed)} small subtrees are "
         f"closed under growth, so that all sizes have the same {len(used)} productions, with "
         f"fronts of {width} rows at most (induction over the size of subtrees)",
-        premise="family and ordering go on as the rules say, which they do exactly at "
+        premise=f"family and ordering go on as the rules say, which they do {exactly} at "
         f"{len(sample)} sizes from {smallest} to {sample[-1].member.n_bodies} bodies and at "
         f"{_listed(_bodies(larger))}",
         smallest=smallest,
         compared=compared,
         n_productions=len(used),
-        n_rules=len(rules.rules),
+        n_rules=rules.n_rules,
         period=period,
+        is_exact=rules.is_exact,
         is_sweep=rules.is_sweep,
     )
 

@@ -31,7 +31,7 @@ def halving(sizes):
 
 
 def test_halving_is_closed_under_growth_and_tells_trees_of_any_size():
-    known = affine_rules(halving(range(1, 60)), 2)
+    known = affine_rules(merged([halving(range(1, 60)).items()]), 2)
     rules = closed(known, [20, 21])
     assert rules is not None
     assert not rules.is_sweep
@@ -41,36 +41,53 @@ def test_halving_is_closed_under_growth_and_tells_trees_of_any_size():
 
 def test_rules_that_lead_to_a_subtree_nobody_has_seen_are_not_closed():
     table = {key: node for key, node in halving(range(1, 60)).items() if key != (Y, 2)}
-    assert closed(affine_rules(table, 2), [20, 21]) is None
+    assert closed(affine_rules(merged([table.items()]), 2), [20, 21]) is None
 
 
 def test_a_remainder_without_a_rule_is_found_missing():
-    known = affine_rules(halving(range(1, 60)), 2)
+    known = affine_rules(merged([halving(range(1, 60)).items()]), 2)
     rules = {of: rule for of, rule in known.rules.items() if of != (Y, 1)}
     assert closed(Rules(2, rules, known.listed), [20, 21]) is None
 
 
 def test_trees_that_change_beyond_the_sample_are_not_predicted():
-    rules = closed(affine_rules(halving(range(1, 60)), 2), [20, 21])
+    rules = closed(affine_rules(merged([halving(range(1, 60)).items()]), 2), [20, 21])
     large = halving([500])
     assert rules.predicts(large.items())
     large[X, 500] = Derivation(8, large[X, 500].children)
     assert not rules.predicts(large.items())
 
 
-def test_equal_keys_with_different_derivations_are_refused():
+def test_equal_keys_with_different_derivations_are_alternatives():
     table = halving([9])
     other = dict(table)
     other[X, 9] = Derivation(8, table[X, 9].children)
-    assert merged([table.items(), table.items()]) == table
-    assert merged([table.items(), other.items()]) is None
+    assert all(len(found) == 1 for found in merged([table.items(), table.items()]).values())
+    assert merged([table.items(), other.items()])[X, 9] == {table[X, 9], other[X, 9]}
+
+
+def sized(size_of, sizes):
+    """Return subtrees in X with one child in Y, of sizes that are given."""
+    return merged([[((X, m), Derivation(1, ((Y, size_of(m)),))) for m in sizes]])
 
 
 def test_a_rule_is_read_off_three_sizes_and_begins_where_they_are_affine():
-    table = {(X, m): Derivation(1, ((Y, 5 if m < 9 else m - 3),)) for m in range(5, 20, 2)}
-    assert affine_rules(table, 2).rules == {(X, 1): Rule(9, Derivation(1, ((Y, 6),)), (2,))}
-    few = {(X, m): node for (_, m), node in table.items() if m > 15}
-    assert affine_rules(few, 2).rules == {}
+    table = sized(lambda m: 5 if m < 9 else m - 3, range(5, 20, 2))
+    assert affine_rules(table, 2).rules == {(X, 1): (Rule(9, Derivation(1, ((Y, 6),)), (2,)),)}
+    assert affine_rules(sized(lambda m: m - 3, (17, 19)), 2).rules == {}
+
+
+def test_a_longer_half_on_either_side_makes_two_rules():
+    halves = [halving(range(1, 60)), {}]
+    for (slot, m), node in halves[0].items():
+        if m % 2 == 0 and m > 2 and slot != TOP:
+            (left, small), (right, large) = node.children
+            halves[1][slot, m] = Derivation(7, ((left, large), (right, small)))
+    rules = closed(affine_rules(merged(half.items() for half in halves), 2), [20, 21])
+    assert not rules.is_exact
+    assert {len(found) for (slot, m), found in rules.rules.items() if slot != TOP and m == 0} == {2}
+    assert rules.predicts(halving([1234]).items())
+    assert not rules.predicts([((X, 100), Derivation(7, ((X, 48), (Y, 51))))])
 
 
 def eliminated_family(name, ordering, values, productions, **parameters):
@@ -92,7 +109,9 @@ def grown(rules, productions, m):
     waiting = [(TOP, m, ())]
     while waiting:
         slot, size, above = waiting.pop()
-        node = rules.derivation((slot, size)) if slot is not None else Derivation(size, ())
+        node = Derivation(size, ())
+        if slot is not None:
+            (node,) = rules.derivations((slot, size))
         shape, front = shapes[node.production], []
         if shape.front:
             front = [len(graph), *above]

@@ -122,10 +122,17 @@ def test_an_ordering_that_fails_at_some_sizes_only_is_caught_there():
     assert certify(ladder, alternating, largest=256).proof is None
 
 
-def test_dissection_of_a_ladder_is_certified_on_condition_that_no_production_comes():
+def test_dissection_of_a_ladder_grows_on_several_branches():
     found = certify("ladder", "nested-dissection", largest=256)
-    assert (found.status, found.proof.kind, found.width) == ("conditional", "types", 18)
-    assert str(found) == "O(n), width 18 if no other production comes"
+    assert (str(found), found.status) == ("O(n), width 18", "proved")
+    assert (found.proof.is_sweep, found.proof.is_exact) == (False, False)
+    assert "by one of alternatives" in found.proof.premise
+
+
+def test_productions_alone_bound_fronts_on_condition_that_no_other_comes():
+    found = certify("ring", "nested-dissection", largest=256)
+    assert (found.status, found.proof.kind, found.width) == ("conditional", "types", 15)
+    assert str(found) == "O(n), width 15 if no other production comes"
 
 
 def out_and_back(system):
