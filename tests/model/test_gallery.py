@@ -139,6 +139,7 @@ def test_size_parameters_are_the_published_ones():
         "five-bar-array": ("loops",),
         "four-bar-torus": ("rows", "columns"),
         "lattice": ("rows", "columns", "layers"),
+        "tube": ("rings",),
         "rotating-squares": ("rows", "columns"),
         "ring": ("bodies",),
         "stewart": (),
