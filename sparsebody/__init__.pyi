@@ -51,6 +51,7 @@ from .ordering import register_ordering
 from .simulation import Trajectory, simulate
 from .sparse.order_files import read_order, write_order
 from .sparse.pattern_files import read_pattern
+from .study.certificates import certify
 
 __version__: str
 
@@ -94,6 +95,7 @@ __all__ = [
     "Universal",
     "advise",
     "apply_advice",
+    "certify",
     "consistent_state",
     "count_mobility",
     "determined_reactions",

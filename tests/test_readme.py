@@ -65,7 +65,7 @@ def test_the_example_with_algorithms_runs_as_printed(capsys: pytest.CaptureFixtu
 def test_the_example_with_classical_algorithms_runs_as_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run_example("sparsebody.classical import")
+    run_example("uicker-kahn")
     lines = capsys.readouterr().out.replace("\n ", " ").splitlines()
     forces = {re.findall(r"\[.*?\]", line)[0] for line in lines}
     assert len(lines) == 3
@@ -82,9 +82,16 @@ def test_the_example_with_spatial_operators_runs_as_printed() -> None:
     np.testing.assert_allclose(found, on.forward_dynamics(*given[2:]), rtol=1e-12)
 
 
+def test_the_example_with_a_certificate_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    found = run_example("sb.certify")["found"]
+    assert str(found) == "O(n), width 15"
+    assert f"# {found}" in README
+    assert "exactly" in capsys.readouterr().out
+
+
 def test_the_commands_of_the_readme_are_understood() -> None:
     commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
-    assert len(commands) == 14
+    assert len(commands) == 15
     for command in commands:
         name, *options = shlex.split(command)
         assert name in main.commands

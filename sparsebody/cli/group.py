@@ -13,6 +13,7 @@ import click
 
 from sparsebody import __version__
 from sparsebody.cli.algorithms import algorithms
+from sparsebody.cli.certify import certify
 from sparsebody.cli.classical import classical
 from sparsebody.cli.corpus import corpus
 from sparsebody.cli.gallery import gallery
@@ -156,6 +157,7 @@ for command in (
     order,
     algorithms,
     loop_bases,
+    certify,
     plot,
     gallery,
     study,

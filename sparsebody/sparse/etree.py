@@ -74,7 +74,11 @@ def elimination(pattern: Blocks, order: IntArray) -> Elimination:
     ShapeError
         If `order` does not list every block once.
     """
-    indptr, indices = ordered_adjacency(pattern, order)
+    return elimination_of(*ordered_adjacency(pattern, order))
+
+
+def elimination_of(indptr: IntArray, indices: IntArray) -> Elimination:
+    """Return the same for the adjacency of any graph, numbered by position."""
     parent = _elimination_tree(indptr, indices)
     return Elimination(indptr, indices, parent, postorder(parent))
 
@@ -252,9 +256,14 @@ def column_structures(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntAr
     ShapeError
         If `order` does not list every block once.
     """
-    found = elimination(pattern, order)
-    column_start = np.zeros(len(order) + 1, dtype=np.intp)
-    np.cumsum(weighted_counts(found, np.ones(len(order), dtype=np.intp)) - 1, out=column_start[1:])
+    return filled_columns(elimination(pattern, order))
+
+
+def filled_columns(found: Elimination) -> tuple[IntArray, IntArray]:
+    """Return the positions below the pivot in each block column of L; see `column_structures`."""
+    n = len(found.parent)
+    column_start = np.zeros(n + 1, dtype=np.intp)
+    np.cumsum(weighted_counts(found, np.ones(n, dtype=np.intp)) - 1, out=column_start[1:])
     rows = np.empty(column_start[-1], dtype=np.intp)
     _column_structures(*found[:3], column_start[:-1].copy(), rows)
     return column_start, rows

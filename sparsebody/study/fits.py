@@ -58,7 +58,8 @@ def growth(n: FloatArray, y: FloatArray, smallest: float = 0.0) -> Growth | None
         return None
     fit = linregress(x, z)
     free = len(x) - 2
-    half = float(t.ppf(0.5 + _CONFIDENCE / 2, free) * fit.stderr) if free > 0 else np.nan
+    error = fit.stderr if np.ptp(z) > 0.0 else 0.0  # which is 0 / 0 where nothing grows
+    half = float(t.ppf(0.5 + _CONFIDENCE / 2, free) * error) if free > 0 else np.nan
     return Growth(
         exponent=float(fit.slope),
         low=float(fit.slope) - half,

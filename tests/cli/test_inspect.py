@@ -9,7 +9,16 @@ from sparsebody.cli import main
 from sparsebody.cli.inspect import _redundancy
 from sparsebody.model.gallery import GALLERY, build
 
-SMALL = {"bodies": 4, "rungs": 3, "pairs": 3, "loops": 3, "rows": 3, "columns": 3, "layers": 1}
+SMALL = {
+    "bodies": 4,
+    "rungs": 3,
+    "pairs": 3,
+    "rings": 3,
+    "loops": 3,
+    "rows": 3,
+    "columns": 3,
+    "layers": 1,
+}
 COUNTS = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows", "rank")
 
 

@@ -153,6 +153,11 @@ def _check_given(system: System, given: IntArray, united: BoolArray, usable: Boo
             )
 
 
+def joint_freedoms(system: System) -> IntArray:
+    """Return the number of velocity coordinates of every joint."""
+    return _freedoms(system)[0]
+
+
 def _freedoms(system: System) -> tuple[IntArray, BoolArray]:
     """Return the number of velocity coordinates of every joint, and whether it is a free one."""
     freedoms = np.zeros(system.n_joints, dtype=np.intp)

@@ -28,6 +28,7 @@ from sparsebody.model.gallery import (
     slider_crank,
     stewart,
     tree,
+    tube,
 )
 from sparsebody.model.gallery.conversion import check_size, converted
 from sparsebody.model.mechanism import Mechanism
@@ -92,6 +93,9 @@ GALLERY: dict[str, GalleryEntry] = {
         lattice.lattice,
         "2-D or 3-D grid of cubes; joints can be left out at random",
         ("rows", "columns", "layers"),
+    ),
+    "tube": GalleryEntry(
+        tube.tube, "rails of bars closed around a cylinder; grows along it", ("rings",)
     ),
     "rotating-squares": GalleryEntry(
         rotating_squares.rotating_squares,

@@ -1,0 +1,222 @@
+"""Induction over elimination trees: rules that tell the tree of any size from those of a few.
+
+A subtree of the elimination tree is told by its slot and its number of blocks m: equal keys have
+equal derivations, or one of a few. A *rule* says more: from some size on, subtrees in one slot
+with m = start + t period, t = 0, 1, ..., have one production, and their children grow by fixed
+steps. If every subtree that the rules lead to has a rule, or is one of finitely many that are
+listed, then rules and list derive eliminations of every size, and only finitely many productions,
+hence fronts, occur in them: induction over m, since children are smaller.
+
+A sweep has one child that grows by the whole period; dissection has two that grow by half of it.
+Where several rules are for the same subtrees, as for the longer half on either side, they are
+alternatives.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+from sparsebody.sparse.subtree_types import TOP, Derivation, Key, Slot
+
+Table = Mapping[Key, frozenset[Derivation]]
+Class = tuple[Slot, int]  # the subtrees in a slot with one remainder of m
+_LEAST = 3  # subtrees that a rule is read off
+_NEIGHBOURS = 4  # sizes below a subtree's that its rule is looked for with
+
+
+class Rule(NamedTuple):
+    """One derivation of each subtree with m = start + t period, t = 0, 1, ..."""
+
+    start: int
+    first: Derivation  # at t = 0
+    steps: tuple[int, ...]  # how much each child grows when t does by one
+
+    def at(self, t: int) -> Derivation:
+        """Return the derivation of one of them; t < 0 goes on downwards."""
+        children = zip(self.first.children, self.steps, strict=True)
+        return Derivation(
+            self.first.production, tuple([(slot, m + t * step) for (slot, m), step in children])
+        )
+
+    def moved(self, t: int, period: int) -> Rule:
+        """Return the same rule with another start."""
+        return Rule(self.start + t * period, self.at(t), self.steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """What derives the elimination trees of a family from some size on.
+
+    The rules of one class begin together.
+    """
+
+    period: int  # blocks
+    rules: Mapping[Class, tuple[Rule, ...]]
+    listed: Table  # subtrees that no rule is needed for
+
+    def derivations(self, key: Key) -> frozenset[Derivation]:
+        """Return how a subtree can be derived; nothing if that is not known."""
+        slot, m = key
+        rules = self.rules.get((slot, m % self.period))
+        if rules is None or m < rules[0].start:
+            return self.listed.get(key, frozenset())
+        return frozenset([rule.at((m - rule.start) // self.period) for rule in rules])
+
+    @property
+    def n_rules(self) -> int:
+        """Number of rules."""
+        return sum(map(len, self.rules.values()))
+
+    @property
+    def productions(self) -> set[int]:
+        """All that occur."""
+        used = {rule.first.production for rules in self.rules.values() for rule in rules}
+        return used | {node.production for nodes in self.listed.values() for node in nodes}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is one tree for each size."""
+        return all(len(found) == 1 for found in (*self.rules.values(), *self.listed.values()))
+
+    @property
+    def is_sweep(self) -> bool:
+        """Whether all growth goes to one child, everywhere."""
+        steps = {step for rules in self.rules.values() for rule in rules for step in rule.steps}
+        return steps <= {0, self.period}
+
+    def predicts(self, derived: Iterable[tuple[Key, Derivation]]) -> bool:
+        """Tell whether an elimination tree is one that the rules derive."""
+        return all(derivation in self.derivations(key) for key, derivation in derived)
+
+
+def merged(eliminations: Iterable[Iterable[tuple[Key, Derivation]]]) -> Table:
+    """Return the derivations of all subtrees of some eliminations."""
+    table: dict[Key, set[Derivation]] = defaultdict(set)
+    for derived in eliminations:
+        for key, derivation in derived:
+            table[key].add(derivation)
+    return {key: frozenset(found) for key, found in table.items()}
+
+
+def affine_rules(table: Table, period: int) -> Rules:
+    """Return the rules that the largest subtrees of each slot and remainder follow.
+
+    Parameters
+    ----------
+    table : dict of Key to set of Derivation
+        Of some eliminations; all of it is listed.
+    period : int
+        What all that grows grows by [blocks].
+    """
+    classes: dict[Class, dict[int, frozenset[Derivation]]] = defaultdict(dict)
+    for (slot, m), found in table.items():
+        classes[slot, m % period][m] = found
+    rules = {of: _affine_end(found, period) for of, found in classes.items()}
+    return Rules(period, {of: found for of, found in rules.items() if found}, table)
+
+
+def closed(known: Rules, tops: Iterable[int]) -> Rules | None:
+    """Return what derives the forests of m + t period blocks, m in `tops`; None if it does not do.
+
+    Parameters
+    ----------
+    known : Rules
+        With more than is needed.
+    tops : iterable of int
+        Numbers of blocks of whole mechanisms, one for each remainder that occurs.
+    """
+    rules: dict[Class, tuple[Rule, ...]] = {}
+    listed: dict[Key, frozenset[Derivation]] = {}
+    waiting = [(TOP, m, known.period) for m in tops]
+    while waiting:
+        needed = _needed(known, *waiting.pop())
+        if needed is None:
+            return None
+        for slot, m in needed:
+            of_class = (slot, m % known.period)
+            found = known.rules.get(of_class)
+            if found is not None and m >= found[0].start:
+                if of_class not in rules:
+                    rules[of_class] = found
+                    waiting += [
+                        (*child, step)
+                        for rule in found
+                        for child, step in zip(rule.first.children, rule.steps, strict=True)
+                    ]
+            elif (slot, m) not in listed:
+                listed[slot, m] = known.listed[slot, m]
+                waiting += [(*child, 0) for node in listed[slot, m] for child in node.children]
+    return Rules(known.period, rules, listed)
+
+
+def _needed(known: Rules, slot: Slot, first: int, step: int) -> list[Key] | None:
+    """Return subtrees of sizes first + t step that stand for all t >= 0; None if one is unknown.
+
+    They are all up to where rules begin, and then one for each remainder.
+    """
+    found: list[Key] = []
+    ruled, m = set[int](), first
+    while True:
+        if not known.derivations((slot, m)):
+            return None
+        found.append((slot, m))
+        if step == 0:
+            return found
+        remainder = m % known.period
+        rules = known.rules.get((slot, remainder))
+        if rules is None or m < rules[0].start:
+            ruled.clear()
+        elif remainder in ruled:
+            return found
+        else:
+            ruled.add(remainder)
+        m += step
+
+
+def _affine_end(found: Mapping[int, frozenset[Derivation]], period: int) -> tuple[Rule, ...]:
+    """Return rules for as many as possible of the largest sizes of a class, none if for few."""
+    sizes, rules = sorted(found, reverse=True), list[Rule]()
+    begin, n_rules = -1, 0
+    for m in sizes:
+        new = [node for node in sorted(found[m]) if not _is_ruled(rules, m, node, period)]
+        own = [_best_rule(found, sizes, m, node, period) for node in new]
+        if None in own:
+            break
+        rules += [rule for rule in own if rule is not None]
+        begin, n_rules = m, len(rules)
+    begin = max([begin, *(rule.start for rule in rules[:n_rules])])
+    return tuple([rule.moved((begin - rule.start) // period, period) for rule in rules[:n_rules]])
+
+
+def _is_ruled(rules: list[Rule], m: int, node: Derivation, period: int) -> bool:
+    """Tell whether a derivation is that of a rule."""
+    return any(m >= rule.start and rule.at((m - rule.start) // period) == node for rule in rules)
+
+
+def _best_rule(
+    found: Mapping[int, frozenset[Derivation]],
+    sizes: list[int],
+    m: int,
+    node: Derivation,
+    period: int,
+) -> Rule | None:
+    """Return the rule through a derivation that most sizes have; None if they are few."""
+    best, most = None, _LEAST - 1
+    for other in islice((size for size in sizes if size < m), _NEIGHBOURS):
+        times = (m - other) // period
+        for before in found[other]:
+            if before.production != node.production:
+                continue
+            pairs = zip(node.children, before.children, strict=True)
+            rises = [after - size for (_, after), (_, size) in pairs]
+            if any(rise < 0 or rise % times for rise in rises):
+                continue
+            rule = Rule(m, node, tuple([rise // times for rise in rises]))
+            its = [size for size in sizes if rule.at((size - m) // period) in found[size]]
+            if len(its) > most:
+                best, most = rule.moved((its[-1] - m) // period, period), len(its)
+    return best

@@ -1,0 +1,166 @@
+import networkx as nx
+import pytest
+from patterns import eliminated
+
+from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.model.gallery import build
+from sparsebody.ordering import order
+from sparsebody.sparse.etree import elimination
+from sparsebody.sparse.subtree_rules import Rule, Rules, affine_rules, closed, merged
+from sparsebody.sparse.subtree_types import TOP, Derivation, Productions
+
+X, Y = ((0, 0),), ((0, 1),)
+
+
+def halving(sizes):
+    """Return the nodes of trees whose subtrees are a root and two halves."""
+    table = {}
+
+    def split(slot, m):
+        if (slot, m) in table:
+            return
+        halves = ((X, m // 2), (Y, m - 1 - m // 2)) if m > 2 else ()
+        table[slot, m] = Derivation(7 if halves else m, halves)
+        for child in halves:
+            split(*child)
+
+    for m in sizes:
+        split(X, m)
+        table[TOP, m] = Derivation(9, ((X, m),))
+    return table
+
+
+def test_halving_is_closed_under_growth_and_tells_trees_of_any_size():
+    known = affine_rules(merged([halving(range(1, 60)).items()]), 2)
+    rules = closed(known, [20, 21])
+    assert rules is not None
+    assert not rules.is_sweep
+    assert rules.productions == {1, 2, 7, 9}
+    assert rules.predicts(halving([1234, 5679]).items())
+
+
+def test_rules_that_lead_to_a_subtree_nobody_has_seen_are_not_closed():
+    table = {key: node for key, node in halving(range(1, 60)).items() if key != (Y, 2)}
+    assert closed(affine_rules(merged([table.items()]), 2), [20, 21]) is None
+
+
+def test_a_remainder_without_a_rule_is_found_missing():
+    known = affine_rules(merged([halving(range(1, 60)).items()]), 2)
+    rules = {of: rule for of, rule in known.rules.items() if of != (Y, 1)}
+    assert closed(Rules(2, rules, known.listed), [20, 21]) is None
+
+
+def test_trees_that_change_beyond_the_sample_are_not_predicted():
+    rules = closed(affine_rules(merged([halving(range(1, 60)).items()]), 2), [20, 21])
+    large = halving([500])
+    assert rules.predicts(large.items())
+    large[X, 500] = Derivation(8, large[X, 500].children)
+    assert not rules.predicts(large.items())
+
+
+def test_equal_keys_with_different_derivations_are_alternatives():
+    table = halving([9])
+    other = dict(table)
+    other[X, 9] = Derivation(8, table[X, 9].children)
+    assert all(len(found) == 1 for found in merged([table.items(), table.items()]).values())
+    assert merged([table.items(), other.items()])[X, 9] == {table[X, 9], other[X, 9]}
+
+
+def sized(size_of, sizes):
+    """Return subtrees in X with one child in Y, of sizes that are given."""
+    return merged([[((X, m), Derivation(1, ((Y, size_of(m)),))) for m in sizes]])
+
+
+def test_a_rule_is_read_off_three_sizes_and_begins_where_they_are_affine():
+    table = sized(lambda m: 5 if m < 9 else m - 3, range(5, 20, 2))
+    assert affine_rules(table, 2).rules == {(X, 1): (Rule(9, Derivation(1, ((Y, 6),)), (2,)),)}
+    assert affine_rules(sized(lambda m: m - 3, (17, 19)), 2).rules == {}
+
+
+def test_a_longer_half_on_either_side_makes_two_rules():
+    halves = [halving(range(1, 60)), {}]
+    for (slot, m), node in halves[0].items():
+        if m % 2 == 0 and m > 2 and slot != TOP:
+            (left, small), (right, large) = node.children
+            halves[1][slot, m] = Derivation(7, ((left, large), (right, small)))
+    rules = closed(affine_rules(merged(half.items() for half in halves), 2), [20, 21])
+    assert not rules.is_exact
+    assert {len(found) for (slot, m), found in rules.rules.items() if slot != TOP and m == 0} == {2}
+    assert rules.predicts(halving([1234]).items())
+    assert not rules.predicts([((X, 100), Derivation(7, ((X, 48), (Y, 51))))])
+
+
+def eliminated_family(name, ordering, values, productions, **parameters):
+    found = []
+    for value in values:
+        key = {"ladder": "rungs", "lattice": "columns", "ring": "bodies"}[name]
+        pattern = kkt_structure(build(name, **parameters, **{key: value}).compile()).pattern
+        sequence = order(pattern, ordering)
+        kinds = (sequence >= pattern.n_primal).tolist()
+        labels = list(zip(kinds, pattern.block_sizes[sequence].tolist(), strict=True))
+        nodes = productions.derivations(elimination(pattern, sequence), labels)
+        found.append((pattern, sequence, nodes))
+    return found
+
+
+def grown(rules, productions, m):
+    """Return the graph of m blocks that rules derive, and the rows of all fronts."""
+    shapes, graph, fronts = list(productions.numbers), nx.Graph(), []
+    waiting = [(TOP, m, ())]
+    while waiting:
+        slot, size, above = waiting.pop()
+        node = Derivation(size, ())
+        if slot is not None:
+            (node,) = rules.derivations((slot, size))
+        shape, front = shapes[node.production], []
+        if shape.front:
+            front = [len(graph), *above]
+            graph.add_node(front[0], label=str(shape.front[0]))
+            graph.add_edges_from(
+                (front[0], other) for other, near in zip(above, shape.coupled, strict=True) if near
+            )
+            fronts.append(sum(rows for _, rows in shape.front))
+        children = iter(node.children)
+        for places, kind in shape.glues:
+            child = next(children) if kind < 0 else (None, kind)
+            waiting.append((*child, tuple(front[place] for place in places)))
+    return graph, sorted(fronts)
+
+
+@pytest.mark.parametrize(
+    ("name", "ordering", "parameters", "small", "context", "period"),
+    [
+        ("ladder", "leaves-first", {}, 0, 1, 5),
+        ("ring", "minimum-degree", {}, 0, 1, 2),
+        ("lattice", "pathwidth-sweep", {"rows": 3, "layers": 1}, 0, 1, 8),
+        ("lattice", "leaves-first", {"rows": 3, "layers": 1}, 20, 2, 16),
+    ],
+)
+def test_rules_of_small_members_build_large_ones_and_their_fronts(
+    name, ordering, parameters, small, context, period
+):
+    productions = Productions(small, context)
+    sample = eliminated_family(name, ordering, range(3, 40), productions, **parameters)
+    table = merged(nodes for *_, nodes in sample)
+    blocks = [pattern.n_blocks for pattern, *_ in sample]
+    steps = period // (blocks[1] - blocks[0])
+    rules = closed(affine_rules(table, period), blocks[10 : 10 + steps])
+    ((pattern, sequence, nodes),) = eliminated_family(
+        name, ordering, [60], productions, **parameters
+    )
+    assert rules.predicts(nodes)
+    graph, fronts = grown(rules, productions, pattern.n_blocks)
+    size = pattern.block_sizes[sequence]
+    expected = [size[[i, *below]].sum() for i, below in enumerate(eliminated(pattern, sequence))]
+    assert fronts == sorted(expected)
+    assert fronts[-1] == max(productions.widths[number] for number in rules.productions)
+    assert nx.vf2pp_is_isomorphic(graph, block_graph(pattern), node_label="label")
+
+
+def block_graph(pattern):
+    graph = nx.Graph()
+    for block, rows in enumerate(pattern.block_sizes.tolist()):
+        graph.add_node(block, label=str((block >= pattern.n_primal, rows)))
+    for joint, ends in enumerate(pattern.ends.tolist()):
+        graph.add_edges_from((pattern.n_primal + joint, end) for end in ends if end >= 0)
+    return graph
