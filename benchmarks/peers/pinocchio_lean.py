@@ -62,6 +62,8 @@ def program() -> Path:
     """Return the compiled program, built where it is missing or older than its source."""
     found = target()
     if not found.exists():
+        if not is_available():
+            raise ImportError("Pinocchio cannot be compiled here: no g++ or no headers of it")
         _build(found)
     return found
 
