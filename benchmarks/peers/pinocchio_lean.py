@@ -147,7 +147,7 @@ def _run(problem: Problem, algorithm: str, of: stock.Settings, balls_as_hinges: 
 
 def aba(problem: Problem) -> Prepared:
     """Articulated-body algorithm; trees only."""
-    return _run(problem, "aba", stock.Settings("breadth-first", 0.0, 1), balls_as_hinges=False)
+    return _run(problem, "aba", stock.Settings("breadth-first", 0.0, 1), balls_as_hinges=True)
 
 
 def constraint_dynamics(problem: Problem) -> Prepared:

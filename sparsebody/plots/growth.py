@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from matplotlib.figure import Figure
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.plots.style import CYCLE, styled
 
 _MARKERS = "osD^vP*X"
@@ -23,6 +24,7 @@ class Line:
     fit_n: FloatArray  # (2,) ends of the fitted line; (0,) for none
     fit_y: FloatArray
     is_ours: bool = False  # drawn bold, over the others
+    is_exact: BoolArray | None = None  # (k,) of marks that are filled; default: all
 
 
 @styled
@@ -38,12 +40,22 @@ def plot_growth(lines: Sequence[Line], ylabel: str, title: str = "") -> Figure:
             line.n,
             line.y,
             color=color,
-            marker=marker,
-            markersize=3.5,
             linewidth=2.2 if line.is_ours else 1.2,
             zorder=order,
-            label=line.label,
         )
+        exact = np.ones(len(line.n), bool) if line.is_exact is None else line.is_exact
+        for marks, face in ((exact, color), (~exact, "white")):
+            axes.loglog(
+                line.n[marks],
+                line.y[marks],
+                color=color,
+                marker=marker,
+                markersize=3.5,
+                markerfacecolor=face,
+                linestyle="",
+                zorder=order + 0.5,
+            )
+        axes.loglog([], [], color=color, marker=marker, markersize=3.5, label=line.label)
         if len(line.fit_n):
             axes.loglog(line.fit_n, line.fit_y, color=color, linewidth=0.7, linestyle=":")
     axes.set(xlabel="bodies", ylabel=ylabel, title=title)

@@ -6,6 +6,7 @@ import gc
 import math
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -59,6 +60,7 @@ COLUMNS = (
     "machine",
 )
 
+_MESSAGE = 300  # characters
 _TURNS = 12  # of two methods that are compared
 _WARM = 8  # bodies of a mechanism that makes every method run its kernels
 
@@ -107,7 +109,10 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
     before, start = machine.memory_in_use(), time.perf_counter()
     prepared = prepare(study, case.series, made.problem)
     analyze_seconds = time.perf_counter() - start
-    found = prepared.accelerations()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", UserWarning)
+        found = prepared.accelerations()
+    warnings.simplefilter("ignore", UserWarning)
     times = timings(prepared, study.settings)
     memory_mb = machine.peak_memory() - before
     ratio = _auto_ratio(study, case, made.problem, prepared) if case.series.rivals_auto else ""
@@ -128,6 +133,7 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
         analyze_seconds=analyze_seconds,
         memory_mb=memory_mb,
         auto_ratio=ratio,
+        message=str(heard[0].message)[:_MESSAGE] if heard else "",
         detail=getattr(prepared, "detail", ""),
         **times,
         **accuracy,

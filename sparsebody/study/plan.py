@@ -87,7 +87,7 @@ class Settings:
     repeats: int = 5
     batch_seconds: float = 0.02  # of one timing, at least
     longest: float = 10.0  # of all timings of a case [s], after which fewer repeats do
-    time_limit: float = 60.0  # CPU time of a case, all of it [s]; twice as much on the clock
+    time_limit: float = 60.0  # CPU time of a case, all of it [s]; four times that on the clock
     memory_limit: float = 4000.0  # that a case may ask for [MB]
 
 

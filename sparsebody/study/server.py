@@ -39,7 +39,7 @@ JOBS: dict[str, tuple[Job, Job]] = {  # and what to do once before
 }
 _MESSAGE = 300  # characters
 _LOOK = 0.2  # [s] between two looks at the CPU time of a case
-_PATIENCE = 2.0  # times the limit of CPU time, on the clock: a case may wait, but not for ever
+_PATIENCE = 4.0  # times the limit of CPU time, on the clock: a case may wait, but not for ever
 
 
 class _Abandoned(Exception):

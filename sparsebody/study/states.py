@@ -18,9 +18,7 @@ def problem_of(study: Study, case: Case, system: System, folder: Path) -> Proble
     file = state_file(case, folder)
     if not family.moves or not file.exists():
         return family.problem(system, case.series.seed)
-    return Problem(
-        family.mechanism, system, system.initial_state.with_(velocity=np.load(file))
-    )
+    return Problem(family.mechanism, system, system.initial_state.with_(velocity=np.load(file)))
 
 
 def store_state(study: Study, case: Case, state: State, folder: Path) -> None:
