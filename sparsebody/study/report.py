@@ -39,6 +39,7 @@ def write_report(
     *,
     formats: Sequence[str] = ("html", "markdown"),
     smallest: float = SMALLEST,
+    patterns: bool = True,
 ) -> list[Path]:
     """Write the report of a result file or of the folder of a study; return the files.
 
@@ -52,6 +53,8 @@ def write_report(
         What to write.
     smallest : float
         Growth is fitted from this number of bodies on.
+    patterns : bool
+        Draw a small mechanism of each family in a good order.
 
     Raises
     ------
@@ -67,7 +70,7 @@ def write_report(
         output.mkdir(parents=True, exist_ok=True)
     study = _study_in(folder)
     writer = _Writer(rows, study, output, smallest)
-    parts = [*writer.head(environments(folder)), *writer.sections()]
+    parts = [*writer.head(environments(folder)), *writer.sections(patterns)]
     written = []
     if "markdown" in formats:
         written.append(write_markdown(parts, output / "report.md"))
@@ -113,13 +116,14 @@ class _Writer:
         if len(recorded) > 1:
             yield Paragraph(f"The study was started {len(recorded)} times.")
 
-    def sections(self) -> Iterator[Part]:
+    def sections(self, patterns: bool) -> Iterator[Part]:
         """Yield everything else."""
         yield from crossover_parts(self.families)
         yield from GrowthParts(self.families, self._save, self.smallest).parts()
         yield from accuracy_parts(self.families)
         yield from ordering_parts(self.families, self._save)
-        yield from pattern_parts(self.study, self._save)
+        if patterns:
+            yield from pattern_parts(self.study, self._save)
         yield from self._failures()
 
     def _failures(self) -> Iterator[Part]:

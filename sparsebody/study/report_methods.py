@@ -61,7 +61,7 @@ class GrowthParts:
 
     families: Sequence[FamilyRows]
     save: Save
-    smallest: float  # size from which on to fit, unless few would be left
+    smallest: float  # size from which on to fit, unless less than three would be left
 
     def parts(self) -> Iterator[Part]:
         """Yield them all."""
@@ -122,7 +122,9 @@ class GrowthParts:
         )
 
     def _from(self, curve: Curve) -> float:
-        return self.smallest if sum(n >= self.smallest for n in curve) >= _LEAST_POINTS else 0.0
+        """Return the size from which on to fit: the usual one, or that of the last few."""
+        few = sorted(curve)[-_LEAST_POINTS:]
+        return min(self.smallest, few[0]) if few else self.smallest
 
     def _line(
         self, family: FamilyRows, label: str, column: str, name: str, is_ours: bool = False

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sparsebody.plots.fill import plot_fill
 from sparsebody.study.measure import Row
-from sparsebody.study.orderings import BEST, contests, ordering_cells
+from sparsebody.study.orderings import BEST, RATIO, contests, ordering_cells
 from sparsebody.study.pages import Heading, Paragraph, Part, Table
 from sparsebody.study.patterns import pattern_figures
 from sparsebody.study.plan import Study
@@ -28,6 +28,11 @@ def ordering_parts(families: Sequence[FamilyRows], save: Save) -> Iterator[Part]
     )
     header = ("family", "bodies", "auto takes", "orderings", "quickest other", "its time / auto")
     yield Table((*header, f"flops / {BEST}"), [one.cells for one in found])
+    least = min(found, key=lambda one: one.quickest[RATIO])
+    yield Paragraph(
+        f"At the worst, {least.family} with {least.n_bodies} bodies, the quickest other ordering, "
+        f"{least.quickest['ordering']}, takes {least.quickest[RATIO]:.2f} of its time."
+    )
     for one in found:
         yield from _all_orderings(one.family, one.n_bodies, one.rows, save)
 

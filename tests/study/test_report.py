@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.record import main as record
 from sparsebody.cli import main
 from sparsebody.errors import MissingDependencyError, StudyError
 from sparsebody.study.measure import COLUMNS
@@ -109,6 +110,16 @@ def test_every_picture_is_there(text, results):
         "time.png", "memory.png", "fill.png", "spy.png", "tree.png", "order.png"
     }  # fmt: skip
     assert all((results.parent / "report" / name).stat().st_size > 1000 for name in pictures)
+
+
+def test_a_recorded_run_has_small_pictures_its_rows_and_no_patterns(results, tmp_path):
+    (results.parent / "environment.json").write_text("[]")
+    done = CliRunner().invoke(record, [str(results.parent), "--output", str(tmp_path / "kept")])
+    assert done.exit_code == 0, done.output
+    names = {file.name for file in (tmp_path / "kept").iterdir()}
+    pictures = {"ladder-time.png", "ladder-memory.png", "ladder-512-fill.png"}
+    assert names == pictures | {"report.md", "results.csv", "environment.json"}
+    assert all((tmp_path / "kept" / name).stat().st_size < 40_000 for name in pictures)
 
 
 def test_the_page_is_one_file_of_well_formed_html(results, tmp_path):
