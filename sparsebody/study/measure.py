@@ -61,7 +61,8 @@ COLUMNS = (
 )
 
 _MESSAGE = 300  # characters
-_TURNS = 12  # of two methods that are compared
+_TURNS = 60  # of two methods that are compared, each shorter than a time slice
+_SHORT = 0.002  # [s]
 _WARM = 8  # bodies of a mechanism that makes every method run its kernels
 
 MEASURED = (  # columns that differ from run to run
@@ -205,8 +206,9 @@ def time_ratio(one: Any, other: Any, settings: Settings) -> float:
 
     What slows the machine down for a while then counts for neither.
     """
+    seconds = min(_SHORT, settings.batch_seconds)
     calls = {
-        each: math.ceil(settings.batch_seconds / max(_cpu_seconds(each.evaluate, 2), 1e-7))
+        each: math.ceil(seconds / max(_cpu_seconds(each.evaluate, 2), 1e-7))
         for each in (one, other)
     }
     least = dict.fromkeys(calls, math.inf)
