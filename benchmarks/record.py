@@ -17,8 +17,8 @@ from sparsebody.study.environment import FILE
 from sparsebody.study.report import write_report
 
 TARGET = FOLDER / "headline"
-WIDTH = 720  # pixels
-COLORS = 24
+WIDTH = 680  # pixels
+COLORS = 32
 
 
 def small(picture: Path) -> None:
@@ -26,7 +26,7 @@ def small(picture: Path) -> None:
     with Image.open(picture) as found:
         size = WIDTH, round(WIDTH * found.height / found.width)
         smaller = found.convert("RGB").resize(size, Image.Resampling.LANCZOS)
-    smaller.quantize(COLORS).save(picture, optimize=True)
+    smaller.quantize(COLORS, Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -16,6 +16,7 @@ Save = Callable[[Figure, str, str], Picture]
 """save(figure, file name without suffix, what it shows)"""
 
 _LEAST_POINTS = 3
+_SECONDS = "CPU time of one evaluation [s]"
 
 
 def crossover_parts(families: Sequence[FamilyRows]) -> Iterator[Part]:
@@ -82,7 +83,7 @@ class GrowthParts:
             if OURS in family.methods
         ]
         if len(lines) > 1:
-            figure = plot_growth(lines, "CPU time of one evaluation [s]", "sparse, all families")
+            figure = plot_growth(lines, _SECONDS, "sparse, all families")
             yield self.save(figure, "overview", "time of the sparse method, all families")
 
     def _family(self, family: FamilyRows) -> Iterator[Part]:
@@ -91,11 +92,14 @@ class GrowthParts:
             ("method", "bodies", "time", "memory", "us per body at the end", "error there"),
             [self._row(family, label) for label in family.methods],
         )
-        for column, name, label in (
-            (TIME, "time", "CPU time of one evaluation [s]"),
-            (MEMORY, "memory", "memory above the mechanism's [MB]"),
+        backends = [label for label in family.methods if label.startswith(OURS)]
+        methods = [label for label in family.methods if label not in backends[1:]]
+        for column, name, label, shown in (
+            (TIME, "time", _SECONDS, methods),
+            (MEMORY, "memory", "memory above the mechanism's [MB]", methods),
+            (TIME, "backends", _SECONDS, backends if len(backends) > 1 else []),
         ):
-            curves = [label for label in family.methods if family.curve(label, column)]
+            curves = [one for one in shown if family.curve(one, column)]
             if curves:
                 lines = [self._line(family, one, column, one, one == OURS) for one in curves]
                 figure = plot_growth(lines, label, family.name)
