@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from sparsebody.arrays import BoolArray, FloatArray
@@ -40,22 +39,24 @@ def plot_growth(lines: Sequence[Line], ylabel: str, title: str = "") -> Figure:
             line.n,
             line.y,
             color=color,
+            marker=marker,
+            markersize=3.5,
             linewidth=2.2 if line.is_ours else 1.2,
             zorder=order,
+            label=line.label,
         )
-        exact = np.ones(len(line.n), bool) if line.is_exact is None else line.is_exact
-        for marks, face in ((exact, color), (~exact, "white")):
+        if line.is_exact is not None and not line.is_exact.all():
+            rough = ~line.is_exact
             axes.loglog(
-                line.n[marks],
-                line.y[marks],
+                line.n[rough],
+                line.y[rough],
                 color=color,
                 marker=marker,
                 markersize=3.5,
-                markerfacecolor=face,
+                markerfacecolor="white",
                 linestyle="",
                 zorder=order + 0.5,
             )
-        axes.loglog([], [], color=color, marker=marker, markersize=3.5, label=line.label)
         if len(line.fit_n):
             axes.loglog(line.fit_n, line.fit_y, color=color, linewidth=0.7, linestyle=":")
     axes.set(xlabel="bodies", ylabel=ylabel, title=title)
