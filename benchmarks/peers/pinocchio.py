@@ -1,7 +1,8 @@
 """Pinocchio: ABA on trees, constraintDynamics and LCABA where loops are closed.
 
 Its spatial vectors are linear first. Balls are JointModelSpherical, but three hinges in a row for
-LCABA, which returns wrong accelerations with JointModelSpherical. A sphere on a plane is a point
+ABA and LCABA: with JointModelSpherical, ABA's error grows with the depth of the tree (1e-9 at 25,
+all digits at 60), and LCABA returns wrong accelerations. A sphere on a plane is a point
 mass on two slides, taken from the body, with a ball between them.
 """
 
@@ -180,7 +181,7 @@ class Prepared:
 
 def aba(problem: Problem) -> Prepared:
     """Articulated-body algorithm; trees only."""
-    model = Model(problem, "breadth-first", balls_as_hinges=False)
+    model = Model(problem, "breadth-first", balls_as_hinges=True)
     if model.tree.loops:
         raise UnsupportedError("ABA takes trees only")
     arguments = (model.model, model.data, model.q, model.v, model.tau)

@@ -62,6 +62,8 @@ def program() -> Path:
     """Return the compiled program, built where it is missing or older than its source."""
     found = target()
     if not found.exists():
+        if not is_available():
+            raise ImportError("Pinocchio cannot be compiled here: no g++ or no headers of it")
         _build(found)
     return found
 
@@ -145,7 +147,7 @@ def _run(problem: Problem, algorithm: str, of: stock.Settings, balls_as_hinges: 
 
 def aba(problem: Problem) -> Prepared:
     """Articulated-body algorithm; trees only."""
-    return _run(problem, "aba", stock.Settings("breadth-first", 0.0, 1), balls_as_hinges=False)
+    return _run(problem, "aba", stock.Settings("breadth-first", 0.0, 1), balls_as_hinges=True)
 
 
 def constraint_dynamics(problem: Problem) -> Prepared:

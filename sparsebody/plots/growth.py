@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.plots.style import CYCLE, styled
 
 _MARKERS = "osD^vP*X"
@@ -24,6 +24,7 @@ class Line:
     fit_n: FloatArray  # (2,) ends of the fitted line; (0,) for none
     fit_y: FloatArray
     is_ours: bool = False  # drawn bold, over the others
+    is_exact: BoolArray | None = None  # (k,) of marks that are filled; default: all
 
 
 @styled
@@ -53,6 +54,18 @@ def draw_growth(axes: Axes, lines: Sequence[Line]) -> None:
             zorder=order,
             label=line.label,
         )
+        if line.is_exact is not None and not line.is_exact.all():
+            rough = ~line.is_exact
+            axes.loglog(
+                line.n[rough],
+                line.y[rough],
+                color=color,
+                marker=marker,
+                markersize=3.5,
+                markerfacecolor="white",
+                linestyle="",
+                zorder=order + 0.5,
+            )
         if len(line.fit_n):
             axes.loglog(line.fit_n, line.fit_y, color=color, linewidth=0.7, linestyle=":")
     axes.grid(True, which="major")

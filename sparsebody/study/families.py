@@ -80,6 +80,11 @@ class Family:
         """Whether its mechanisms have loops."""
         return count_loops(self.of_parameter(_FIRST + 1).compile()) > 0
 
+    @property
+    def moves(self) -> bool:
+        """Whether its mechanisms have velocities."""
+        return self.motion != "rest"
+
     def parameter(self, n_bodies: int) -> int:
         """Return the value of the size parameter that comes nearest to a number of bodies."""
         low, high = 1, max(2, n_bodies + 1)
@@ -94,7 +99,7 @@ class Family:
 
     def problem(self, system: System, seed: int = 0) -> Problem:
         """Return a compiled mechanism at its state."""
-        if self.motion == "rest":
+        if not self.moves:
             return Problem(self.mechanism, system, system.initial_state)
         wish = np.random.default_rng((seed, 3)).normal(size=(system.n_bodies, 6))
         return Problem(self.mechanism, system, moving(system, wish))
@@ -140,7 +145,7 @@ def check_family(family: Family) -> None:
         )
     try:
         family.counts  # noqa: B018 (it builds some)
-        if family.motion != "rest":
+        if family.moves:
             family.problem(family.of_parameter(_FIRST + 1).compile())
     except ModelError as error:
         raise ModelError(f"family {family.name!r}: {error}") from error

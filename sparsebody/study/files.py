@@ -165,12 +165,13 @@ def _cases(study: Study, document: Mapping[str, Any]) -> Iterator[tuple[Case, fl
 
     What a method is not meant for is left out.
     """
-    largest = document.get("largest", {})
+    orderings = {name: entry.largest for name, entry in ORDERINGS.items()}
+    largest = orderings | document.get("largest", {})
     for name in largest:
-        _check_name(name, (*METHODS, *FACTORIZATIONS, *study.peers), "largest")
+        _check_name(name, (*METHODS, *FACTORIZATIONS, *ORDERINGS, *study.peers), "largest")
     for number, run in enumerate(document["runs"]):
         for size, series in product(run["sizes"], _series(study, run, f"runs[{number}]")):
-            names = (series.method, series.factorization, series.peer)
+            names = (series.method, series.ordering, series.factorization, series.peer)
             if all(size <= largest.get(name, size) for name in names):
                 yield Case(size, series), run.get("time_limit")
 

@@ -87,6 +87,16 @@ def address_space() -> float:
     return size if size == size else 0.0
 
 
+def cpu_seconds(process: int) -> float:
+    """Return the CPU time of a process and of its children that ended [s]; NaN if unknown."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return float("nan")
+    ticks = text.rpartition(")")[2].split()[11:15]  # utime, stime, cutime, cstime
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
 def _status(field: str) -> float:
     if not STATUS.exists():
         return float("nan")

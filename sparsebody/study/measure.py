@@ -6,6 +6,7 @@ import gc
 import math
 import statistics
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from sparsebody.study import machine
 from sparsebody.study.families import Problem
-from sparsebody.study.methods import prepare
+from sparsebody.study.methods import SparsePrepared, prepare
 from sparsebody.study.plan import Case, Settings, Study
 from sparsebody.study.reference import (
     TRUSTED,
@@ -22,6 +23,7 @@ from sparsebody.study.reference import (
     relative_error,
     store_reference,
 )
+from sparsebody.study.states import problem_of, store_state
 
 Row = dict[str, Any]
 
@@ -39,10 +41,12 @@ COLUMNS = (
     "message",
     "seconds_min",  # CPU time of one evaluation, the least of the repeats
     "seconds_median",
+    "auto_ratio",  # its time over that of the automatic choice, the two measured in turn
     "repeats",
     "calls",  # of one repeat, of which the mean is taken
     "compile_seconds",  # from the Mechanism to its System
     "analyze_seconds",  # all that is prepared once after that
+    "case_seconds",  # all of it, on the clock
     "memory_mb",  # peak above the System's, preparation and evaluation
     "chosen_ordering",
     "chosen_factorization",
@@ -56,6 +60,9 @@ COLUMNS = (
     "machine",
 )
 
+_MESSAGE = 300  # characters
+_TURNS = 60  # of two methods that are compared, each shorter than a time slice
+_SHORT = 0.002  # [s]
 _WARM = 8  # bodies of a mechanism that makes every method run its kernels
 
 MEASURED = (  # columns that differ from run to run
@@ -66,6 +73,8 @@ MEASURED = (  # columns that differ from run to run
     "calls",
     "compile_seconds",
     "analyze_seconds",
+    "case_seconds",
+    "auto_ratio",
     "memory_mb",
     "machine",
 )
@@ -85,26 +94,29 @@ class _SetUp:
     compile_seconds: float
 
 
-def _set_up(study: Study, case: Case) -> _SetUp:
-    family = study.families[case.series.family]
-    built = family.build(case.size, case.series.seed)
+def _set_up(study: Study, case: Case, folder: Path) -> _SetUp:
+    built = study.families[case.series.family].build(case.size, case.series.seed)
     start = time.perf_counter()
     system = built.compile()
     spent = time.perf_counter() - start
-    return _SetUp(family.problem(system, case.series.seed), spent)
+    return _SetUp(problem_of(study, case, system, folder), spent)
 
 
 def measure(study: Study, case: Case, folder: Path) -> Row:
     """Build, prepare, check and time one case."""
-    made = _set_up(study, case)
+    made = _set_up(study, case, folder)
     gc.collect()
     machine.reset_peak_memory()
     before, start = machine.memory_in_use(), time.perf_counter()
     prepared = prepare(study, case.series, made.problem)
     analyze_seconds = time.perf_counter() - start
-    found = prepared.accelerations()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", UserWarning)
+        found = prepared.accelerations()
+    warnings.simplefilter("ignore", UserWarning)
     times = timings(prepared, study.settings)
     memory_mb = machine.peak_memory() - before
+    ratio = _auto_ratio(study, case, made.problem, prepared) if case.series.rivals_auto else ""
     system = made.problem.system
     exact = load_reference(case, folder)
     accuracy = {}
@@ -121,6 +133,8 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
         compile_seconds=made.compile_seconds,
         analyze_seconds=analyze_seconds,
         memory_mb=memory_mb,
+        auto_ratio=ratio,
+        message=str(heard[0].message)[:_MESSAGE] if heard else "",
         detail=getattr(prepared, "detail", ""),
         **times,
         **accuracy,
@@ -128,27 +142,36 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
     )
 
 
+def _auto_ratio(study: Study, case: Case, problem: Problem, prepared: SparsePrepared) -> float:
+    automatic = prepare(study, case.automatic, problem)
+    if prepared.does_the_same(automatic):
+        return 1.0
+    return time_ratio(prepared, automatic, study.settings)
+
+
 def solve_reference(study: Study, case: Case, folder: Path) -> Row:
-    """Make and store the reference of a case."""
-    found = reference_solution(study, _set_up(study, case).problem)
-    store_reference(found, case, folder)
+    """Make and store the state of a case, and its reference if it is to have one."""
+    problem = _set_up(study, case, folder).problem
+    store_state(study, case, problem.state, folder)
+    if study.has_reference(case):
+        store_reference(reference_solution(study, problem), case, folder)
     return blank_row(case)
 
 
 def warm_up(study: Study, case: Case, folder: Path) -> Row:
     """Do once, small, what a case will do, so that nothing is compiled or loaded while it runs."""
-    prepare(study, case.series, _small(study, case)).accelerations()
+    prepare(study, case.series, _small(study, case, folder)).accelerations()
     return blank_row(case)
 
 
 def warm_up_reference(study: Study, case: Case, folder: Path) -> Row:
     """Do once, small, what a reference of the family needs."""
-    reference_solution(study, _small(study, case))
+    reference_solution(study, _small(study, case, folder))
     return blank_row(case)
 
 
-def _small(study: Study, case: Case) -> Problem:
-    return _set_up(study, replace(case, size=min(case.size, _WARM))).problem
+def _small(study: Study, case: Case, folder: Path) -> Problem:
+    return _set_up(study, replace(case, size=min(case.size, _WARM)), folder).problem
 
 
 def timings(prepared: Any, settings: Settings) -> Row:
@@ -176,6 +199,26 @@ def timings(prepared: Any, settings: Settings) -> Row:
         "repeats": len(spent),
         "calls": 1 if times_itself else calls,
     }
+
+
+def time_ratio(one: Any, other: Any, settings: Settings) -> float:
+    """Return the least CPU time of `one` over that of `other`, measured in turn.
+
+    What slows the machine down for a while then counts for neither.
+    """
+    seconds = min(_SHORT, settings.batch_seconds)
+    calls = {
+        each: math.ceil(seconds / max(_cpu_seconds(each.evaluate, 2), 1e-7))
+        for each in (one, other)
+    }
+    least = dict.fromkeys(calls, math.inf)
+    start = time.perf_counter()
+    for turn in range(_TURNS):
+        for each, count in calls.items():
+            least[each] = min(least[each], _cpu_seconds(each.evaluate, count))
+        if turn > 0 and time.perf_counter() - start > settings.longest:
+            break
+    return least[one] / least[other]
 
 
 def _cpu_seconds(evaluate: Callable[[], object], calls: int) -> float:

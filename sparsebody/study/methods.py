@@ -50,6 +50,13 @@ class SparsePrepared:
         """Return them."""
         return self.dynamics.acceleration(self.problem.state)
 
+    def does_the_same(self, other: SparsePrepared) -> bool:
+        """Tell whether another one eliminates in the same order by the same factorization."""
+        mine, its = self.dynamics, other.dynamics
+        return mine.factorization == its.factorization and np.array_equal(
+            mine.choice.order, its.choice.order
+        )
+
     @property
     def predicted(self) -> dict[str, Any]:
         """What was chosen, and what one factorization costs."""

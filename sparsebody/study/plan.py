@@ -44,6 +44,11 @@ class Series:
     seed: int
 
     @property
+    def rivals_auto(self) -> bool:
+        """Whether it differs from the automatic choice in its ordering alone."""
+        return self.factorization == AUTO != self.ordering
+
+    @property
     def label(self) -> str:
         """What a person calls the method: sparse, sparse block-ldl, loops-aba, ..."""
         if self.method == PEER:
@@ -58,6 +63,11 @@ class Case:
 
     size: int  # bodies asked for
     series: Series
+
+    @property
+    def automatic(self) -> Series:
+        """The series of the automatic choice for the same mechanisms."""
+        return replace(self.series, ordering=AUTO, factorization=AUTO)
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -77,7 +87,7 @@ class Settings:
     repeats: int = 5
     batch_seconds: float = 0.02  # of one timing, at least
     longest: float = 10.0  # of all timings of a case [s], after which fewer repeats do
-    time_limit: float = 60.0  # of a case, all of it [s]
+    time_limit: float = 60.0  # CPU time of a case, all of it [s]; four times that on the clock
     memory_limit: float = 4000.0  # that a case may ask for [MB]
 
 

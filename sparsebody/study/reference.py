@@ -17,6 +17,7 @@ from sparsebody.sparse.norms import largest_row_sum
 from sparsebody.sparse.saddle import saddle_csc
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Case, Study
+from sparsebody.study.states import is_known
 
 TRUSTED = 1e-6  # relative error of a reference beyond which it is none
 
@@ -91,9 +92,12 @@ def forget_missing(folder: Path) -> None:
         file.unlink()
 
 
-def is_settled(case: Case, folder: Path) -> bool:
-    """Tell whether the reference is known, or known not to be there."""
-    return reference_file(case, folder).exists() or _missing_file(case, folder).exists()
+def is_settled(study: Study, case: Case, folder: Path) -> bool:
+    """Tell whether state and reference are known, or known not to be there."""
+    if _missing_file(case, folder).exists():
+        return True
+    wanted = not study.has_reference(case) or reference_file(case, folder).exists()
+    return wanted and is_known(study, case, folder)
 
 
 def load_reference(case: Case, folder: Path) -> Reference | None:

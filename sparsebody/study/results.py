@@ -17,6 +17,8 @@ _WHOLE = ("size", "n_bodies", "n_joints", "seed", "repeats", "calls", "nnz_l", "
 _NUMBERS = (
     "seconds_min",
     "seconds_median",
+    "auto_ratio",
+    "case_seconds",
     "compile_seconds",
     "analyze_seconds",
     "memory_mb",

@@ -168,7 +168,7 @@ class Progress:
             yield case, blank_row(case, status="skipped", message=at)
 
     def _start(self, case: Case, start: Callable[[str, Case], None]) -> None:
-        if not self.study.has_reference(case) or is_settled(case, self.folder):
+        if is_settled(self.study, case, self.folder):
             start("measure", case)
         elif case.reference in self.awaited:
             self.awaited[case.reference].append(case)

@@ -17,6 +17,7 @@ from sparsebody.study.plan import AUTO
 
 OURS = "sparse"  # the label of the automatic choice
 TIME, MEMORY, ERROR = "seconds_min", "memory_mb", "error"
+ACCURATE = 1e-8  # error within which times of methods are compared
 Curve = dict[float, float]  # number of bodies -> value, the median over seeds
 
 
@@ -27,11 +28,16 @@ class FamilyRows:
     name: str
     rows: Mapping[str, Sequence[Row]]
 
-    def curve(self, label: str, column: str) -> Curve:
-        """Return a column over the number of bodies; what is not a positive number is left out."""
+    def curve(self, label: str, column: str, accuracy: float = math.inf) -> Curve:
+        """Return a column over the number of bodies; what is not a positive number is left out.
+
+        So are rows whose error is not within a finite `accuracy`, or not known.
+        """
         found: dict[float, list[float]] = defaultdict(list)
         for row in self.rows[label]:
             value = row[column]
+            if accuracy < math.inf and not row[ERROR] <= accuracy:
+                continue
             if value is not None and math.isfinite(value) and value > 0.0:
                 found[float(row["n_bodies"])].append(float(value))
         return {n: statistics.median(values) for n, values in sorted(found.items())}
@@ -51,13 +57,18 @@ class FamilyRows:
         curve = self.curve(label, column)
         return growth(np.array(list(curve)), np.array(list(curve.values())), smallest)
 
-    def crossovers(self) -> dict[str, Crossover]:
-        """Return from which size on ours is faster than each other method."""
+    def crossovers(self, accuracy: float = math.inf) -> dict[str, Crossover]:
+        """Return from which size on ours is faster than each other method.
+
+        Only sizes at which the errors of both are within a finite `accuracy` count.
+        """
         if OURS not in self.rows:
             return {}
-        own = self.curve(OURS, TIME)
+        own = self.curve(OURS, TIME, accuracy)
         found = {
-            label: crossover(own, self.curve(label, TIME)) for label in self.rows if label != OURS
+            label: crossover(own, self.curve(label, TIME, accuracy))
+            for label in self.rows
+            if label != OURS
         }
         return {label: one for label, one in found.items() if one is not None}
 
@@ -78,24 +89,17 @@ class FamilyRows:
                 continue
             worst = max(known, key=lambda row: row[ERROR])
             large = max(known, key=lambda row: row["n_bodies"])
+            exact = [row["n_bodies"] for row in known if row[ERROR] <= ACCURATE]
             yield (
                 self.name,
                 label,
+                f"{len(exact)} of {len(known)}" + (f", to {max(exact)}" if exact else ""),
                 f"{worst[ERROR]:.1e} ({worst['n_bodies']})",
                 f"{large['n_bodies']}",
                 f"{large[ERROR]:.1e}",
                 f"{large['kappa']:.1e}",
                 f"{large['reference_error']:.0e}",
             )
-
-    def orderings(self) -> dict[int, list[Row]]:
-        """Return by size the rows of the sparse method that differ in their ordering alone."""
-        sizes: dict[int, dict[tuple[str, str], Row]] = defaultdict(dict)
-        for rows in self.rows.values():
-            for row in rows:
-                if row["method"] == OURS and row["factorization"] == AUTO:
-                    sizes[row["n_bodies"]].setdefault((row["ordering"], ""), row)
-        return {n: list(rows.values()) for n, rows in sorted(sizes.items()) if len(rows) > 2}
 
 
 def families(rows: Sequence[Row]) -> list[FamilyRows]:
@@ -107,18 +111,15 @@ def families(rows: Sequence[Row]) -> list[FamilyRows]:
     return [FamilyRows(name, members) for name, members in found.items()]
 
 
-def ordering_cells(rows: Sequence[Row]) -> list[tuple[str, ...]]:
-    """Return the cells of orderings, the quickest first, with times over that of "auto"."""
-    auto = next((row[TIME] for row in rows if row["ordering"] == "auto"), math.nan)
+def failures(rows: Sequence[Row]) -> list[tuple[str, ...]]:
+    """Return method, status and message of what was not measured, and where it was so."""
+    found: dict[tuple[str, ...], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row["status"] not in ("ok", "skipped"):
+            label = case_of_row(row).series.label
+            where = found[label, row["status"], row["message"]]
+            where[row["family"]].append(row["size"])
     return [
-        (
-            f"auto: {row['chosen_ordering']}" if row["ordering"] == "auto" else row["ordering"],
-            row["chosen_factorization"],
-            f"{row['nnz_l']}",
-            f"{row['flops']:.3g}",
-            f"{row['largest_front']}",
-            f"{1e6 * row[TIME]:.4g}",
-            f"{row[TIME] / auto:.2f}",
-        )
-        for row in sorted(rows, key=lambda row: row[TIME])
+        (*what, "; ".join(f"{name} {', '.join(map(str, n))}" for name, n in where.items()))
+        for what, where in sorted(found.items())
     ]

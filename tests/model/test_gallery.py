@@ -186,6 +186,7 @@ def test_strings_are_converted_as_the_parameters_ask():
         ("lattice", {"keep": -0.1}, "lattice: keep is -0.1; give a number from 0 to 1"),
         ("lattice", {"keep": 1.1}, "lattice: keep is 1.1; give a number from 0 to 1"),
         ("ladder", {"disorder": -1}, "ladder: disorder is -1.0; give 0.0 or more"),
+        ("lattice", {"disorder": -1}, "lattice: disorder is -1.0; give 0.0 or more"),
         ("four-bar", {"coupler": 0.05}, "four-bar: angle is 1.0: coupler .* do not meet"),
         ("pendulum", {"mass": 0}, "pendulum: mass is 0.0; give a number between 0 and inf"),
         ("chain", {"length": 0}, "chain: length is 0.0; give a number between 0 and inf"),
@@ -307,6 +308,19 @@ def test_lattice_keeps_a_spanning_tree_and_a_part_of_the_other_joints(keep, othe
     mechanism = build("lattice", rows=6, columns=6, keep=keep)
     assert mechanism.n_joints == 36 + others
     assert nx.is_weakly_connected(mechanism.graph)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "redundant"),
+    [
+        ({"rows": 6, "disorder": 0.2}, 0),
+        ({"rows": 6}, (6 - 2) ** 2),  # with all balls in one plane
+        ({"rows": 4, "joint": "revolute", "disorder": 0.2}, 3 * 9 + 3),  # rigid, on one hinge
+    ],
+)
+def test_a_disordered_lattice_is_in_general_position(parameters, redundant):
+    system = build("lattice", **{"columns": parameters["rows"], **parameters}).compile()
+    assert system.n_rows - rank(system, system.initial_state) == redundant
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])

@@ -63,3 +63,11 @@ def test_growth_is_drawn_with_the_fitted_power():
         "other",
     ]
     assert len(axes.lines) == 3
+
+
+def test_what_is_not_exact_has_open_marks():
+    n, none = np.array([1.0, 10.0, 100.0]), np.zeros(0)
+    line = Line("ours", n, n, none, none, True, np.array([True, False, True]))
+    (axes,) = plot_growth([line], "time [s]").axes
+    assert axes.lines[1].get_markerfacecolor() == "white"
+    assert axes.lines[1].get_xdata().tolist() == [10.0]

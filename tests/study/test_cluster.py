@@ -19,7 +19,7 @@ STUDY = {
 
 def test_the_workers_of_a_cluster_run_the_cases(tmp_path):
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, dashboard_address=None
+        n_workers=1, threads_per_worker=1, dashboard_address=None, processes=False
     ) as cluster:
         path = run_study(study_of(STUDY), tmp_path, scheduler=cluster.scheduler_address)
     rows = read_results(path)

@@ -46,6 +46,14 @@ def test_random_motion_obeys_the_joints(mechanism):
     assert evaluation.accelerations().dropped_residual < 1e-9
 
 
+def test_a_disordered_lattice_can_move():
+    family = Family("sheet", "lattice", {"layers": 1, "disorder": 0.2}, motion="random")
+    problem = family.problem(family.build(25).compile())
+    evaluation = ForwardDynamics(problem.system, problem.state).evaluate(problem.state)
+    assert np.abs(evaluation.velocity_error).max() < 1e-12
+    assert evaluation.accelerations().dropped_residual == 0.0
+
+
 def test_motion_in_a_singular_pose_is_refused():
     with pytest.raises(ModelError, match=r"contradict each other.*take the motion 'rest'"):
         check_family(Family("sheet", "lattice", {"layers": 1}, motion="random"))

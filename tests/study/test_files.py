@@ -57,6 +57,16 @@ def test_the_largest_size_of_methods_and_factorizations_is_kept_to(tmp_path):
     assert {case.size for case in found.cases} == {4, 8}
 
 
+def test_orderings_for_small_mechanisms_are_left_out_of_larger_ones(
+    tmp_path,
+):
+    run = "[[runs]]\nsizes = [16, 80]\norderings = ['random', 'exact-treewidth', 'natural']\n"
+    found = study(tmp_path, GOOD + run + "[largest]\nrandom = 16\n")
+    sizes = {(case.series.ordering, case.size) for case in found.cases}
+    assert ("exact-treewidth", 16) in sizes
+    assert {name for name, size in sizes if size == 80} == {"natural"}
+
+
 def test_runs_may_have_limits_of_their_own_which_others_from_outside_replace(tmp_path):
     run = "[[runs]]\nsizes = [16]\ntime_limit = 5.0\n"
     found = study(tmp_path, "time_limit = 3.0\n" + GOOD + run)

@@ -1,10 +1,12 @@
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.record import main as record
 from sparsebody.cli import main
 from sparsebody.errors import MissingDependencyError, StudyError
 from sparsebody.study.measure import COLUMNS
@@ -19,7 +21,7 @@ def row(family, n, **values):
     return {name: {**known, **values}.get(name, "") for name in COLUMNS}
 
 
-def ours(n, ordering, seconds, nnz_l):
+def ours(n, ordering, seconds, nnz_l, ratio=math.nan):
     return row(
         "ladder",
         n,
@@ -27,6 +29,7 @@ def ours(n, ordering, seconds, nnz_l):
         ordering=ordering,
         factorization="auto",
         seconds_min=seconds,
+        auto_ratio=ratio,
         memory_mb=0.01 * n,
         chosen_ordering="natural",
         chosen_factorization="block-ldl",
@@ -42,10 +45,13 @@ def ours(n, ordering, seconds, nnz_l):
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     rows = [ours(n, "auto", 4e-7 * n, 40 * n) for n in SIZES]
-    rows += [ours(512, name, 1e-6 * i * 512, 60 * i * 512) for i, name in enumerate("abc", 1)]
+    rows += [
+        ours(512, name, 1e-6 * i * 512, 60 * i * 512, 0.9 * i)
+        for i, name in enumerate(("a", "annealing", "c"), 1)
+    ]
     for n in SIZES[:4]:
         times = {"method": "aba", "seconds_min": 4e-9 * n**2, "memory_mb": 1e-4 * n**2}
-        rows.append(row("ladder", n, error=1e-10, **times))
+        rows.append(row("ladder", n, error=1e-10 if n < 512 else 1e-7, **times))
     rows.append(row("ladder", 2048, method="aba", status="timeout", message="more than | 5 s"))
     rows.append(row("ladder", 8192, method="aba", status="skipped", message="timeout"))
     folder = tmp_path_factory.mktemp("results")
@@ -77,18 +83,24 @@ def test_the_report_tells_exponents_with_their_intervals(text):
     assert "| aba | 8 to 512 | n^2.00 (2.00 to 2.00), less than two decades" in text
 
 
-def test_the_report_tells_crossovers_with_the_errors_beside_them(text):
-    wanted = "| ladder | aba | 100 (between 32 and 128) | 8 to 512 | 5.12 | 1e-13 | 1e-10 | 512 |"
+def test_crossovers_at_equal_accuracy_leave_out_what_is_not_as_accurate(text):
+    assert "| ladder | aba | 100 (between 32 and 128) | 8 to 128 | 1.28 |\n" in text
+
+
+def test_crossovers_at_any_accuracy_have_the_errors_beside_them(text):
+    wanted = "| ladder | aba | 100 (between 32 and 128) | 8 to 512 | 5.12 | 1e-13 | 1e-07 | 512 |"
     assert wanted in text
+    assert "| ladder | aba | 3 of 4, to 128 | 1.0e-07 (512) |" in text
 
 
 def test_the_report_compares_orderings_with_the_automatic_choice(text):
+    assert "| ladder | 512 | natural, block-ldl | 3 | a, block-ldl | 0.90 | 0.33 |" in text
     assert "| auto: natural | block-ldl | 20480 |" in text
-    assert re.search(r"\| a \| block-ldl \| 30720 \| .* \| 2.50 \|", text)
+    assert re.search(r"\| c \| block-ldl \| 92160 \| .* \| 2.70 \|", text)
 
 
 def test_the_report_lists_what_failed_but_not_what_was_skipped(text):
-    assert "| ladder | aba | 2048 | timeout | more than \\| 5 s |" in text
+    assert "| aba | timeout | more than \\| 5 s | ladder 2048 |" in text
     assert "skipped |" not in text
 
 
@@ -98,6 +110,16 @@ def test_every_picture_is_there(text, results):
         "time.png", "memory.png", "fill.png", "spy.png", "tree.png", "order.png"
     }  # fmt: skip
     assert all((results.parent / "report" / name).stat().st_size > 1000 for name in pictures)
+
+
+def test_a_recorded_run_has_small_pictures_its_rows_and_no_patterns(results, tmp_path):
+    (results.parent / "environment.json").write_text("[]")
+    done = CliRunner().invoke(record, [str(results.parent), "--output", str(tmp_path / "kept")])
+    assert done.exit_code == 0, done.output
+    names = {file.name for file in (tmp_path / "kept").iterdir()}
+    pictures = {"ladder-time.png", "ladder-memory.png", "ladder-512-fill.png"}
+    assert names == pictures | {"report.md", "results.csv", "environment.json"}
+    assert all((tmp_path / "kept" / name).stat().st_size < 40_000 for name in pictures)
 
 
 def test_the_page_is_one_file_of_well_formed_html(results, tmp_path):

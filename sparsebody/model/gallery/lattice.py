@@ -26,6 +26,7 @@ def lattice(
     layers: int = 1,
     joint: Literal["spherical", "revolute", "universal"] = "spherical",
     keep: float = 1.0,
+    disorder: float = 0.0,
     seed: int = 0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
@@ -43,13 +44,18 @@ def lattice(
     keep : float
         Part of the joints to keep, from 0 to 1, besides those of a random spanning tree, which
         always stay: 0 gives a random tree, 1 the whole lattice.
+    disorder : float
+        Joints move at random by up to this much along each axis [m]; those with axes along z only
+        in the plane. With balls this is a pose in general position: without it the joints of a
+        layer are in one plane, where the forces of its loops are not unique.
     seed : int
-        Of the random choice.
+        Of the random choice, and of the places.
     gravity : (3,) floats
         [m/s^2].
     """
     check_at_least(1, rows=rows, columns=columns, layers=layers)
     check_at_least(0, seed=seed)
+    check_at_least(0.0, disorder=disorder)
     if not 0.0 <= keep <= 1.0:
         raise ModelError(f"keep is {keep}; give a number from 0 to 1")
     joint_type = named_joint(joint, "spherical", "revolute", "universal")
@@ -64,15 +70,17 @@ def lattice(
         shape=Box(SIDES),
     )
     first, second = _neighbours(cube.reshape(rows, columns, layers))
-    kept = _kept(first, second, keep, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    kept = _kept(first, second, keep, rng)
     first, second = first[kept], second[kept]
+    reach = disorder * np.array([1.0, 1.0, 0.0 if joint == "revolute" else 1.0])
     mechanism.add_joint("base", joint_type, WORLD, mechanism.body_names[0], point=(-0.5, 0.0, 0.0))
     mechanism.add_joints(
         numbered(f"{NAME}:{NAME}", *cell[:, first], *cell[:, second]),
         joint_type,
         first,
         second,
-        point=(place[first] + place[second]) / 2,
+        point=(place[first] + place[second]) / 2 + reach * rng.uniform(-1, 1, (len(first), 3)),
     )
     return mechanism
 

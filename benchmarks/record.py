@@ -1,0 +1,48 @@
+"""Keep one run of the headline study: `python -m benchmarks.record out/headline`.
+
+Its report in Markdown, rows and environment go to results/headline/, with pictures small enough for
+a repository.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+from PIL import Image
+
+from benchmarks.results import FOLDER
+from sparsebody.study.environment import FILE
+from sparsebody.study.report import write_report
+
+TARGET = FOLDER / "headline"
+WIDTH = 680  # pixels
+COLORS = 32
+
+
+def small(picture: Path) -> None:
+    """Make a picture as wide as a page, with few colors."""
+    with Image.open(picture) as found:
+        size = WIDTH, round(WIDTH * found.height / found.width)
+        smaller = found.convert("RGB").resize(size, Image.Resampling.LANCZOS)
+    smaller.quantize(COLORS, Image.Quantize.MAXCOVERAGE).save(picture, optimize=True)
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("study", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option("--output", default=TARGET, type=click.Path(path_type=Path, file_okay=False))
+def main(study: Path, output: Path) -> None:
+    """Write report, rows and environment of the finished STUDY, replacing those of another."""
+    shutil.rmtree(output, ignore_errors=True)
+    write_report(study, output, formats=["markdown"], patterns=False)
+    for name in ("results.csv", FILE):
+        shutil.copy(study / name, output)
+    for picture in output.glob("*.png"):
+        small(picture)
+    size = sum(file.stat().st_size for file in output.iterdir())
+    click.echo(f"{output}: {size / 1e6:.2f} MB")
+
+
+if __name__ == "__main__":
+    main()
