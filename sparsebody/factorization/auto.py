@@ -53,8 +53,8 @@ class Cost:
 # caches): only the ratios matter, and they change little from machine to machine.
 COSTS = {
     "superlu": Cost(call=3.0e-5, row=4.8e-7, entry=5.6e-9, flop=7.7e-10),
-    "cholmod": Cost(call=3.3e-5, row=6.9e-8, entry=1e-12, flop=7.4e-10),
-    "cholmod-ldl": Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=1e-10),
+    "cholmod": Cost(call=3.3e-5, row=6.9e-8, entry=1.8e-8, flop=1.1e-10),
+    "cholmod-ldl": Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=5e-10),
     "block-ldl": Cost(call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11),
     "block-qr": Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9),
     "banded": Cost(call=6.0e-6, row=3e-7, entry=6e-10, flop=6.5e-12),

@@ -27,7 +27,7 @@ Table = NDArray[np.uint32]
 TILE = 4  # rows of storage of a block come in fours
 LARGEST_BLOCK = 6  # rows; larger joints are cut in several
 CONSTANT_SIZES = (3, 6)  # of primal blocks whose given inverse is used
-MOST_UPDATES = 50_000_000  # pairs of blocks; 4 bytes each
+MOST_UPDATES = 250_000_000  # pairs of blocks; 4 bytes each
 MOST_VALUES = 2**32 - 1  # that the tables can count
 
 # Columns of the table of pivots.
