@@ -97,13 +97,13 @@ def free_joint(links: Links, motion: Motion) -> int:
     work, G = np.empty((6, 6)), np.empty(6)
     for i in range(P.shape[0] - 1, -1, -1):
         j = freedom(links, i)
-        D, least = P[i, j, j], _CANCELLED * whole[i, j, j]
-        if D <= least:
+        pivot, least = P[i, j, j], _CANCELLED * whole[i, j, j]
+        if pivot <= least:
             return i
         if links.parent[i] >= 0:
             whole[i] = P[i]
             _carry_inertia(links, motion, i, whole, work)
-            G[:] = P[i, :, j] / D
+            G[:] = P[i, :, j] / pivot
             _project(links, j, P[i], G)
             _carry_inertia(links, motion, i, P, work)
     return -1

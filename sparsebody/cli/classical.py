@@ -84,7 +84,7 @@ def classical(
     """
     from sparsebody.classical import ALGORITHMS, algorithm
     from sparsebody.classical.comparison import comparisons
-    from sparsebody.classical.counts import check_geometry
+    from sparsebody.classical.counts import check_geometry, transform_products
 
     check_geometry(geometry)
     listed = list(ALGORITHMS) if names is None else [name.strip() for name in names.split(",")]
@@ -108,6 +108,7 @@ def classical(
         print_json(
             {
                 "geometry": geometry,
+                "transform_products": transform_products(geometry),
                 "counts": [one.to_dict() for one in counts.values() if shows_counts],
                 "published": [one.to_dict() for one in beside],
                 "costs": [one.to_dict() for one in costs],
@@ -148,11 +149,12 @@ def _studied(
 
 
 def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
+    from sparsebody.classical.counts import transform_products
+
     smallest = max(found.smallest for found in counts.values())
-    click.echo(
-        f"operations for n hinges, {geometry} arm, given rotations and translations; "
-        f"n >= {smallest}"
-    )
+    click.echo(f"operations for n hinges, {geometry} arm; n >= {smallest}")
+    products = ", ".join(f"{what} {n}" for what, n in transform_products(geometry).items())
+    click.echo(f"not counted are cosines, sines and the products of them at n = 6: {products}")
     rows = []
     for name, found in counts.items():
         every, needed = (found.polynomials(every_operation=x) for x in (True, False))
