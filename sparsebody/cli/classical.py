@@ -167,7 +167,10 @@ def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
 def _print_comparisons(rows: Sequence[Comparison], geometry: str) -> None:
     if not rows:
         return
-    click.echo(f"\nat n = 6, multiplications and additions; counted on the {geometry} arm")
+    click.echo(
+        f"\nat n = 6, multiplications and additions; counted on the {geometry} arm, ratio to what is "
+        "printed or, where nothing is, to the formula"
+    )
     print_table(
         ("published as", "counted", "0 and 1", "formula", "printed", "ratio"),
         [
