@@ -168,8 +168,8 @@ def _print_comparisons(rows: Sequence[Comparison], geometry: str) -> None:
     if not rows:
         return
     click.echo(
-        f"\nat n = 6, multiplications and additions; counted on the {geometry} arm, ratio to what is "
-        "printed or, where nothing is, to the formula"
+        f"\nat n = 6, multiplications and additions; counted on the {geometry} arm; ratio to what "
+        "is printed or, where nothing is, to the formula"
     )
     print_table(
         ("published as", "counted", "0 and 1", "formula", "printed", "ratio"),
@@ -186,6 +186,8 @@ def _print_comparisons(rows: Sequence[Comparison], geometry: str) -> None:
         ],
     )
     click.echo()
+    if geometry != "general":
+        click.echo("What is published, and the figures below, are for arms in general position.")
     for row in rows:
         click.echo(f"{row.published.label}: {row.published.remark}")
 
