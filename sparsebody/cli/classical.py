@@ -224,7 +224,7 @@ def _print_costs(costs: Sequence[Cost]) -> None:
         )
     header = (
         "algorithm",
-        "counted n^",
+        "ops n^",
         "compiled n^",
         "Python n^",
         "compiled (n)",
