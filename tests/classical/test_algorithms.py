@@ -8,6 +8,7 @@ from random_arms import Instant, PinocchioArm, random_arm
 from sparsebody.classical import ALGORITHMS, Arm, algorithm
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted
 from sparsebody.classical.counts import GEOMETRIES
+from sparsebody.classical.operators import SpatialOperators
 from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
 
 WRENCHES = [a.name for a in ALGORITHMS.values() if a.takes_wrenches]
@@ -116,6 +117,8 @@ def test_two_joints_along_one_axis_are_an_error_where_rounding_hides_it(joints):
     coaxial = Arm.from_dh(table, mass, com, inertia, joints=2 * joints + "R")
     with pytest.raises(SingularSystemError, match="joint 1 moves nothing that resists"):
         ALGORITHMS["walker-orin-3"](coaxial, [0.1, 0.2, 0.3], [0, 0, 0], [1, 1, 1])
+    with pytest.raises(SingularSystemError, match="joint 1: nothing resists its motion"):
+        SpatialOperators.of(coaxial, [0.1, 0.2, 0.3]).inverse_mass_matrix()
 
 
 def test_a_long_chain_of_unlike_links_is_not_taken_for_singular():
