@@ -175,7 +175,8 @@ PUBLISHED: tuple[Published, ...] = (
         (800, 596),
         False,
         "The printed numbers are, but for one sum, the 137 n - 22 and 101 n - 11 of Newton-Euler "
-        "in general position; on the planar arm of the paper 98 and 77 are enough.",
+        "in general position, of which known zeros of rotations and of the first two links are "
+        "left out here; on the planar arm of the paper 98 and 77 are enough.",
     ),
     Published(
         "Articulated bodies (Featherstone 1987)",
