@@ -10,6 +10,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.links import Links, Motion
+from sparsebody.classical.operator_recursions import free_joint
 from sparsebody.errors import ModelError, SingularSystemError
 
 
@@ -51,12 +52,14 @@ class Algorithm:
                 "luh-walker-paul"
             )
         motion = arm.motion(q, qd, given, wrench)
+        if self.is_forward:
+            self._check_joints(arm, motion)
         try:
             found = self.kernel(arm.links, motion)
         except ZeroDivisionError as error:
             raise SingularSystemError(
-                f"{self.name}: the inertia matrix of the {arm.n} links has a zero pivot, so that a "
-                "joint moves nothing that has inertia about it; give that link an inertia"
+                f"{self.name}: the inertia matrix of the {arm.n} links is singular to rounding; "
+                "take spatial-operators-forward, which does not form it"
             ) from error
         if not np.isfinite(found).all():
             joint = int(np.argmin(np.isfinite(found)))
@@ -65,3 +68,11 @@ class Algorithm:
                 "forces of moderate size"
             )
         return found
+
+    def _check_joints(self, arm: Arm, motion: Motion) -> None:
+        link = free_joint(arm.links, motion)
+        if link >= 0:
+            raise SingularSystemError(
+                f"{self.name}: joint {link + 1} moves nothing that resists; give the links that it "
+                "carries an inertia about its axis, or mass along it"
+            )

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.classical.arm_checks import check_links, joint_types, parents_of, wrenches_on
 from sparsebody.classical.links import (
     Links,
     Motion,
@@ -22,14 +23,12 @@ from sparsebody.model.frames import Frame
 from sparsebody.model.joints import Prismatic, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.spatial import (
-    check_inertia,
     quaternion_from_rotation,
     rotation_about,
     spatial_inertia,
 )
 
 CONVENTIONS = ("standard", "modified")
-_THIN = 1e-9  # relative; rods and point masses, without inertia about an axis, are links as well
 _ROUNDED = 1e-15  # a cosine or sine smaller than this is that of a right angle
 
 
@@ -54,6 +53,12 @@ class Arm:
     gravity: FloatArray  # (3,) in base axes [m/s^2]
     tip_length: float = 0.0  # from the last frame along its x to the tip: a of the last link [m]
     tip_twist: float = 0.0  # and about it [rad]
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only: `links` is computed once."""
+        for value in vars(self).values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
 
     @classmethod
     def from_dh(
@@ -81,7 +86,8 @@ class Arm:
         com : (n, 3) array_like
             Centers of mass in the frames of the convention [m].
         inertia : (n, 3, 3) or (n, 3) array_like
-            About the centers of mass, in the axes of these frames [kg m^2].
+            About the centers of mass, in the axes of these frames [kg m^2]; (n, 3) are diagonals,
+            also for three links.
         joints : str
             Such as "RRP"; default: all revolute.
         convention : str
@@ -110,8 +116,9 @@ class Arm:
         n = len(rows)
         masses, centers = numbers(mass, "arm", "mass"), numbers(com, "arm", "com")
         tensors = numbers(inertia, "arm", "inertia")
-        if tensors.shape == (n, 3):
-            tensors = tensors[:, :, None] * np.eye(3)
+        are_diagonals = tensors.shape == (n, 3)
+        if are_diagonals:
+            tensors = np.stack([np.diag(row) for row in tensors])
         for what, value, shape in (
             ("mass", masses, (n,)),
             ("com", centers, (n, 3)),
@@ -119,12 +126,12 @@ class Arm:
         ):
             if value.shape != shape:
                 raise ModelError(f"arm: {what} has shape {value.shape}; the table asks for {shape}")
-        _check_links(rows, masses, centers, tensors)
-        revolute = _revolute(joints, n)
+        check_links(rows, masses, centers, tensors, are_diagonals)
+        revolute = joint_types(joints, n)
         theta, d, a, alpha = rows.T.copy()
         g = vector(gravity, "arm", "gravity")
         if convention == "modified":
-            parents = _parents(parent, n)
+            parents = parents_of(parent, n)
             return cls(parents, revolute, theta, d, a, alpha, masses, centers, tensors, g)
         if convention != "standard":
             raise ModelError(f"arm: convention is {convention!r}; give one of {CONVENTIONS}")
@@ -135,7 +142,7 @@ class Arm:
             centers[i] = R @ centers[i] + [a[i], 0.0, 0.0]
             tensors[i] = R @ tensors[i] @ R.T
         return cls(
-            _parents(None, n),
+            parents_of(None, n),
             revolute,
             theta,
             d,
@@ -161,17 +168,17 @@ class Arm:
         cos_half, sin_half = _cosine_and_sine(self.twist / 2.0)
         moment = self.mass[:, None] * self.com
         return Links(
-            self.parent,
-            self.revolute,
+            self.parent.copy(),
+            self.revolute.copy(),
             cos_twist,
             sin_twist,
             cos_half,
             sin_half,
-            self.length,
-            self.mass,
-            self.com,
+            self.length.copy(),
+            self.mass.copy(),
+            self.com.copy(),
             moment,
-            self.inertia,
+            self.inertia.copy(),
             _pseudo_inertia(self.mass, self.com, self.inertia),
             spatial_inertia(self.mass, self.com, self.inertia),
             *_directions(self.revolute),
@@ -194,7 +201,7 @@ class Arm:
         fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), found)
         found.qd[:] = columns[1]
         found.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
-        found.wrench[:] = 0.0 if wrench is None else _wrenches(wrench, self.n)
+        found.wrench[:] = 0.0 if wrench is None else wrenches_on(wrench, self.n)
         found.gravity[:] = self.gravity
         return found
 
@@ -226,48 +233,6 @@ class Arm:
                 successor_frame=Frame(),
             )
         return mechanism
-
-
-def _check_links(table: FloatArray, mass: FloatArray, com: FloatArray, inertia: FloatArray) -> None:
-    for i in range(len(table)):
-        who = f"link {i + 1}"
-        for what, row in (("table row", table[i]), ("com", com[i])):
-            if not np.isfinite(row).all():
-                raise ModelError(f"{who}: {what} is {row.tolist()}; every number must be finite")
-        ball = np.eye(3) * max(float(np.abs(inertia[i]).max()), 1.0)
-        check_inertia(float(mass[i]), inertia[i] + _THIN * ball, who)
-
-
-def _revolute(joints: str, n: int) -> BoolArray:
-    if not isinstance(joints, str):
-        raise ModelError(f"arm: joints is {joints!r}; give letters such as 'RRP'")
-    letters = joints.upper() or "R" * n
-    for i, letter in enumerate(letters, start=1):
-        if letter not in "RP":
-            raise ModelError(f"joint {i}: type is {letter!r}; give R (revolute) or P (prismatic)")
-    if len(letters) != n:
-        raise ModelError(f"arm: joints is {joints!r} of {len(letters)} letters; the table has {n}")
-    return np.array([letter == "R" for letter in letters])
-
-
-def _parents(parent: Sequence[int] | None, n: int) -> IntArray:
-    parents = np.arange(-1, n - 1) if parent is None else np.array(parent)
-    if parents.shape != (n,) or not np.issubdtype(parents.dtype, np.integer):
-        raise ModelError(f"arm: parent is {parent!r}; give {n} whole numbers, -1 for the base")
-    for i, p in enumerate(parents.tolist()):
-        if not -1 <= p < i:
-            raise ModelError(
-                f"link {i + 1}: parent is {p}; give -1 for the base, or the index of a link before "
-                f"it, 0 to {i - 1}"
-            )
-    return parents.astype(np.intp)
-
-
-def _wrenches(wrench: ArrayLike, n: int) -> FloatArray:
-    found = numbers(wrench, "arm", "wrench")
-    if found.shape != (n, 6) or not np.isfinite(found).all():
-        raise ModelError(f"arm: wrench has shape {found.shape}; give ({n}, 6) finite numbers")
-    return found
 
 
 def _cosine_and_sine(angle: FloatArray) -> tuple[FloatArray, FloatArray]:

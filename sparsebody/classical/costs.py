@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from types import SimpleNamespace
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.algorithm import Algorithm
@@ -16,14 +18,15 @@ from sparsebody.classical.counting import interpreted, lifted
 from sparsebody.classical.counts import Counts, general_arm
 from sparsebody.classical.links import Links, Motion
 from sparsebody.study.fits import Growth, growth
-from sparsebody.study.measure import timings
-from sparsebody.study.plan import Settings
 
 LARGEST = {1: 4096, 2: 2048, 3: 512, 4: 64}  # joints by growth, unless sizes are given
 _SMALLEST = 4
 _FITTED = 3  # the largest sizes, to which exponents are fitted
-_PATIENCE = {"compiled": 0.02, "python": 0.1}  # of one call [s], beyond which n does not grow
-_SETTINGS = Settings(repeats=7, batch_seconds=0.002, longest=1.0)
+_PATIENCE = {"compiled": 0.02, "python": 0.05}  # of one call [s], beyond which n does not grow
+_BATCH, _REPEATS = 0.001, 7  # calls take at least so long together [s], so many times
+_RESOLUTION = 1e-8  # [s]
+_LONG = 0.1  # all batches for one number [s]
+_ENOUGH = 0.4  # all calls of more than half of that, unless they are two [s]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,7 @@ class Cost:
 
     algorithm: str
     operations: Counts
-    compiled: dict[int, float]  # joints -> least CPU time of one call [s]
+    compiled: dict[int, float]  # joints -> least CPU time [s] of one call from compiled code
     python: dict[int, float]
 
     @property
@@ -60,14 +63,13 @@ class Cost:
 
 def measured(algorithm: Algorithm, counts: Counts, sizes: Sequence[int] = ()) -> Cost:
     """Return the cost of an algorithm; without `sizes`, doubled ones until a call takes long."""
-    plain = interpreted(algorithm.kernel)
     chosen = sizes or _doubled(LARGEST[algorithm.growth])
-    patience = dict.fromkeys(_PATIENCE, np.inf) if sizes else _PATIENCE
+    patience = dict.fromkeys(_PATIENCE, math.inf) if sizes else _PATIENCE
     return Cost(
         algorithm.name,
         counts,
-        _times(algorithm.kernel, float, chosen, patience["compiled"]),
-        _times(plain, object, chosen, patience["python"]),
+        _compiled_times(algorithm.kernel, chosen, patience["compiled"]),
+        _python_times(interpreted(algorithm.kernel), chosen, patience["python"]),
     )
 
 
@@ -87,20 +89,68 @@ def _exponent(values: dict[int, float]) -> float:
     return float("nan") if fit is None else fit.exponent
 
 
-def _times(
-    kernel: Callable[[Links, Motion], FloatArray],
-    kind: type,
-    sizes: Sequence[int],
-    patience: float,
+def _compiled_times(
+    kernel: Callable[[Links, Motion], FloatArray], sizes: Sequence[int], patience: float
+) -> dict[int, float]:
+    """Return times without what any call from Python takes: of small arms that would be most."""
+    found: dict[int, float] = {}
+    for n in sizes:
+        spent = _least_time(partial(kernel, *_instant(n)))
+        found[n] = max(spent - _call_time(), _RESOLUTION)
+        if spent > patience and len(found) >= _FITTED:
+            break
+    return found
+
+
+def _python_times(
+    kernel: Callable[[Links, Motion], FloatArray], sizes: Sequence[int], patience: float
 ) -> dict[int, float]:
     found: dict[int, float] = {}
     for n in sizes:
-        arm = general_arm(n)
-        links, motion = arm.links, arm.motion(*np.random.default_rng(n).normal(size=(3, n)))
-        if kind is object:
-            links, motion = lifted(links, float), lifted(motion, float)
-        call = SimpleNamespace(evaluate=partial(kernel, links, motion))
-        found[n] = timings(call, _SETTINGS)["seconds_min"]
-        if found[n] > patience:
+        links, motion = _instant(n)
+        found[n] = _least_time(partial(kernel, lifted(links, float), lifted(motion, float)))
+        if found[n] > patience and len(found) >= _FITTED:
             break
     return found
+
+
+@lru_cache(maxsize=16)
+def _instant(n: int) -> tuple[Links, Motion]:
+    """Return an arm in general position in some motion."""
+    arm = general_arm(n)
+    return arm.links, arm.motion(*np.random.default_rng(n).normal(size=(3, n)))
+
+
+@cache
+def _call_time() -> float:
+    """Return the CPU time of a call of a compiled function that does nothing [s]."""
+    call = partial(_nothing, *_instant(_SMALLEST))
+    return min(_least_time(call) for _ in range(5))
+
+
+@njit(cache=True)
+def _nothing(links: Links, motion: Motion) -> FloatArray:
+    """Return an array (n,), as algorithms do."""
+    return np.empty(motion.qd.size)
+
+
+def _least_time(call: Callable[[], object]) -> float:
+    """Return the least CPU time of one call over some batches [s]; of a long one over few calls."""
+    spent = [_cpu_seconds(call, 1)]  # may load what is compiled
+    once = _cpu_seconds(call, 1)
+    if once > _LONG / 2:
+        spent.append(once)
+        while sum(spent) < _ENOUGH:
+            spent.append(_cpu_seconds(call, 1))
+        return min(spent)
+    once = max(min(once, _cpu_seconds(call, 1)), _RESOLUTION)
+    calls = math.ceil(_BATCH / once)
+    repeats = max(2, min(_REPEATS, math.ceil(_LONG / (calls * once))))
+    return min(_cpu_seconds(call, calls) for _ in range(repeats))
+
+
+def _cpu_seconds(call: Callable[[], object], calls: int) -> float:
+    start = time.process_time()
+    for _ in range(calls):
+        call()
+    return (time.process_time() - start) / calls

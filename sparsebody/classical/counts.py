@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody.arrays import FloatArray
 from sparsebody.classical.algorithm import Algorithm
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, lifted_array
 from sparsebody.classical.links import (
+    Links,
     Motion,
     empty_motion,
     fill_euler_parameters,
@@ -71,32 +73,56 @@ def count(algorithm: Algorithm, arm: Arm) -> Tally:
     return tally - before
 
 
-def transform_count(arm: Arm) -> Tally:
-    """Return the operations of making rotations and translations, from cosines and sines on."""
+def transform_products(geometry: str = "general", n: int = 6) -> dict[str, int]:
+    """Return the products of cosines and sines that algorithms start from, on an arm of n links.
+
+    Euler parameters are what Kane's equations take instead of rotations.
+    """
+    check_geometry(geometry)
     tally = Tally()
-    _counted_motion(arm, tally)
-    return tally
+    arm = GEOMETRIES[geometry](n)
+    links, motion = (
+        lifted(arm.links, lambda x: Counted(x, tally, known=True)),
+        empty_motion(n, object),
+    )
+    angles = np.random.default_rng(n).uniform(0.2, 0.8, size=n)
+    _fill_rotations(arm, links, angles, tally, motion)
+    rotations = tally.multiplications
+    _fill_euler_parameters(links, angles, tally, motion)
+    return {
+        "rotations and translations": rotations,
+        "Euler parameters": tally.multiplications - rotations,
+    }
 
 
 def _counted_motion(arm: Arm, tally: Tally) -> Motion:
     def known(x: float) -> Counted:
         return Counted(x, tally, known=True)
 
-    def unknown(x: float) -> Counted:
-        return Counted(x, tally)
-
     n = arm.n
     links, motion = lifted(arm.links, known), empty_motion(n, object)
     q = np.random.default_rng(n).uniform(0.2, 0.8, size=n)
-    d = lifted_array(arm.offset, known)
-    cosine, sine = lifted_array(np.cos(q), unknown), lifted_array(np.sin(q), unknown)
-    interpreted(fill_transforms)(links, cosine, sine, d, motion)
-    cosine, sine = lifted_array(np.cos(q / 2.0), unknown), lifted_array(np.sin(q / 2.0), unknown)
-    interpreted(fill_euler_parameters)(links, cosine, sine, motion)
-    motion.qd[:], motion.qdd[:] = lifted_array(q, unknown), lifted_array(q, unknown)
+    _fill_rotations(arm, links, q, tally, motion)
+    _fill_euler_parameters(links, q, tally, motion)
+    motion.qd[:], motion.qdd[:] = _unknown(q, tally), _unknown(q, tally)
     motion.wrench[:] = known(0.0)
     motion.gravity[:] = lifted_array(arm.gravity + 0.0, known)
     return motion
+
+
+def _fill_rotations(arm: Arm, links: Links, q: FloatArray, tally: Tally, motion: Motion) -> None:
+    d = lifted_array(arm.offset, lambda x: Counted(x, tally, known=True))
+    cosine, sine = _unknown(np.cos(q), tally), _unknown(np.sin(q), tally)
+    interpreted(fill_transforms)(links, cosine, sine, d, motion)
+
+
+def _fill_euler_parameters(links: Links, q: FloatArray, tally: Tally, motion: Motion) -> None:
+    cosine, sine = _unknown(np.cos(q / 2.0), tally), _unknown(np.sin(q / 2.0), tally)
+    interpreted(fill_euler_parameters)(links, cosine, sine, motion)
+
+
+def _unknown(values: FloatArray, tally: Tally) -> FloatArray:
+    return lifted_array(values, lambda x: Counted(x, tally))
 
 
 @dataclass(frozen=True)

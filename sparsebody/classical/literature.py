@@ -41,8 +41,9 @@ PUBLISHED: tuple[Published, ...] = (
         (66271, 51548),
         True,
         "The n^4 terms agree: for every i, j, k, l two full 4x4 products, a trace and two products "
-        "by rates; the published n^3 terms are smaller by the n^3 / 3 traces that multiply qdd, "
-        "and the printed 66271 is not the 67143 of the formula.",
+        "by rates; of the n^3 / 3 traces that multiply qdd, 128 products and 99 sums each, the "
+        "published n^3 terms hold n^3 / 12 products and nothing else, and the printed 66271 is not "
+        "the 67143 of the formula.",
     ),
     Published(
         "Waters",
@@ -101,8 +102,9 @@ PUBLISHED: tuple[Published, ...] = (
         _polynomial("1/6", 7, "233/6", -46),
         None,
         False,
-        "The formula is that of H and the solution alone, whereas what is counted includes "
-        "the bias forces by inverse dynamics, those of Luh/Walker/Paul.",
+        "The formula, recalled and not checked, is that of H and the solution alone, whereas what "
+        "is counted includes the bias forces by inverse dynamics, without which 816 and 626 are "
+        "left: composite inertias are turned by whole rotations here.",
     ),
     Published(
         "Walker/Orin, inverse dynamics",
@@ -112,7 +114,7 @@ PUBLISHED: tuple[Published, ...] = (
         (800, 595),
         False,
         "The same recursion; here the known zero of each rotation and all zeros of the first two "
-        "links are left out. Liu (2011) prints 800 and 596 for the operator algebra.",
+        "links are left out, and the published steps, which are recalled, are not at hand.",
     ),
     Published(
         "Luh/Walker/Paul",
@@ -125,14 +127,35 @@ PUBLISHED: tuple[Published, ...] = (
         "in the published slopes are not broken down, nor do 792 and 662 follow from the formulas.",
     ),
     Published(
+        "Luh/Walker/Paul, refitted",
+        "luh-walker-paul",
+        _polynomial(150, -108),
+        _polynomial(131, -124),
+        (792, 662),
+        True,
+        "Constants fitted to the printed 792 and 662 with the published slopes: no paper has these "
+        "formulas, and the slopes differ from what is counted as above.",
+    ),
+    Published(
+        "Newton-Euler (Featherstone 2008)",
+        "luh-walker-paul",
+        _polynomial(130, -68),
+        _polynomial(100, -56),
+        None,
+        False,
+        "The formula is recalled, not checked, and turns spatial vectors about z and x one after "
+        "the other; here vectors of three are turned by whole rotations of which one element is 0, "
+        "and the first two links move less freely.",
+    ),
+    Published(
         "Balafoutis/Patel/Misra",
         "balafoutis-patel-misra",
         _polynomial(93, -69),
         _polynomial(81, -66),
         (489, 420),
         False,
-        "Six products and eight sums more a link here, where moments are about link origins with "
-        "a cross product m c x a that regrouped constants can avoid.",
+        "Six products and eight sums more a link here, as many products as m c times the "
+        "acceleration of the link's origin takes; the published steps are not at hand.",
     ),
     Published(
         "Gibbs-Appell (Popov)",
@@ -151,8 +174,9 @@ PUBLISHED: tuple[Published, ...] = (
         None,
         (800, 596),
         False,
-        "The printed numbers are, but for one sum, 137 n - 22 and 101 n - 11 of Newton-Euler in "
-        "general position; on the planar arm of the paper 98 and 77 are enough.",
+        "The printed numbers are, but for one sum, the 137 n - 22 and 101 n - 11 of Newton-Euler "
+        "in general position, of which known zeros of rotations and of the first two links are "
+        "left out here; on the planar arm of the paper 98 and 77 are enough.",
     ),
     Published(
         "Articulated bodies (Featherstone 1987)",
@@ -161,8 +185,28 @@ PUBLISHED: tuple[Published, ...] = (
         _polynomial(279, -259),
         None,
         False,
-        "Both turn inertias by whole rotations; the formula is recalled, not checked, as are later "
-        "ones of 224 n - 259 and 205 n - 248, which turn about z and x one after the other.",
+        "The formula is recalled, not checked; here inertias are turned by whole rotations, a "
+        "symmetric block as one with 27 + 18 products.",
+    ),
+    Published(
+        "Articulated bodies (Featherstone 2008)",
+        "spatial-operators-forward",
+        _polynomial(224, -259),
+        _polynomial(205, -248),
+        None,
+        False,
+        "The formula is recalled, not checked, and turns inertias about z and x one after the "
+        "other, which takes fewer products than the whole rotations here.",
+    ),
+    Published(
+        "Composite bodies (Featherstone 2008)",
+        "",
+        _polynomial(10, 22, -32),
+        _polynomial(6, 37, -43),
+        None,
+        False,
+        "Not implemented alone: H without the rest of forward dynamics, which walker-orin-3 finds "
+        "of composite bodies, too; the formula is recalled, not checked.",
     ),
     Published(
         "Kane (Ma/Xu)",
@@ -181,10 +225,27 @@ PUBLISHED: tuple[Published, ...] = (
         None,
         (37189, 5652),
         True,
-        "Not implemented; its 5652 additions are those of Waters: the row mixes two methods.",
+        "Not implemented; its 5652 additions are those of Waters, so that the row seems to mix two "
+        "methods.",
     ),
-    Published("Renaud", "", None, None, (992, 776), True, "Not implemented."),
-    Published("Wang/Ravani", "", None, None, (1659, 1252), True, "Not implemented."),
+    Published(
+        "Renaud",
+        "",
+        None,
+        None,
+        (992, 776),
+        True,
+        "Not implemented; only these numbers are at hand.",
+    ),
+    Published(
+        "Wang/Ravani",
+        "",
+        None,
+        None,
+        (1659, 1252),
+        True,
+        "Not implemented; only these numbers are at hand.",
+    ),
     Published(
         "Khalil/Kleinfinger",
         "",
@@ -192,6 +253,7 @@ PUBLISHED: tuple[Published, ...] = (
         _polynomial(94, -86),
         (538, 478),
         False,
-        "Not implemented; recursive Newton-Euler with inertias regrouped into base parameters.",
+        "Not implemented; recursive Newton-Euler with inertias regrouped into base parameters, "
+        "the formula recalled and not checked.",
     ),
 )

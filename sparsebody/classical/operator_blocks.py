@@ -13,6 +13,7 @@ from sparsebody.errors import SingularSystemError
 
 Matrix = Any  # a NumPy array, of floats or of objects, or a SciPy sparse array
 STORAGES = ("dense", "sparse")
+_CANCELLED = 1e-13  # relative
 
 
 def cross_matrix(vectors: FloatArray) -> FloatArray:
@@ -80,20 +81,25 @@ def articulated_blocks(
     Raises
     ------
     SingularSystemError
-        Naming the joint, if D is not positive.
+        Naming the joint, if D is not positive, or is what rounding leaves of what it was before
+        the joints of the children were let go.
     """
-    n, P, H = len(parent), masses.copy(), subspace
+    n, P, H, held = len(parent), masses.copy(), subspace, masses.copy()
     D, G = np.empty((n, 1, 1), P.dtype), np.empty((n, 6, 1), P.dtype)
+    is_rounded = P.dtype == float
     for k, p in enumerate(parent):
         U = P[k] @ H[k]
         D[k] = H[k] @ U
-        if D[k, 0, 0] == 0 or (P.dtype == float and not D[k, 0, 0] > 0):
+        least = _CANCELLED * (H[k] @ held[k] @ H[k]) if is_rounded else 0
+        if D[k, 0, 0] == 0 or (is_rounded and not D[k, 0, 0] > least):
             raise SingularSystemError(
                 f"joint {n - k}: nothing resists its motion, H P H* is {D[k, 0, 0]}; give the "
                 "links that it carries an inertia about its axis, or mass along it"
             )
         G[k, :, 0] = U / D[k, 0, 0]
         if p < n:
+            if is_rounded:
+                held[p] += shifts[k] @ P[k] @ shifts[k].T
             P[p] += shifts[k] @ (P[k] - G[k] * U) @ shifts[k].T
     return ArticulatedBlocks(P, D, G)
 

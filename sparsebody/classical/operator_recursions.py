@@ -35,6 +35,8 @@ from sparsebody.spatial.tuples import (
     turned_back,
 )
 
+_CANCELLED = 1e-13  # relative
+
 
 @njit(cache=True)
 def operator_inverse(links: Links, motion: Motion) -> FloatArray:
@@ -83,6 +85,28 @@ def operator_forward(links: Links, motion: Motion) -> FloatArray:
         add_to(alpha[i], a[i])
         alpha[i, freedom(links, i)] += qdd[i]
     return qdd
+
+
+@njit(cache=True)
+def free_joint(links: Links, motion: Motion) -> int:
+    """Return the first link from the tips whose joint nothing resists, to rounding; -1 if none.
+
+    There D = H P H* is what cancellation leaves of the sum of M(k) and all P of the children.
+    """
+    P, whole = links.spatial_inertia.copy(), links.spatial_inertia.copy()
+    work, G = np.empty((6, 6)), np.empty(6)
+    for i in range(P.shape[0] - 1, -1, -1):
+        j = freedom(links, i)
+        pivot, least = P[i, j, j], _CANCELLED * whole[i, j, j]
+        if pivot <= least:
+            return i
+        if links.parent[i] >= 0:
+            whole[i] = P[i]
+            _carry_inertia(links, motion, i, whole, work)
+            G[:] = P[i, :, j] / pivot
+            _project(links, j, P[i], G)
+            _carry_inertia(links, motion, i, P, work)
+    return -1
 
 
 @njit(cache=True)

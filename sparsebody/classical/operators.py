@@ -81,7 +81,7 @@ class SpatialOperators:
         """
         last = arm.n - 1
         link = last if tip is None else tip
-        if link not in range(arm.n):
+        if not isinstance(link, int | np.integer) or link not in range(arm.n):
             raise ModelError(f"arm: tip is link {link!r}; give the index of a link, 0 to {last}")
         if storage not in STORAGES:
             raise ModelError(f"arm: storage is {storage!r}; give one of {STORAGES}")

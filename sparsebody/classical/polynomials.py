@@ -59,7 +59,7 @@ def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:
     Raises
     ------
     ShapeError
-        If no polynomial of so low a degree goes through all.
+        If there are too few sizes, or no polynomial of so low a degree goes through all.
 
     Examples
     --------
@@ -67,6 +67,11 @@ def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:
     '3 n^2 - 2'
     """
     sizes = sorted(values)
+    if len(sizes) <= checks:
+        raise ShapeError(
+            f"there are counts at {len(sizes)} sizes; count at {checks + 1} or more, of which "
+            f"{checks} are to check with"
+        )
     for degree in range(len(sizes) - checks):
         found = _interpolated({n: values[n] for n in sizes[: degree + 1]})
         if all(found(n) == values[n] for n in sizes):

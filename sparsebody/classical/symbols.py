@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.errors import ModelError
 
 Monomial = tuple[tuple[str, int], ...]  # symbols with their powers, by name
 
@@ -38,7 +39,10 @@ class Expression:
         self.terms = {monomial: c for monomial, c in terms.items() if c != 0}
 
     def __call__(self, values: Mapping[str, float]) -> float:
-        """Return the value where the symbols have these."""
+        """Return the value where the symbols have these; ModelError if one is missing."""
+        for name in sorted({name for monomial in self.terms for name, _ in monomial}):
+            if name not in values:
+                raise ModelError(f"symbol {name!r} has no value; give it a number")
         return sum(
             (float(c) * prod(values[name] ** power for name, power in monomial))
             for monomial, c in self.terms.items()
@@ -91,6 +95,16 @@ class Expression:
         return Expression(found)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, number: Any) -> Expression:
+        if isinstance(number, Expression):
+            return NotImplemented  # no polynomial
+        return self * (1 / Fraction(number))
+
+    def __pow__(self, power: int) -> Expression:
+        if not isinstance(power, int) or power < 0:
+            return NotImplemented
+        return prod([self] * power, start=constant(1))
 
 
 def symbol(name: str) -> Expression:

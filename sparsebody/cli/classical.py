@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +12,10 @@ import click
 
 from sparsebody.cli.arguments import existing_parent, json_option, refuse_to_overwrite
 from sparsebody.cli.output import print_json, print_table, seconds
+from sparsebody.cli.progress import Moved, progress_bar
 
 if TYPE_CHECKING:
+    from sparsebody.classical.algorithm import Algorithm
     from sparsebody.classical.comparison import Comparison
     from sparsebody.classical.costs import Cost
     from sparsebody.classical.counts import Counts
@@ -60,6 +64,7 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]
     help="Picture (.png, .svg, .pdf) of operations and times over the number of joints.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing picture.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 @json_option
 def classical(
     names: str | None,
@@ -69,6 +74,7 @@ def classical(
     wants_times: bool,
     figure: Path | None,
     overwrite: bool,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """Compare algorithms from Uicker and Kahn to Balafoutis, Patel and Misra on serial arms.
@@ -77,8 +83,8 @@ def classical(
     in the number of joints, and shown beside the published ones; times are measured.
     """
     from sparsebody.classical import ALGORITHMS, algorithm
-    from sparsebody.classical.comparison import comparisons, counts_of
-    from sparsebody.classical.counts import check_geometry
+    from sparsebody.classical.comparison import comparisons
+    from sparsebody.classical.counts import check_geometry, transform_products
 
     check_geometry(geometry)
     listed = list(ALGORITHMS) if names is None else [name.strip() for name in names.split(",")]
@@ -90,22 +96,19 @@ def classical(
         check_format(figure)
         refuse_to_overwrite(figure, overwrite)
         existing_parent(figure)
-    counts = counts_of(chosen, geometry)
-    beside: list[Comparison] = []
-    costs: list[Cost] = []
-    if shows_counts:
-        beside = comparisons(counts, all_published=names is None)
-    if shows_times or figure is not None:
-        from sparsebody.classical.costs import measured
-
-        general = counts if geometry == "general" else counts_of(chosen)
-        costs = [measured(one, general[one.name], sizes) for one in chosen]
+    is_timed = shows_times or figure is not None
+    with nullcontext() if quiet or as_json else progress_bar(len(chosen)) as moved:
+        counts, costs = _studied(
+            chosen, geometry, sizes, is_timed, moved or (lambda at, done: None)
+        )
+    beside = comparisons(counts, all_published=names is None) if shows_counts else []
     if figure is not None:
         _draw(costs, figure)
     if as_json:
         print_json(
             {
                 "geometry": geometry,
+                "transform_products": transform_products(geometry),
                 "counts": [one.to_dict() for one in counts.values() if shows_counts],
                 "published": [one.to_dict() for one in beside],
                 "costs": [one.to_dict() for one in costs],
@@ -121,12 +124,37 @@ def classical(
         click.echo(str(figure))
 
 
+def _studied(
+    chosen: Sequence[Algorithm],
+    geometry: str,
+    sizes: tuple[int, ...],
+    is_timed: bool,
+    moved: Moved,
+) -> tuple[dict[str, Counts], list[Cost]]:
+    """Return counts on arms of the geometry and, on general ones, costs."""
+    from sparsebody.classical.costs import measured
+    from sparsebody.classical.counts import counted
+
+    counts: dict[str, Counts] = {}
+    costs: list[Cost] = []
+    for done, one in enumerate(chosen):
+        moved(f"{one.name}: operations", done)
+        found = counts[one.name] = counted(one, geometry)
+        if is_timed:
+            general = found if geometry == "general" else counted(one)
+            moved(f"{one.name}: times", done)
+            costs.append(measured(one, general, sizes))
+    moved("", len(chosen))
+    return counts, costs
+
+
 def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
+    from sparsebody.classical.counts import transform_products
+
     smallest = max(found.smallest for found in counts.values())
-    click.echo(
-        f"operations for n hinges, {geometry} arm, given rotations and translations; "
-        f"n >= {smallest}"
-    )
+    click.echo(f"operations for n hinges, {geometry} arm; n >= {smallest}")
+    products = ", ".join(f"{what} {n}" for what, n in transform_products(geometry).items())
+    click.echo(f"not counted are cosines, sines and the products of them at n = 6: {products}")
     rows = []
     for name, found in counts.items():
         every, needed = (found.polynomials(every_operation=x) for x in (True, False))
@@ -139,14 +167,17 @@ def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
 def _print_comparisons(rows: Sequence[Comparison], geometry: str) -> None:
     if not rows:
         return
-    click.echo(f"\nat n = 6, multiplications and additions; counted on the {geometry} arm")
+    click.echo(
+        f"\nat n = 6, multiplications and additions; counted on the {geometry} arm; ratio to what "
+        "is printed or, where nothing is, to the formula"
+    )
     print_table(
         ("published as", "counted", "0 and 1", "formula", "printed", "ratio"),
         [
             (
                 row.published.label,
                 _pair(row.counted),
-                "counted" if row.published.every_operation else "left out",
+                _zeros_and_ones(row),
                 _pair(row.formula),
                 _pair(row.published.printed),
                 "-" if row.ratio is None else " ".join(f"{x:.2f}" for x in row.ratio),
@@ -155,8 +186,16 @@ def _print_comparisons(rows: Sequence[Comparison], geometry: str) -> None:
         ],
     )
     click.echo()
+    if geometry != "general":
+        click.echo("What is published, and the figures below, are for arms in general position.")
     for row in rows:
         click.echo(f"{row.published.label}: {row.published.remark}")
+
+
+def _zeros_and_ones(row: Comparison) -> str:
+    if row.counts is None:
+        return "-"
+    return "counted" if row.published.every_operation else "left out"
 
 
 def _pair(pair: Sequence[int | None] | None) -> str:
@@ -165,13 +204,14 @@ def _pair(pair: Sequence[int | None] | None) -> str:
 
 def _print_costs(costs: Sequence[Cost]) -> None:
     click.echo(
-        "\nCPU time of one call from Python, the least of many; powers of n at the largest sizes"
+        "\nCPU time on general arms, the least of many: compiled without what any call from Python "
+        "takes, and in plain Python;\npowers of n fitted to the three largest sizes"
     )
     rows = []
     for cost in costs:
         first, last = min(cost.compiled), max(cost.compiled)
         common = max(set(cost.compiled) & set(cost.python))
-        powers = (f"{value:.2f}" for value in cost.exponents.values())
+        powers = ("-" if isnan(x) else f"{x:.2f}" for x in cost.exponents.values())
         rows.append(
             (
                 cost.algorithm,
@@ -184,11 +224,11 @@ def _print_costs(costs: Sequence[Cost]) -> None:
         )
     header = (
         "algorithm",
-        "counted n^",
+        "ops n^",
         "compiled n^",
         "Python n^",
         "compiled (n)",
-        "",
+        "at most",
         "Python (n)",
     )
     print_table((*header, "ratio"), rows)

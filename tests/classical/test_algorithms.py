@@ -8,6 +8,7 @@ from random_arms import Instant, PinocchioArm, random_arm
 from sparsebody.classical import ALGORITHMS, Arm, algorithm
 from sparsebody.classical.counting import Counted, Tally, interpreted, lifted
 from sparsebody.classical.counts import GEOMETRIES
+from sparsebody.classical.operators import SpatialOperators
 from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
 
 WRENCHES = [a.name for a in ALGORITHMS.values() if a.takes_wrenches]
@@ -101,8 +102,35 @@ def test_wrenches_where_there_is_no_place_for_them_are_an_error():
 def test_a_joint_that_moves_no_inertia_is_an_error(name):
     nothing = np.zeros((2, 3))
     arm = Arm.from_dh(np.zeros((2, 4)), [1.0, 1.0], nothing, nothing)
-    with pytest.raises(SingularSystemError, match=f"{name}: the inertia matrix of the 2 links has"):
+    with pytest.raises(SingularSystemError, match=f"{name}: joint 2 moves nothing that resists"):
         ALGORITHMS[name](arm, [0, 0], [0, 0], [1, 1])
+
+
+@pytest.mark.parametrize("joints", ["R", "P"])
+def test_two_joints_along_one_axis_are_an_error_where_rounding_hides_it(joints):
+    rng = np.random.default_rng(6)
+    arm = random_arm(rng, 3)
+    table = [[0.3, 0.2, 0.0, 0.0], [0.7, 0.1, 0.4, 0.5], [0.1, 0.2, 0.3, 0.7]]
+    inertia = [np.zeros((3, 3)), *arm.inertia[1:]]
+    com = [np.zeros(3), *arm.com[1:]]
+    mass = [1e-30, *arm.mass[1:]]
+    coaxial = Arm.from_dh(table, mass, com, inertia, joints=2 * joints + "R")
+    with pytest.raises(SingularSystemError, match="joint 1 moves nothing that resists"):
+        ALGORITHMS["walker-orin-3"](coaxial, [0.1, 0.2, 0.3], [0, 0, 0], [1, 1, 1])
+    with pytest.raises(SingularSystemError, match="joint 1: nothing resists its motion"):
+        SpatialOperators.of(coaxial, [0.1, 0.2, 0.3]).inverse_mass_matrix()
+
+
+def test_a_long_chain_of_unlike_links_is_not_taken_for_singular():
+    n = 400
+    mass = np.geomspace(1.0, 1e-8, n)
+    ball = [m * np.eye(3) for m in mass]
+    arm = Arm.from_dh([[0.1, 0.0, 1.0, 0.1]] * n, mass, np.zeros((n, 3)), ball)
+    at = Instant.random(np.random.default_rng(8), n)
+    tau = ALGORITHMS["luh-walker-paul"](arm, at.q, at.qd, at.qdd)
+    qdd = ALGORITHMS["spatial-operators-forward"](arm, at.q, at.qd, tau)
+    again = ALGORITHMS["luh-walker-paul"](arm, at.q, at.qd, qdd)
+    np.testing.assert_allclose(again, tau, rtol=1e-9, atol=1e-9 * np.abs(tau).max())
 
 
 def test_a_result_out_of_the_range_of_numbers_is_an_error():

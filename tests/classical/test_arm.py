@@ -67,6 +67,13 @@ def test_the_mechanism_of_an_arm_moves_as_the_arm(tree, method):
         ({"mass": [1.0, -2.0]}, "link 2: mass -2.0 kg; give a positive one"),
         ({"com": [[0, 0, np.inf]] * 2}, "link 1: com is"),
         ({"inertia": [[1, 1, 3]] * 2}, "link 1: .*"),
+        ({"inertia": [[-5e-10, 1e-9, 1e-9]] * 2}, "link 1: .* moments -5e-10, 1e-09, 1e-09 kg"),
+        ({"inertia": [[1e-10, 1e-11, 1e-11]] * 2}, "link 1: no body has .* 1e-11, 1e-11, 1e-10 kg"),
+        (
+            {"inertia": [[1, 1, np.nan]] * 2},
+            r"link 1: .*\[\[1.0, 0.0, 0.0\], .* 0.0, nan\]\]; give",
+        ),
+        ({"mass": [np.inf, 1]}, "link 1: mass inf kg"),
         ({"joints": "RX"}, "joint 2: type is 'X'; give R"),
         ({"joints": 2}, "joints is 2; give letters such as 'RRP'"),
         ({"joints": "RRP"}, "joints is 'RRP' of 3 letters; the table has 2"),
@@ -74,6 +81,10 @@ def test_the_mechanism_of_an_arm_moves_as_the_arm(tree, method):
         ({"parent": [-1, 0]}, "a tree needs modified parameters"),
         ({"parent": [-1, 1], "convention": "modified"}, "link 2: parent is 1; give -1"),
         ({"parent": [-1], "convention": "modified"}, r"parent is \[-1\]; give 2 whole numbers"),
+        (
+            {"parent": [[-1], [0, 0]], "convention": "modified"},
+            r"parent is \[\[-1\], .*; give 2 whole",
+        ),
         ({"gravity": [0, 0]}, r"gravity has shape \(2,\)"),
     ],
 )
@@ -89,8 +100,29 @@ def test_coordinates_that_do_not_fit_are_an_error():
     arm = Arm.from_dh([[0, 0, 1, 0]] * 2, [1, 1], np.zeros((2, 3)), BALL * 2)
     with pytest.raises(ModelError, match=r"arm: qd has shape \(3,\); give 2 numbers"):
         arm.motion([0, 0], [0, 0, 0], [0, 0])
-    with pytest.raises(ModelError, match=r"wrench has shape \(6,\); give \(2, 6\) finite"):
+    with pytest.raises(ModelError, match=r"wrench has shape \(6,\); give \(2, 6\) numbers"):
         arm.motion([0, 0], [0, 0], [0, 0], np.zeros(6))
+    with pytest.raises(ModelError, match=r"link 2: wrench is \[nan, .*must be finite"):
+        arm.motion([0, 0], [0, 0], [0, 0], [[0] * 6, [np.nan] * 6])
+
+
+def test_one_tensor_for_three_links_is_an_error_that_says_how_it_is_read():
+    with pytest.raises(ModelError, match=r"link 1 \(whose inertia is row 1 of a 3 x 3 array\): "):
+        Arm.from_dh(np.zeros((3, 4)), [1] * 3, np.zeros((3, 3)), np.diag([0.2, 0.2, 0.3]))
+
+
+def test_an_arm_cannot_change_under_its_links():
+    arm = Arm.from_dh([[0, 0, 1, 0]], [1], np.zeros((1, 3)), BALL)
+    with pytest.raises(ValueError, match="read-only"):
+        arm.mass[0] = 2.0
+
+
+def test_thin_rods_in_any_direction_are_links():
+    direction = np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0)
+    rod = 0.1 * (np.eye(3) - np.outer(direction, direction))
+    left = 5e-17 * np.diag([-1.0, 1.0, 1.0])  # of a point mass, moved to the center
+    arm = Arm.from_dh([[0, 0, 1, 0]] * 2, [2, 2], [[-1, 0, 0]] * 2, [rod, left])
+    np.testing.assert_allclose(np.trace(arm.inertia[0]), 0.2)
 
 
 def test_point_masses_are_links():

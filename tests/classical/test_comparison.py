@@ -2,10 +2,12 @@ from fractions import Fraction
 
 import pytest
 
-from sparsebody.classical import ALGORITHMS
+from sparsebody.classical import ALGORITHMS, Algorithm
 from sparsebody.classical.comparison import comparisons, counts_of
 from sparsebody.classical.counts import counted
 from sparsebody.classical.literature import PUBLISHED
+from sparsebody.classical.luh_walker_paul import luh_walker_paul
+from sparsebody.classical.newton_euler import without_accelerations
 from sparsebody.errors import UnknownNameError
 
 QUICK = [one for one in ALGORITHMS.values() if one.growth < 4]
@@ -52,6 +54,21 @@ def test_each_published_row_names_an_algorithm_and_says_one_thing_about_it():
 )
 def test_counts_are_near_the_printed_ones(rows, label, least, most):
     assert all(least < ratio < most + 0.005 for ratio in rows[label].ratio)
+
+
+def test_figures_in_sentences_are_counted(rows):
+    bias = Algorithm("bias forces", "", bias_forces, 1)
+    composite, without = counted(ALGORITHMS["walker-orin-3"]), counted(bias)
+    left = composite.multiplications(6) - without.multiplications(6)
+    assert (left, composite.additions(6) - without.additions(6)) == (816, 626)
+    assert "816 and 626" in rows["Walker/Orin, method 3"].published.remark
+    planar = counted(ALGORITHMS["spatial-operators"], "planar")
+    assert (planar.multiplications(6), planar.additions(6)) == (98, 77)
+    assert "98 and 77" in rows["Spatial operators (Liu)"].published.remark
+
+
+def bias_forces(links, motion):
+    return luh_walker_paul(links, without_accelerations(links, motion))
 
 
 def test_rows_that_are_not_implemented_have_no_ratio(rows):

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from sparsebody.classical import ALGORITHMS
+from sparsebody.classical import ALGORITHMS, costs
 from sparsebody.classical.costs import Cost, measured
 from sparsebody.classical.counts import counted
 from sparsebody.classical.figure import cost_panels
@@ -18,6 +18,25 @@ def cost() -> Cost:
 def test_times_are_measured_at_the_sizes_that_are_asked_for(cost):
     assert sorted(cost.compiled) == sorted(cost.python) == [3, 6]
     assert all(0.0 < cost.compiled[n] < cost.python[n] for n in (3, 6))
+
+
+def test_what_a_call_from_python_takes_is_no_part_of_compiled_times(monkeypatch):
+    monkeypatch.setattr(costs, "_call_time", lambda: 2e-6)
+    monkeypatch.setattr(costs, "_least_time", lambda call: 5e-6)
+    assert costs._compiled_times(ALGORITHMS["kane"].kernel, [3], math.inf) == {
+        3: pytest.approx(3e-6)
+    }
+
+
+def test_a_long_call_is_made_twice_and_a_short_one_in_batches(monkeypatch):
+    calls = []
+    costs._least_time(lambda: calls.append(0))
+    assert len(calls) > 100
+    calls.clear()
+    monkeypatch.setattr(costs, "_LONG", 0.0)
+    monkeypatch.setattr(costs, "_ENOUGH", 0.0)
+    costs._least_time(lambda: calls.append(0))
+    assert len(calls) == 2
 
 
 def test_exponents_are_fitted_to_the_largest_sizes():

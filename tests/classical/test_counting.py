@@ -2,7 +2,7 @@ import pytest
 
 from sparsebody.classical import ALGORITHMS
 from sparsebody.classical.counting import Counted, Tally, interpreted
-from sparsebody.classical.counts import GEOMETRIES, count, counted, transform_count
+from sparsebody.classical.counts import GEOMETRIES, count, counted, transform_products
 from sparsebody.spatial.tuples import cross, turned
 
 
@@ -40,5 +40,8 @@ def test_newton_euler_by_hand():
     assert str(found.multiplications) == "117 n - 118"
 
 
-def test_transforms_take_four_products_a_link():
-    assert transform_count(GEOMETRIES["general"](6)).multiplications == 4 * 6 + 4 * 6
+@pytest.mark.parametrize(
+    ("geometry", "products"), [("general", (24, 24)), ("right-angled", (0, 20)), ("planar", (0, 0))]
+)
+def test_rotations_and_euler_parameters_take_four_products_a_link(geometry, products):
+    assert tuple(transform_products(geometry).values()) == products

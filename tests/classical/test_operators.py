@@ -212,6 +212,7 @@ def test_joints_on_different_branches_do_not_meet_in_the_sparse_mass_matrix():
     [
         ({"tip": 2}, "tip is link 2; give the index of a link, 0 to 1"),
         ({"tip": -1}, "tip is link -1"),
+        ({"tip": 1.0}, r"tip is link 1\.0"),
         ({"tip": 0.5}, r"tip is link 0\.5"),
         ({"storage": "csr"}, "storage is 'csr'; give one of .*dense.*sparse"),
         ({"q": [0, 0, 0]}, r"q has shape \(3,\); give 2 numbers"),

@@ -24,3 +24,10 @@ def test_a_polynomial_reads_as_a_paper_prints_it():
     assert str(Polynomial((Fraction(-3), Fraction(-1)))) == "-n - 3"
     assert str(Polynomial((Fraction(0),))) == "0"
     assert str(Polynomial((Fraction(5),))) == "5"
+
+
+def test_too_few_sizes_are_an_error():
+    with pytest.raises(ShapeError, match="counts at 2 sizes; count at 3 or more, of which 2 are"):
+        exact_polynomial({3: 1, 4: 2})
+    with pytest.raises(ShapeError, match="counts at 0 sizes"):
+        exact_polynomial({})

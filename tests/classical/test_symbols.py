@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sparsebody.classical.symbols import Expression, array_of, constant, symbol, symbols
+from sparsebody.errors import ModelError
 
 
 def test_expressions_read_as_they_are_written():
@@ -46,3 +47,18 @@ def test_matrices_of_expressions_multiply():
 def test_a_quotient_is_an_error():
     with pytest.raises(TypeError, match="unsupported operand"):
         Expression({(): 1}) / symbol("x")
+
+
+def test_powers_and_parts_are_polynomials_and_other_powers_errors():
+    x, y = symbols("x y")
+    assert str((x + y) ** 2 / 2) == "x y + 1/2 x^2 + 1/2 y^2"
+    assert x**0 == 1
+    for power in (-1, 0.5, y):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            x**power
+
+
+def test_a_symbol_without_a_value_is_an_error_that_names_it():
+    x, y = symbols("x y")
+    with pytest.raises(ModelError, match="symbol 'y' has no value; give it a number"):
+        (x + y)({"x": 1.0})

@@ -28,6 +28,16 @@ def test_times_and_a_figure_are_made(tmp_path):
     assert CliRunner().invoke(main, [*TWO, *options]).exit_code == 2  # it exists
 
 
+def test_one_size_has_no_powers_and_progress_is_on_stderr_alone():
+    options = [*TWO, "--times", "--sizes", "4"]
+    result = CliRunner().invoke(main, options)
+    assert "nan" not in result.stdout
+    assert "2/2" in result.stderr
+    assert CliRunner().invoke(main, [*options, "--quiet"]).stderr == ""
+    found = json.loads(CliRunner().invoke(main, [*options, "--json"]).output)
+    assert found["costs"][0]["exponents"]["compiled"] is None
+
+
 def test_json_has_everything():
     result = CliRunner().invoke(main, [*TWO, "--sizes", "3,6", "--json"])
     found = json.loads(result.output)
