@@ -20,6 +20,7 @@ from sparsebody.study.families import Family, check_family
 FIRST = 3  # the least value of a size parameter that every mechanism of the gallery takes
 SMALLEST = 16  # bodies of the members that are measured
 FEWEST = 4  # of them
+MOST = 1 << 20  # bodies of the largest
 _LARGEST = 1 << 24  # values that are tried
 
 Made = Mechanism | System | BlockPattern
@@ -122,8 +123,10 @@ def measured_values(grown: GrowingFamily, largest: int) -> list[int]:
     Raises
     ------
     ModelError
-        If they are fewer than four.
+        If they are fewer than four, or the largest is too large.
     """
+    if largest > MOST:
+        raise ModelError(f"largest is {largest}; give {MOST} bodies or fewer")
     n = SMALLEST * 2 ** np.arange(max(1, int(np.log2(max(largest, 1) / SMALLEST)) + 1))
     values = [FIRST]
     for size in n[n <= largest]:

@@ -172,6 +172,12 @@ def test_loops_aba_is_linear_with_a_good_tree_only():
     assert bad.sizes[-1].largest_front > 128
 
 
+def test_a_forest_of_links_has_fronts_of_two_links():
+    found = certify("chain", method="loops-aba", largest=128)
+    assert (found.proof.kind, found.width) == ("forest", 12)
+    assert {one.largest_front for one in found.sizes} == {12}
+
+
 @pytest.mark.parametrize("choice", ["breadth-first", "depth-first"])
 def test_the_graph_of_loops_aba_has_the_fronts_of_its_recursion(choice):
     system = build("lattice", rows=3, columns=8, layers=1).compile()
@@ -197,6 +203,7 @@ def test_the_graph_of_loops_aba_has_the_fronts_of_its_recursion(choice):
         (("ladder",), {"method": "aba"}, UnknownNameError, "method is 'aba'; give one of sparse"),
         (("ladder",), {"method": "loops-aba", "tree": "oak"}, UnknownNameError, "tree is 'oak'"),
         (("ladder",), {"largest": 20}, ModelError, "has 1 of 4 sizes .* 16 to 20 bodies; give 256"),
+        (("ladder",), {"largest": 10**8}, ModelError, "largest is 100000000; give 1048576 bodies"),
         (("ladder", "exact-treewidth"), {}, OrderingError, "takes .* at most, .* another ordering"),
         ((lambda k: ladder(5),), {}, ModelError, "does not grow: 10 bodies at 3, no more up to 24"),
         ((lambda k: k,), {}, ModelError, "returns int at 3; return a Mechanism"),
