@@ -11,6 +11,7 @@ from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.choice import SolverChoice, choose_solver
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
+from sparsebody.errors import OrderingError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.ordering import ORDERINGS, available_orderings
@@ -81,7 +82,7 @@ def compare_orderings(
     mechanism : Mechanism or System
         Looked at in the consistent pose nearest to its initial one.
     names : sequence of str
-        Keys of ORDERINGS; default: all that are installed and do not take too long.
+        Keys of ORDERINGS; default: all that are installed, do not take too long and find an order.
     factorization : str
         What the time is predicted for, or "auto" for the quickest of each.
 
@@ -111,10 +112,13 @@ def compared(
 
     Orderings that take the `positions` (n_primal, 3) of the bodies get them.
     """
-    choices = {
-        name: choose_solver(pattern, name, factorization, positions)
-        for name in dict.fromkeys(names or _bearable(pattern))
-    }
+    choices = {}
+    for name in dict.fromkeys(names or _bearable(pattern)):
+        try:
+            choices[name] = choose_solver(pattern, name, factorization, positions)
+        except OrderingError:
+            if names:
+                raise
     lines = [line for choice in choices.values() for line in ordering_lines(choice)]
     return OrderingComparison(
         pattern,

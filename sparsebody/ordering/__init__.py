@@ -244,7 +244,7 @@ ORDERINGS = {
         source="Gogate and Dechter (2004)",
         complexity="exponential",
         largest=LARGEST_EXACT,
-        microseconds=10_000.0,
+        microseconds=1e6,
     ),
     "exact-bandwidth": Ordering(
         least_bandwidth,
@@ -254,7 +254,7 @@ ORDERINGS = {
         source="Saxe (1980); Del Corso and Manzini (1999)",
         complexity="exponential",
         largest=LARGEST_EXACT,
-        microseconds=10_000.0,
+        microseconds=1e6,
     ),
     "level-sweep": Ordering(
         level_sweep,

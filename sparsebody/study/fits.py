@@ -37,9 +37,8 @@ class Growth:
 
     def __str__(self) -> str:
         """As a table says it."""
-        if np.isnan(self.low):
-            return f"n^{self.exponent:.2f} (two sizes)"
-        return f"n^{self.exponent:.2f} ({self.low:.2f} to {self.high:.2f})"
+        exponent, low, high = (f"{value:z.2f}" for value in (self.exponent, self.low, self.high))
+        return f"n^{exponent} " + ("(two sizes)" if np.isnan(self.low) else f"({low} to {high})")
 
 
 def growth(n: FloatArray, y: FloatArray, smallest: float = 0.0) -> Growth | None:

@@ -20,6 +20,7 @@ from sparsebody.study.families import Family, check_family
 FIRST = 3  # the least value of a size parameter that every mechanism of the gallery takes
 SMALLEST = 16  # bodies of the members that are measured
 FEWEST = 4  # of them
+MOST = 1 << 20  # bodies of the largest
 _LARGEST = 1 << 24  # values that are tried
 
 Made = Mechanism | System | BlockPattern
@@ -58,21 +59,22 @@ class GrowingFamily:
         place = system.initial_state.position
         return Member(value, system.n_bodies, kkt_structure(system).pattern, place, system)
 
-    def parameter(self, n_bodies: int) -> int:
-        """Return the value of the parameter, FIRST or more, nearest to a number of bodies."""
+    def parameter(self, n_bodies: int, least: int = FIRST) -> int:
+        """Return the value of the parameter nearest to a number of bodies, `least` or more.
+
+        Of functions it is the largest with no more bodies; steps double, so that members with
+        many more are not made even where bodies double with every step.
+        """
         if self.nearest is not None:
-            return max(FIRST, self.nearest(n_bodies))
-        low, high = FIRST, FIRST + 1
-        while self.member(high).n_bodies <= n_bodies:
-            low, high = high, 2 * high
-            if high > _LARGEST:
-                break
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (
-                (middle, high) if self.member(middle).n_bodies <= n_bodies else (low, middle)
-            )
-        return low
+            return max(least, self.nearest(n_bodies))
+        step = 1
+        while step <= _LARGEST and self.member(least + step).n_bodies <= n_bodies:
+            least, step = least + step, 2 * step
+        while step > 1:
+            step //= 2
+            if self.member(least + step).n_bodies <= n_bodies:
+                least += step
+        return least
 
 
 def gallery_family(name: str, parameters: Mapping[str, Any] | None = None) -> Family:
@@ -105,11 +107,12 @@ def growing_family(family: FamilyLike) -> GrowingFamily:
         return GrowingFamily(family.name, family.of_parameter, family.parameter)
     name = getattr(family, "__name__", "family")
     found = GrowingFamily(name, family)
-    counts = [found.member(value).n_bodies for value in (FIRST, 8 * FIRST)]
-    if counts[1] <= counts[0]:
+    first = found.member(FIRST).n_bodies
+    values = range(FIRST + 1, 8 * FIRST + 1)
+    if all(found.member(value).n_bodies <= first for value in values):
         raise ModelError(
-            f"family {name!r} does not grow: {counts[0]} bodies at {FIRST}, {counts[1]} at "
-            f"{8 * FIRST}; give a function whose mechanisms have more bodies for larger numbers"
+            f"family {name!r} does not grow: {first} bodies at {FIRST}, no more up to "
+            f"{values[-1]}; give a function whose mechanisms have more bodies for larger numbers"
         )
     return found
 
@@ -120,10 +123,15 @@ def measured_values(grown: GrowingFamily, largest: int) -> list[int]:
     Raises
     ------
     ModelError
-        If they are fewer than four.
+        If they are fewer than four, or the largest is too large.
     """
+    if largest > MOST:
+        raise ModelError(f"largest is {largest}; give {MOST} bodies or fewer")
     n = SMALLEST * 2 ** np.arange(max(1, int(np.log2(max(largest, 1) / SMALLEST)) + 1))
-    values = sorted({grown.parameter(int(size)) for size in n if size <= largest})
+    values = [FIRST]
+    for size in n[n <= largest]:
+        values.append(grown.parameter(int(size), values[-1]))
+    values = sorted(set(values[1:]))
     if len(values) < FEWEST:
         raise ModelError(
             f"family {grown.name!r} has {len(values)} of {FEWEST} sizes that are needed from "

@@ -22,6 +22,7 @@ NAMES = {
 }
 _NEAR = 0.08  # an exponent this close to one with a name is called by it, if
 _SURE = 0.17  # its confidence interval reaches no further
+_SLACK = 0.03  # and no further away from the name than this
 _ASYMPTOTIC = 16.5  # sizes within this factor of the largest count
 
 
@@ -39,7 +40,8 @@ def local_exponents(n: FloatArray, y: FloatArray) -> list[float]:
 def law(found: Growth) -> str:
     """Return the name of an order of growth, or the exponent where it has none."""
     near = min(NAMES, key=lambda exponent: abs(exponent - found.exponent))
-    is_near, reach = abs(near - found.exponent) <= _NEAR, found.high - found.exponent
+    distance, reach = abs(near - found.exponent), found.high - found.exponent
+    is_near = distance <= _NEAR and not distance > reach + _SLACK
     return NAMES[near] if is_near and not reach > _SURE else f"n^{found.exponent:.2f}"
 
 

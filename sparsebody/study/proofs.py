@@ -4,7 +4,7 @@ Each kind has a theorem, which holds for all sizes, and a premise, which is comp
 family and ordering give at some sizes:
 
 forest
-    If every pivot couples to one later block at most, fronts are a body and a joint.
+    If every pivot couples to one later block at most, fronts are two blocks.
 rules
     Rules, closed under growth, derive elimination trees of all sizes out of finitely many
     productions (`sparse/subtree_rules.py`): one for each size, or some where a subtree has
@@ -65,10 +65,10 @@ def proof_of_bounded_fronts(
     """
     if is_growing(measured):
         return None
-    found = _forest(measured)
+    sample = _sample(at, first, measured[-1].member.n_bodies / 2)
+    found = _forest([*sample, *measured])
     if found is not None:
         return found
-    sample = _sample(at, first, measured[-1].member.n_bodies / 2)
     largest = max((one.member.n_bodies for one in sample), default=0)
     larger = [one for one in measured if one.member.n_bodies > largest]
     return _by_rules(sample, larger) or _by_types(sample, measured, larger)
@@ -96,18 +96,17 @@ def _forest(measured: Sequence[Eliminated]) -> Proof | None:
     """Return the proof for trees that are eliminated from their leaves."""
     if any(_most_coupled(one) > 1 for one in measured):
         return None
-    rows = [
-        max((int(one.sizes[one.kinds == kind].max(initial=0)) for one in measured), default=0)
-        for kind in (0, 1)
-    ]
+    bodies = tuple(sorted(set(_bodies(measured))))
+    width = max(one.largest_front for one in measured)
     return Proof(
         kind="forest",
-        width=sum(rows),
-        statement="every pivot couples to one later block at most, so that nothing fills in and "
-        f"a front is a body of {rows[0]} rows and a joint of {rows[1]} at most",
-        premise="bodies and joints form a forest, eliminated from its leaves",
-        smallest=1,
-        compared=_bodies(measured),
+        width=width,
+        statement="every pivot couples to one later block at most, so that nothing fills in and a "
+        f"front is that of two blocks, {width} rows at most",
+        premise="bodies and joints form a forest, eliminated from its leaves, and are no larger; "
+        f"they do and are at {len(bodies)} sizes from {bodies[0]} to {bodies[-1]} bodies",
+        smallest=bodies[0],
+        compared=bodies,
     )
 
 

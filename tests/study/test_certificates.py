@@ -112,6 +112,28 @@ def test_rules_of_narrow_members_do_not_stand_for_wider_ones():
     assert found.proof is None or found.width >= max(one.largest_front for one in found.sizes)
 
 
+def trees_and_ladders(value):
+    return build("ladder", rungs=value) if value % 2 else build("chain", bodies=2 * value)
+
+
+def test_every_second_member_may_not_be_overlooked():
+    found = certify(trees_and_ladders, "leaves-first", largest=256)
+    assert (found.status, found.width) == ("conditional", 15)  # of ladders; chains have 11
+
+
+def test_members_that_double_with_every_step_are_not_made_much_too_large():
+    made = []
+
+    def doubling(value):
+        made.append(value)
+        return build("tree", bodies=2**value - 1)
+
+    found = certify(doubling, largest=256)
+    assert [one.n_bodies for one in found.sizes] == [15, 31, 63, 127, 255]
+    assert max(made) <= 10
+    assert "n^-0.00" not in "\n".join(found.lines())
+
+
 def alternating(pattern):
     """Return a sweep along a strip that is as narrow as it can be, but for every 64th member."""
     name = "reverse-cuthill-mckee" if pattern.n_primal % 64 else "random"
@@ -150,6 +172,12 @@ def test_loops_aba_is_linear_with_a_good_tree_only():
     assert bad.sizes[-1].largest_front > 128
 
 
+def test_a_forest_of_links_has_fronts_of_two_links():
+    found = certify("chain", method="loops-aba", largest=128)
+    assert (found.proof.kind, found.width) == ("forest", 12)
+    assert {one.largest_front for one in found.sizes} == {12}
+
+
 @pytest.mark.parametrize("choice", ["breadth-first", "depth-first"])
 def test_the_graph_of_loops_aba_has_the_fronts_of_its_recursion(choice):
     system = build("lattice", rows=3, columns=8, layers=1).compile()
@@ -175,8 +203,9 @@ def test_the_graph_of_loops_aba_has_the_fronts_of_its_recursion(choice):
         (("ladder",), {"method": "aba"}, UnknownNameError, "method is 'aba'; give one of sparse"),
         (("ladder",), {"method": "loops-aba", "tree": "oak"}, UnknownNameError, "tree is 'oak'"),
         (("ladder",), {"largest": 20}, ModelError, "has 1 of 4 sizes .* 16 to 20 bodies; give 256"),
+        (("ladder",), {"largest": 10**8}, ModelError, "largest is 100000000; give 1048576 bodies"),
         (("ladder", "exact-treewidth"), {}, OrderingError, "takes .* at most, .* another ordering"),
-        ((lambda k: ladder(5),), {}, ModelError, "does not grow: 10 bodies at 3, 10 at 24"),
+        ((lambda k: ladder(5),), {}, ModelError, "does not grow: 10 bodies at 3, no more up to 24"),
         ((lambda k: k,), {}, ModelError, "returns int at 3; return a Mechanism"),
         ((ladder, lambda pattern: [0]), {}, OrderingError, "returned no order"),
         ((ladder,), {"time": True}, ModelError, "patterns only, which do not do for times"),

@@ -15,6 +15,7 @@ N = 2.0 ** np.arange(4, 13)
         (0 * N + 5, "1"),
         (N ** (2 / 3), "n^(2/3)"),
         (N**1.2, "n^1.20"),
+        (N**1.41, "n^1.41"),  # near 4/3, and surely another
     ],
 )
 def test_orders_of_growth_have_their_names(values, name):
