@@ -20,7 +20,7 @@ from scipy.sparse import csc_array
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows
 from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.dynamics.reactions import minimum_norm
+from sparsebody.dynamics.reactions import minimum_norm, smallest_multipliers
 from sparsebody.errors import AccuracyWarning, ModelError
 from sparsebody.model.system import System
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
@@ -123,7 +123,8 @@ def least_energy(
     structure = kkt_structure(system)
     nothing = np.empty((system.n_bodies, 0, 0))
     matrix = constraint_matrix(SaddleMatrix(structure.pattern, nothing, nothing, rows))
-    found = minimum_norm(matrix, scaled)
+    smallest = smallest_multipliers(matrix, scaled)
+    found = np.zeros_like(multiplier) if smallest is None else smallest
     for index, root in roots:
         transposed = np.swapaxes(root, 1, 2)
         found[index] = np.linalg.solve(transposed, found[index][:, :, None])[:, :, 0]
@@ -137,7 +138,7 @@ def _with_right_forces(rows: csc_array, multiplier: FloatArray, found: FloatArra
         return found
     warnings.warn(
         "compliances differ so much that reactions of least energy are not found accurately; they "
-        "balance, but bring the compliances within eight decades or so of each other",
+        "balance, but bring the compliances within sixteen decades or so of each other",
         AccuracyWarning,
         stacklevel=4,
     )

@@ -17,8 +17,8 @@ from sparsebody.model.system import System
 REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique
 _PROXIMAL = 1e-11  # damping of A'A, the columns of A scaled to unit norm
 _SMALL = 1e-15  # the same in a matrix that is not A'A
-_CLOSED = 1e-9  # relative size of what forces may lack, and of what rounding may make of them
-_ROUNDING = 1e-14
+_CLOSED = 1e-9  # what forces may lack, relative
+_ROUNDING = 1e-14  # and besides of the multipliers, whose forces on a body nearly cancel
 
 
 def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray) -> FloatArray:
@@ -43,11 +43,7 @@ def _add_rows(
 def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
     """Return the smallest multipliers that exert the same forces on the bodies.
 
-    Proximal steps lambda += A (A'A + mu)^-1 (f - A' lambda) from lambda = 0 stay in the range of
-    A, so what they converge to, in three to five of them, is the solution of least norm. Where A
-    is so ill-conditioned that they do not, Krylov steps find it with factors of [1 A; A' -mu] and a
-    far smaller mu. Where rounding is too much for these as well, as on lifts of 10^4 pairs, the
-    given multipliers are returned, with a warning.
+    Where rounding hides which these are, as on lifts of 10^4 pairs, the given ones are returned.
 
     Parameters
     ----------
@@ -55,6 +51,31 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
         A, all constraint rows, dependent ones included.
     multiplier : (n_rows,) float array
         Any multipliers that exert the right forces f = A' lambda.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the multipliers given are returned.
+    """
+    found = smallest_multipliers(rows, multiplier)
+    if found is not None:
+        return found
+    warnings.warn(
+        "rounding hides which multipliers are the smallest: they are those of the rows kept; take "
+        "reactions='basic' to ask for these",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return multiplier
+
+
+def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray | None:
+    """Return the same, None where rounding hides which they are.
+
+    Proximal steps lambda += A (A'A + mu)^-1 (f - A' lambda) from lambda = 0 stay in the range of
+    A, so what they converge to, in three to five of them, is the solution of least norm. Where A
+    is so ill-conditioned that they do not, Krylov steps find it with factors of [1 A; A' -mu] and a
+    far smaller mu.
 
     References
     ----------
@@ -65,19 +86,12 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
     rows = (rows @ diags_array(scale)).tocsc()  # large ones, do not change what is sought
     force = rows.T @ multiplier
     largest = float(np.abs(force).max(initial=0.0))
-    # what rounding alone makes of the forces of the given multipliers
     noise = _ROUNDING * max(largest, float(np.abs(multiplier).max(initial=0.0)))
     for method in (_by_proximal_steps, _by_krylov_steps):
         found = method(rows, force)
         if float(np.abs(force - rows.T @ found).max(initial=0.0)) <= _CLOSED * largest + noise:
             return found
-    warnings.warn(
-        "rounding hides which multipliers are the smallest: they are those of the rows kept; take "
-        "reactions='basic' to ask for these",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
-    return multiplier
+    return None
 
 
 def _by_proximal_steps(rows: csc_array, force: FloatArray) -> FloatArray:

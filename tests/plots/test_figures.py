@@ -15,7 +15,17 @@ from sparsebody.plots.path import plot_path
 from sparsebody.plots.saving import save_figure
 
 TIME = np.linspace(0.0, 1.0, 11)
-SMALL = {"bodies": 4, "rungs": 3, "pairs": 3, "loops": 3, "rows": 3, "columns": 3, "layers": 1}
+SMALL = {
+    "bodies": 4,
+    "rungs": 3,
+    "rings": 3,
+    "rails": 3,
+    "pairs": 3,
+    "loops": 3,
+    "rows": 3,
+    "columns": 3,
+    "layers": 1,
+}
 
 
 def drawn(figure):
