@@ -71,6 +71,7 @@ def rows(mechanism: str, n_bodies: int) -> list[Row]:
     seconds = _median_seconds(lambda: sparse.acceleration(given.state))
     found.append(Row(mechanism, n, "sparse", seconds, _error(sparse, given, exact)))
     if pinocchio_lean.is_available():
+        pinocchio_lean.program()
         found += [_peer_row(given, exact, name) for name in PEERS]
     return found
 

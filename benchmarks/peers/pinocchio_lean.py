@@ -131,9 +131,11 @@ class Prepared:
 
 
 def _run(problem: Problem, algorithm: str, of: stock.Settings, balls_as_hinges: bool) -> Prepared:
+    if not target().exists():  # two minutes that no measured case may take
+        raise ImportError("not compiled yet: python -m benchmarks.peers.pinocchio_lean")
     model = stock.Model(problem, of.tree, balls_as_hinges, with_data=False)
     text = "\n".join(_lines(model, algorithm, of))
-    done = subprocess.run([program()], input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run([target()], input=text, capture_output=True, text=True, check=False)
     if done.returncode == -signal.SIGKILL:  # by the system; the limit makes it std::bad_alloc
         raise MemoryError("killed for want of memory")
     if done.returncode:
