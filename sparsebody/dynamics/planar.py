@@ -12,10 +12,11 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.compiled.planar_tables import rows_in_plane
+from sparsebody.dynamics.independence import independent_rows
 from sparsebody.model.planar import PlanarMotion, planar_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank import RankDecision, independent_rows
+from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
 
 

@@ -27,6 +27,7 @@ from sparsebody.dynamics.compiled.reduced import (
     STRAY,
 )
 from sparsebody.dynamics.compiled.reduced_outer import OuterTree
+from sparsebody.dynamics.independence import independent_rows
 from sparsebody.dynamics.reduced_rows import (
     bases,
     inverse_roots,
@@ -46,7 +47,7 @@ from sparsebody.model.subgroups.ground import (
 from sparsebody.model.subgroups.kinds import SPHERE, TURN
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank import RankDecision, independent_rows
+from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import rotation_from_quaternion
 

@@ -7,13 +7,14 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.dynamics.independence import independent_rows
 from sparsebody.dynamics.structure import rows_by_structure, with_structure
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
-from sparsebody.sparse.rank import RankDecision, independent_rows
+from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
 
 REDUNDANCY = ("remove", "keep", "krylov", "auto")

@@ -84,3 +84,11 @@ class ShiftedCholesky:
         order, y = self.symbolic.layout.order, np.empty_like(gap)
         y[order] = self.symbolic.factor.solve(gap[order])
         return y
+
+
+def quasi_definite(symbolic: object) -> QuasiDefinite:
+    """Return the factorization of A A' + delta that has this layout."""
+    if isinstance(symbolic, CholmodSymbolic):
+        return ShiftedCholesky(symbolic)
+    assert isinstance(symbolic, BlockLDLSymbolic)
+    return ShiftedLDL(symbolic)

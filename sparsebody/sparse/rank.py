@@ -11,6 +11,7 @@ joint, so its rows depend on nothing but each other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,7 +37,7 @@ from sparsebody.sparse.rank_methods import (
     is_clear,
 )
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.small_rank import PIVOTED, SHARE, SMALL, small_choice
+from sparsebody.sparse.small_rank import NOISE, PIVOTED, SHARE, SMALL, small_choice
 from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_choices
 from sparsebody.sparse.whitening import PartOfRows, part_of_rows
 
@@ -44,6 +45,8 @@ SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense d
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
 NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
+REGULAR = 1e-6  # singular value of rows of unit norm above which all remainders are clear
+SPECTRUM = "least singular value"
 POOR = 1e-6  # smallest singular value of kept rows below which a better choice is looked for
 
 
@@ -78,7 +81,15 @@ def rank(matrix: SaddleMatrix, tolerance: float = 1e-8) -> int:
     return independent_rows(matrix, tolerance).rank
 
 
-def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecision:
+LeastSingularValue = Callable[[PartOfRows], float | None]
+"""Of the rows of a part, of unit norm; None where it would take too long."""
+
+
+def independent_rows(
+    matrix: SaddleMatrix,
+    tolerance: float = 1e-8,
+    least_singular_value: LeastSingularValue | None = None,
+) -> RankDecision:
     """Decide which rows of A to keep.
 
     Parameters
@@ -88,6 +99,9 @@ def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecis
         hangs on one body. Rows without that property can be judged as too many, never too few.
     tolerance : float
         Relative size |R_ii| / |R_11| of the column-pivoted QR below which a row is dependent.
+    least_singular_value : callable, optional
+        Tells it of the rows of a part; asked for parts that are wide in every direction. If it is
+        above REGULAR, no row is dependent.
 
     Returns
     -------
@@ -116,7 +130,7 @@ def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecis
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
         part = equilibrated(part_of_rows(matrix, member, label, sweep=True))
-        large = _decide_large(part, tolerance)
+        large = _decide_large(part, tolerance, least_singular_value)
         keep[part.index] = large.keep
         decision = _joined(decision, large)
     return decision
@@ -141,7 +155,9 @@ def _joined(whole: RankDecision, part: RankDecision) -> RankDecision:
     return RankDecision(whole.keep, min(whole.gap, part.gap), certain, method, doubt)
 
 
-def _decide_large(part: PartOfRows, tolerance: float) -> RankDecision:
+def _decide_large(
+    part: PartOfRows, tolerance: float, least_singular_value: LeastSingularValue | None
+) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
     Where two that are clear agree, theirs is the rank, unless all that they keep is poorly
@@ -150,6 +166,10 @@ def _decide_large(part: PartOfRows, tolerance: float) -> RankDecision:
     n = len(part.rows)
     narrow = next(both_ways(part)).width <= NARROW
     if n > SPARSE_ROWS:
+        if not narrow and least_singular_value is not None and n <= part.pattern.n_primal_rows:
+            least = least_singular_value(part)
+            if least is not None and least > REGULAR:
+                return RankDecision(np.ones(n, dtype=np.bool_), least / NOISE, True, SPECTRUM)
         decision = _first_agreement(part, tolerance, narrow)
         if n > DENSE_ROWS or decision.is_regular or decision.doubt.startswith(NEAR):
             return decision

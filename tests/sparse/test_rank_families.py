@@ -8,6 +8,7 @@ import spatial_loops
 from linkages import Builder, Linkage, matrix_at_start
 from scipy.linalg import qr
 
+from sparsebody.dynamics import independence
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import RankDecision, independent_rows
@@ -18,9 +19,10 @@ WORLD = -1
 
 
 def decisions(system) -> list[RankDecision]:
-    """The decision with six freedoms a body, and in the plane where there is one."""
+    """The decisions with six freedoms a body, and in the plane where there is one."""
     in_plane = planar_reduction(system, system.initial_state)
-    found = [independent_rows(matrix_at_start(system))]
+    matrix = matrix_at_start(system)
+    found = [independent_rows(matrix), independence.independent_rows(matrix)]
     return found if in_plane is None else [*found, in_plane.decision]
 
 

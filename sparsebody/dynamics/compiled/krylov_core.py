@@ -12,11 +12,9 @@ from sparsebody.dynamics.accelerations import SolveReport
 from sparsebody.dynamics.compiled.core import Core
 from sparsebody.dynamics.compiled.solution import unscramble
 from sparsebody.errors import ConvergenceWarning, SingularSystemError
-from sparsebody.factorization.block_ldl import BlockLDLSymbolic
 from sparsebody.factorization.block_qr.products import fill_gaps, subtract_forces
-from sparsebody.factorization.cholmod import CholmodSymbolic
 from sparsebody.factorization.least_norm import least_norm
-from sparsebody.factorization.quasi_definite import QuasiDefinite, ShiftedCholesky, ShiftedLDL
+from sparsebody.factorization.quasi_definite import quasi_definite
 from sparsebody.model.system import State, System
 
 
@@ -49,7 +47,7 @@ class KrylovCore(Core):
         self._n_primal = self._pattern.n_primal_rows
         self._unit = np.zeros_like(self._values)
         self._scale = np.ones(len(self._values))
-        self._factors = _quasi_definite(self.symbolic)
+        self._factors = quasi_definite(self.symbolic)
         self._warned_of = False
         self._left = 0.0
 
@@ -169,14 +167,6 @@ class KrylovCore(Core):
     def precondition(self, gap: FloatArray) -> FloatArray:
         """Return (A A' + delta)^-1 gap, nearly."""
         return self._factors.solve(gap)
-
-
-def _quasi_definite(symbolic: object) -> QuasiDefinite:
-    """Return the factorization of A A' + delta that has this layout."""
-    if isinstance(symbolic, CholmodSymbolic):
-        return ShiftedCholesky(symbolic)
-    assert isinstance(symbolic, BlockLDLSymbolic)
-    return ShiftedLDL(symbolic)
 
 
 def _largest(x: FloatArray) -> float:

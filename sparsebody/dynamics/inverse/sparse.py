@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.dynamics.independence import independent_rows
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.inverse.actuators import ActuatorRows, Freedom, actuator_rows
 from sparsebody.dynamics.inverse.base import TOLERANCE, Actuation, Balance, InverseMethod
@@ -20,7 +21,7 @@ from sparsebody.dynamics.inverse.wanted import (
 )
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank import RankDecision, independent_rows
+from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
 
 
