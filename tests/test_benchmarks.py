@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks import choice, criteria, ours, report, run
-from benchmarks.cases import CASES, problem
+from benchmarks import choice, criteria, oracle, ours, report, run
+from benchmarks.cases import CASES, Problem, problem
 from benchmarks.measure import (
     COLUMNS,
     Row,
@@ -30,6 +30,7 @@ from benchmarks.worker import REFERENCE, guarded, run_case
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.gallery import build
 
 SIZE = 8
 LEAN = Path("out/pinocchio-lean")
@@ -99,6 +100,19 @@ def test_reference_equals_gauss_principle_by_dense_least_squares(mechanism):
     np.testing.assert_allclose(found.acceleration, expected, atol=1e-11)
     assert found.error < 1e-17
     assert 1.0 < found.kappa < 1e6
+
+
+@pytest.mark.parametrize("disorder", [0.0, 0.2])
+def test_large_lattices_have_the_same_reference_by_another_factorization(monkeypatch, disorder):
+    """Without disorder rows depend on each other, and the first one has to give up."""
+    system = build("lattice", rows=9, columns=9, layers=1, disorder=disorder).compile()
+    given = Problem("lattice", system, system.initial_state)
+    by_pivoting = reference(given)
+    monkeypatch.setattr(oracle, "LARGE", 0)
+    found = reference(given)
+    np.testing.assert_allclose(found.acceleration, by_pivoting.acceleration, rtol=1e-14, atol=1e-14)
+    assert found.error < 1e-15
+    assert found.kappa == pytest.approx(by_pivoting.kappa, rel=1.0)
 
 
 def test_relative_violation_sees_a_wrong_acceleration():
