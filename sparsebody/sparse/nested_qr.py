@@ -11,8 +11,11 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.sparse.front_qr import decide_front
 from sparsebody.sparse.frontal_qr import _next_row, _reduced, _reflect
 from sparsebody.sparse.pattern import BlockPattern
+
+LARGE = 16384  # entries of a front that is worth the panels
 
 
 def nested_pivots(
@@ -45,14 +48,14 @@ def nested_pivots(
 
 
 def nested_flops(pattern: BlockPattern, order: IntArray) -> float:
-    """Return about how many operations `nested_pivots` takes."""
+    """Return about how many operations `nested_pivots` takes, from the rows between the parts."""
     n = pattern.n_primal
     place = np.empty(n + 1, dtype=np.intp)
     place[order] = np.arange(n)
     place[n] = -1
     widths = np.zeros(max(2 * n - 1, 1))
     _widths(place[pattern.ends], pattern.block_sizes[n:].astype(np.intp), n, widths)
-    return float(np.sum(8.0 * (widths + 6.0) ** 3))
+    return float(_triangularized(widths, n))
 
 
 @njit(cache=True)
@@ -91,6 +94,28 @@ def _widths(places: IntArray, size: IntArray, n: int, widths: FloatArray) -> Non
                     node, first = node + 2 * (middle - first), middle
                 if there < first or there >= end:
                     widths[node] += size[j]
+
+
+@njit(cache=True)
+def _triangularized(widths: FloatArray, n: int) -> float:
+    """Return the operations of a QR of every front, which two halves with their rows make up."""
+    flops = 0.0
+    parts, depth = np.zeros((130, 3), dtype=np.intp), 1  # first place, end, number in preorder
+    parts[0, 1] = n
+    while depth > 0:
+        depth -= 1
+        first, end, node = parts[depth]
+        if end - first < 2:
+            continue
+        middle = (first + end) // 2
+        halves = node + 1, node + 2 * (middle - first)
+        equations = widths[halves[0]] + widths[halves[1]]
+        columns = (equations + widths[node]) / 2
+        flops += 2.0 * columns**2 * (equations - columns / 3)
+        parts[depth, 0], parts[depth, 1], parts[depth, 2] = first, middle, halves[0]
+        parts[depth + 1, 0], parts[depth + 1, 1], parts[depth + 1, 2] = middle, end, halves[1]
+        depth += 2
+    return flops
 
 
 @njit(cache=True)
@@ -242,6 +267,8 @@ def _decide(
             place = places[joint[c], side]
             if place >= 0 and (place < first or place >= end):
                 ready[c] = False
+    if m * n > LARGE:
+        return decide_front(front, row, joint, ready, tolerance, pivots)
     w = np.empty(n)
     while True:
         best, largest = _next_row(joint[:n], ready[:n], front, m)
