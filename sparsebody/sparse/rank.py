@@ -43,6 +43,7 @@ from sparsebody.sparse.whitening import PartOfRows, part_of_rows
 
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
+SOON = 2000  # rows up to which it takes a second
 NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
 REGULAR = 1e-6  # singular value of rows of unit norm above which all remainders are clear
@@ -171,7 +172,7 @@ def _decide_large(
             if least is not None and least > REGULAR:
                 return RankDecision(np.ones(n, dtype=np.bool_), least / NOISE, True, SPECTRUM)
         decision = _first_agreement(part, tolerance, narrow)
-        if n > DENSE_ROWS or decision.is_regular or decision.doubt.startswith(NEAR):
+        if n > DENSE_ROWS or decision.is_regular or (n > SOON and decision.doubt.startswith(NEAR)):
             return decision
     choices = [] if narrow else by_halves(part, tolerance)
     rows = _as_matrix(part)

@@ -100,3 +100,17 @@ def test_many_rows_are_not_even_tried(monkeypatch):
     )
     assert matrix.pattern.n_rows > 2 * matrix.pattern.n_primal_rows
     assert independent_rows(matrix).n_dependent > 0
+
+
+@pytest.mark.parametrize("seed", [35, 57])
+def test_poses_near_singular_ones_are_decided_by_pivoting_over_all_rows(seed):
+    """Remainders joint by joint fall to rounding bit by bit; singular values have a clear gap."""
+    mechanism = build("lattice", rows=7, columns=7, layers=2, disorder=1e-6, seed=seed)
+    matrix = matrix_at_start(mechanism.compile())
+    rows = constraint_matrix(matrix).toarray()
+    values = svdvals(rows / np.linalg.norm(rows, axis=1)[:, None])
+    expected = np.count_nonzero(values > 1e-10 * values[0])
+    assert values[expected - 1] > 1e-9 > 1e-13 > values[expected]
+    found = independent_rows(matrix)
+    assert found.rank == expected
+    assert found.certain
