@@ -15,17 +15,20 @@ __all__ = ["ArrayLike", "BoolArray", "FloatArray", "IntArray", "large_zeros"]
 
 LARGE = 2**20  # bytes from which on a place of its own is worth it
 HUGE_PAGE = 2**21
+LINE = 64  # bytes that memory gives at a time
 
 
 def large_zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
-    """Return zeros, large arrays in huge pages where there are any, whatever was freed before.
+    """Return zeros that begin with a cache line, whatever was freed before.
 
-    What is read from end to end at every evaluation is read faster from huge pages.
+    Large arrays lie in huge pages where there are any: what is read from end to end at every
+    evaluation is read faster from them. Vectors across two lines take twice the time.
     """
     kind = np.dtype(dtype)
     n_bytes = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
     if n_bytes < LARGE or not hasattr(mmap, "MADV_HUGEPAGE"):
-        return np.zeros(shape, dtype=kind)
+        small = np.zeros(n_bytes + LINE, dtype=np.uint8)
+        return np.ndarray(shape, dtype=kind, buffer=small, offset=-small.ctypes.data % LINE)
     private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     memory = mmap.mmap(-1, n_bytes + HUGE_PAGE, flags=private)
     with contextlib.suppress(OSError):  # a system that has none

@@ -10,6 +10,7 @@ size has its own copy of what happens at a pivot, made by a factory from the str
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,37 +147,61 @@ def fetch_panel(values, pivot, following):
 
 # ---- what a panel starts as ------------------------------------------------------------------
 
-_add_as_columns = switch(steps.copy_step)
-_add_as_rows = switch(steps.transpose_step)
-_set_to_one = switch(steps.unit_step)
+_set_columns, _add_columns = (switch(partial(steps.copy_step, adds=adds)) for adds in (False, True))
+_set_rows, _add_rows = (switch(partial(steps.transpose_step, adds=adds)) for adds in (False, True))
+_begin_primal, _begin_dual = (
+    switch(partial(steps.own_step, diagonal=diagonal)) for diagonal in (1.0, 0.0)
+)
 
 
 @njit(**STEP)
-def _open(pivot, following, fills, rows, rhs, values, reference):
+def _open(pivot, following, tables, rows, rhs, values, reference):
     """Fill a panel with its part of the matrix."""
-    start, size, own = np.uintp(pivot[START]), np.uintp(pivot[SIZE]), np.uintp(pivot[OWN])
-    lanes = block_lanes(size)
-    width = np.uintp(rows.shape[2])
-    is_primal = pivot[KIND] == PRIMAL
-    first = in_window(pivot[PADDED], reference)
-    for row in range(first, first + lanes):
-        reference[row] = 1.0 if is_primal else 0.0
-    for place in range(own, np.uintp(following[OWN])):
-        values[place] = 0.0
-    for place in range(start, np.uintp(following[START])):
-        values[place] = 0.0
+    size, own = np.uintp(pivot[SIZE]), np.uintp(pivot[OWN])
+    is_primal, natural = pivot[KIND] == PRIMAL, np.uintp(pivot[NATURAL])
+    row = in_window(pivot[PADDED], reference)
     if is_primal:
-        _set_to_one(size, values, own)
-    for k in range(size):
-        values[own + lanes * k + lanes - _1] = rhs[pivot[NATURAL] + k]
+        _begin_primal(size, values, own, rhs, natural, reference, row)
+    else:
+        _begin_dual(size, values, own, rhs, natural, reference, row)
+    fills, place = tables.fills, np.uintp(pivot[START])
+    end = np.uintp(following[START])
     for f in range(np.uintp(pivot[FIRST_FILL]), np.uintp(following[FIRST_FILL])):
-        fill = fills[f]
-        at, place = width * (_2 * fill[A_ROW] + fill[SIDE]), np.uintp(fill[PLACE])
+        at = np.uintp(fills[f, PLACE])
+        if at < place:  # a joint of a body with itself
+            _add_block(fills[f], rows, values)
+            continue
+        _clear(values, place, at)
+        n_rows, n_columns = np.uintp(fills[f, N_ROWS]), np.uintp(fills[f, N_COLUMNS])
+        _set_block(fills[f], rows, values)
+        place = at + size * block_lanes(n_rows if fills[f, BY_ROW] else n_columns)
+    _clear(values, place, end)
+
+
+@njit(**STEP)
+def _clear(values, begin, end):
+    for place in range(begin, end):
+        values[place] = 0.0
+
+
+def _block_kernel(by_columns, by_rows):
+    """Make the step that takes a block of A into a panel, as columns or as rows."""
+
+    @njit(**STEP)
+    def take(fill, rows, values):
+        width, place = np.uintp(rows.shape[2]), np.uintp(fill[PLACE])
+        at, stride = width * (_2 * fill[A_ROW] + fill[SIDE]), _2 * width
         n_rows, n_columns = np.uintp(fill[N_ROWS]), np.uintp(fill[N_COLUMNS])
         if fill[BY_ROW]:
-            _add_as_rows(n_rows, values, place, rows, at, _2 * width, n_columns)
+            by_rows(n_rows, values, place, rows, at, stride, n_columns)
         else:
-            _add_as_columns(n_columns, values, place, rows, at, _2 * width, n_rows)
+            by_columns(n_columns, values, place, rows, at, stride, n_rows)
+
+    return take
+
+
+_set_block = _block_kernel(_set_columns, _set_rows)
+_add_block = _block_kernel(_add_columns, _add_rows)
 
 
 # ---- elimination -----------------------------------------------------------------------------
@@ -185,20 +210,19 @@ def _open(pivot, following, fills, rows, rhs, values, reference):
 def _update_kernel(size: int) -> Any:
     """Make the step that adds left V' to later panels, for one block of rows."""
     n = np.uintp(size)
-    update_4, update_8 = (steps.update_step(size, lanes) for lanes in (4, 8))
+    update_4, update_8 = (switch(partial(steps.update_step, size, lanes)) for lanes in (4, 8))
 
     @njit(**STEP)
     def update(first, t, pair, scratch, tables, storage):
         values, left, right = storage.values, storage.left, storage.right
         columns = _0
         for c in range(first, t + _1):
-            target, lanes = np.uintp(tables.updates[pair]), block_lanes(tables.below[c, ROWS])
-            n_columns = np.uintp(tables.below[c, ROWS])
+            target, n_columns = np.uintp(tables.updates[pair]), np.uintp(tables.below[c, ROWS])
             if tables.below[t, ROWS] < 4:
-                update_4(values, target, left, scratch, right, columns, lanes, n_columns)
+                update_4(n_columns, values, target, left, scratch, right, columns)
             else:
-                update_8(values, target, left, scratch, right, columns, lanes, n_columns)
-            columns += n * lanes
+                update_8(n_columns, values, target, left, scratch, right, columns)
+            columns += n * block_lanes(n_columns)
             pair += _1
         return pair
 
@@ -311,7 +335,7 @@ def eliminate(
             p = np.uintp(tables.opened[i])
             if pivots[p, KIND] != CONSTANT:
                 opened, after = pivots[p], pivots[p + _1]
-                _open(opened, after, tables.fills, rows, rhs, storage.values, storage.reference)
+                _open(opened, after, tables, rows, rhs, storage.values, storage.reference)
         last, size = np.uintp(following[FIRST_BELOW]), np.intp(pivot[SIZE])
         if pivot[KIND] == CONSTANT:
             if size == 6:

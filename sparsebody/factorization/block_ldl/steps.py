@@ -112,63 +112,69 @@ def reference_step(size, lanes):
     return step
 
 
-def unit_step(size):
-    """Make the step that sets the own block of a panel to 1."""
+def own_step(size, diagonal):
+    """Make the step that begins the own block of a panel: a diagonal, and the right-hand side."""
     lanes = lanes_of(size)
 
     @straight_line()
-    def step(values, place):
+    def step(values, place, rhs, natural, reference, row):
+        scale = zeros(reference, lanes)
+        for k in range(lanes):
+            scale = with_lane(scale, k, diagonal)
+        reference.store(row, scale)
         for k in range(size):
-            values.store(place + k * lanes, with_lane(zeros(values, lanes), k, 1.0))
+            column = with_lane(zeros(values, lanes), lanes - 1, rhs[natural + k])
+            values.store(place + k * lanes, with_lane(column, k, diagonal))
 
     return step
 
 
-def copy_step(n_used):
-    """Make the step that adds rows of A to a panel as its columns."""
+def copy_step(n_used, adds):
+    """Make the step that sets a block of a panel to rows of A as its columns, or adds them."""
     lanes = lanes_of(n_used)
 
     @straight_line()
     def step(values, place, rows, at, stride, n_rows):
-        def add_row(r):
-            total = values.load(place + r * lanes, lanes)
-            values.store(place + r * lanes, total + rows.load(at + stride * r, lanes, n_used))
+        def take_row(r):
+            column = rows.load(at + stride * r, lanes, n_used)
+            if adds:
+                column = column + values.load(place + r * lanes, lanes)
+            values.store(place + r * lanes, column)
 
-        for_each(n_rows, add_row)
+        for_each(n_rows, take_row)
 
     return step
 
 
-def transpose_step(n_rows):
-    """Make the step that adds rows of A to a panel as its rows."""
+def transpose_step(n_rows, adds):
+    """Make the step that sets a block of a panel to rows of A as its rows, or adds them."""
     lanes = lanes_of(n_rows)
 
     @straight_line()
     def step(values, place, rows, at, stride, n_columns):
-        def add_column(k):
+        def take_column(k):
             column = gathered(rows, [rows[at + stride * r + k] for r in range(n_rows)], lanes)
-            total = values.load(place + k * lanes, lanes)
-            values.store(place + k * lanes, total + column)
+            if adds:
+                column = column + values.load(place + k * lanes, lanes)
+            values.store(place + k * lanes, column)
 
-        for_each(n_columns, add_column)
+        for_each(n_columns, take_column)
 
     return step
 
 
-def update_step(size, lanes):
+def update_step(size, lanes, n_columns):
     """Make the step that adds left V' to one block of a later panel, column by column."""
+    column_lanes = lanes_of(n_columns)
 
     @straight_line()
-    def step(values, target, left, scratch, right, columns, column_lanes, n_columns):
+    def step(values, target, left, scratch, right, columns):
         v = [left.load(scratch + k * lanes, lanes) for k in range(size)]
-
-        def add_column(j):
+        for j in range(n_columns):
             total = values.load(target + j * lanes, lanes)
             for k in range(size):
-                total = total + v[k] * right[columns + column_lanes * k + j]
+                total = total + v[k] * right[columns + (column_lanes * k + j)]
             values.store(target + j * lanes, total)
-
-        for_each(n_columns, add_column)
 
     return step
 
@@ -196,9 +202,29 @@ def finish_step(size, carried):
     lanes = lanes_of(size)
 
     @straight_line()
-    def step(window, place, x, row, parts):
+    def step(window, place, x, row, parts, solution, natural):
         total = sums(parts, [parts.load(4 * k, 4) for k in range(size)], lanes)
-        window.store(place, total if carried else total + x.load(row, lanes))
+        if carried:
+            solution.store(natural, total, size)
+        else:
+            total = total + x.load(row, lanes)
+        window.store(place, total)
+
+    return step
+
+
+def result_step(size, adds, is_primal):
+    """Make the step that stores the rows of a pivot in the solution, or adds them to it."""
+    lanes = lanes_of(size)
+
+    @straight_line()
+    def step(window, place, solution, natural, parts):
+        total = window.load(place, lanes, size)
+        if is_primal:
+            parts.store(LARGEST, larger(parts.load(LARGEST, lanes), total))
+        if adds:
+            total = total + solution.load(natural, lanes, size)
+        solution.store(natural, total, size)
 
     return step
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,8 +94,10 @@ def _backward_kernel(size: int, carried: bool) -> Any:
     finish = steps.finish_step(size, carried)
 
     @njit(**STEP)
-    def backward(pivot, end, below, values, x, window, parts):
+    def backward(pivot, end, below, values, x, window, parts, solution):
         place, first = np.uintp(pivot[START]), np.uintp(pivot[FIRST_BELOW])
+        row, natural = np.uintp(pivot[PADDED]), np.uintp(pivot[NATURAL])
+        own = in_window(row, window)
         if below[first, ROWS] < 4:
             begin_4(values, place, window, in_window(below[first, ROW], window), parts)
         else:
@@ -106,8 +109,7 @@ def _backward_kernel(size: int, carried: bool) -> Any:
             else:
                 add_8(values, place, window, in_window(below[t, ROW], window), parts)
             place += n * block_lanes(below[t, ROWS])
-        row = np.uintp(pivot[PADDED])
-        finish(window, in_window(row, window), x, row, parts)
+        finish(window, own, x, row, parts, solution, natural)
 
     return backward
 
@@ -178,6 +180,11 @@ def _constant_backward_kernel(size: int) -> Any:
 _carried = switch(lambda size: _backward_kernel(max(size, 1), carried=True))
 _backward = switch(lambda size: _backward_kernel(max(size, 1), carried=False))
 _forward = switch(lambda size: _forward_kernel(max(size, 1)))
+_store_primal, _add_primal, _store_dual, _add_dual = (
+    switch(partial(steps.result_step, adds=adds, is_primal=is_primal))
+    for is_primal in (True, False)
+    for adds in (False, True)
+)
 _forward_6, _forward_3 = (_constant_forward_kernel(size) for size in CONSTANT_SIZES[::-1])
 _backward_6, _backward_3 = (_constant_backward_kernel(size) for size in CONSTANT_SIZES[::-1])
 
@@ -207,12 +214,17 @@ def _load(pivot, rhs, x):
 
 
 @njit(**STEP)
-def _copy(pivot, x, weight, solution, parts):
-    padded, natural = in_window(pivot[PADDED], x), pivot[NATURAL]
-    for a in range(np.uintp(pivot[SIZE])):
-        if pivot[KIND] == PRIMAL:
-            parts[LARGEST] = max(parts[LARGEST], abs(x[padded + a]))
-        solution[natural + a] = x[padded + a] + (solution[natural + a] if weight != 0.0 else 0.0)
+def _copy(pivot, window, weight, solution, parts):
+    size, natural = pivot[SIZE], np.uintp(pivot[NATURAL])
+    place, is_primal = in_window(pivot[PADDED], window), pivot[KIND] == PRIMAL
+    if weight != 0.0 and is_primal:
+        _add_primal(size, window, place, solution, natural, parts)
+    elif weight != 0.0:
+        _add_dual(size, window, place, solution, natural, parts)
+    elif is_primal:
+        _store_primal(size, window, place, solution, natural, parts)
+    else:
+        _store_dual(size, window, place, solution, natural, parts)
 
 
 @njit(**PHASE)
@@ -241,8 +253,8 @@ def substitute(
         if pivot[KIND] == CONSTANT:
             _constant_backward(pivot, last, tables, rows, rhs, 1.0, window, parts, 0.0, solution)
         else:
-            _carried(pivot[SIZE], pivot, last, tables.below, storage.values, x, window, parts)
-            _copy(pivot, window, 0.0, solution, parts)
+            values, below = storage.values, tables.below
+            _carried(pivot[SIZE], pivot, last, below, values, x, window, parts, solution)
 
 
 @njit(**PHASE)
@@ -294,7 +306,7 @@ def solve(
                 pivot, end, tables, rows, rhs, share, window, parts, weight, solution
             )
         else:
-            _backward(pivot[SIZE], pivot, end, below, storage.values, x, window, parts)
+            _backward(pivot[SIZE], pivot, end, below, storage.values, x, window, parts, solution)
             _copy(pivot, window, weight, solution, parts)
     found = 0.0
     for place in range(LARGEST, LARGEST + 8):

@@ -1,0 +1,17 @@
+"""Large arrays lie where they are read fast."""
+
+import numpy as np
+import pytest
+
+from sparsebody.arrays import LARGE, LINE, large_zeros
+
+
+@pytest.mark.parametrize("shape", [0, 1, 7, (5, 3), LARGE // 8 - 1, LARGE // 8 + 1])
+@pytest.mark.parametrize("dtype", [np.float64, np.uint32])
+def test_arrays_are_zero_and_begin_with_a_cache_line(shape, dtype):
+    for _ in range(3):
+        found = large_zeros(shape, dtype)
+        assert found.shape == np.zeros(shape).shape
+        assert found.dtype == dtype
+        assert found.ctypes.data % LINE == 0
+        assert not found.any()
