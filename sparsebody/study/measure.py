@@ -65,7 +65,7 @@ _TURNS = 60  # of two methods that are compared, each shorter than a time slice
 _SHORT = 0.002  # [s]
 _SLOWER = 1.5  # ratio of two methods beyond which it is clear
 _CLEAR = 20  # times _SHORT, after which that may be said
-_WARM = 8  # bodies of a mechanism that makes every method run its kernels
+WARM = 8  # bodies of a mechanism that makes every method run its kernels
 
 MEASURED = (  # columns that differ from run to run
     "message",
@@ -160,9 +160,9 @@ def solve_reference(study: Study, case: Case, folder: Path) -> Row:
     return blank_row(case)
 
 
-def warm_up(study: Study, case: Case, folder: Path) -> Row:
+def warm_up(study: Study, case: Case, folder: Path, most: int = WARM) -> Row:
     """Do once, small, what a case will do, so that nothing is compiled or loaded while it runs."""
-    prepare(study, case.series, _small(study, case, folder)).accelerations()
+    prepare(study, case.series, _small(study, case, folder, most)).accelerations()
     return blank_row(case)
 
 
@@ -172,8 +172,8 @@ def warm_up_reference(study: Study, case: Case, folder: Path) -> Row:
     return blank_row(case)
 
 
-def _small(study: Study, case: Case, folder: Path) -> Problem:
-    return _set_up(study, replace(case, size=min(case.size, _WARM)), folder).problem
+def _small(study: Study, case: Case, folder: Path, most: int = WARM) -> Problem:
+    return _set_up(study, replace(case, size=min(case.size, most)), folder).problem
 
 
 def timings(prepared: Any, settings: Settings) -> Row:

@@ -33,6 +33,7 @@ from sparsebody.study.measure import (
     warm_up_reference,
 )
 from sparsebody.study.plan import PEER, Case, Series, Study
+from sparsebody.study.shared_cache import share_cache
 
 Job = Callable[[Study, Case, Path], Row]
 JOBS: dict[str, tuple[Job, Job]] = {  # and what to do once before
@@ -212,6 +213,7 @@ def _lines(requests: int) -> Any:
 
 def main() -> None:
     """Answer requests until there are no more."""
+    share_cache()
     answers = os.dup(1)  # engines print on the standard output
     os.dup2(2, 1)
     lines = _lines(0)
