@@ -271,7 +271,7 @@ def scissor_reference(problem: Problem) -> FloatArray:
 def solve(problem: Problem, equation: Equations) -> Reference:
     """Solve by SuperLU with partial pivoting; refine until the corrections stop shrinking."""
     n = len(equation.force)
-    factor = Factor(saddle_matrix(equation), n)
+    factor = Factor(saddle_matrix(equation), n, _has_balls_alone(problem))
     x = np.zeros(n + len(equation.rate), Extended)
     last = math.inf
     for _ in range(STEPS):
@@ -287,6 +287,11 @@ def solve(problem: Problem, equation: Equations) -> Reference:
     return Reference(to_spatial(problem, x[:n].reshape(-1, 6)), last, factor.kappa())
 
 
+def _has_balls_alone(problem: Problem) -> bool:
+    """Tell whether no row is likely to depend on others, as those of hinges in loops do."""
+    return {joint_type.name for joint_type in problem.system.joint_types} == {"spherical"}
+
+
 class Factor:
     """LU factors of the double-precision matrix, rows and columns scaled, dependent rows left out.
 
@@ -295,13 +300,14 @@ class Factor:
     529). That fails for spatial scissors, which are therefore solved in closed form.
     """
 
-    def __init__(self, K: csr_array, n_primal: int) -> None:
+    def __init__(self, K: csr_array, n_primal: int, is_regular: bool = False) -> None:
         inverse_root = 1.0 / np.sqrt(np.abs(K.diagonal()[:n_primal]))
         A = K[n_primal:, :n_primal] @ diags_array(inverse_root)
         norm = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
         scale = np.concatenate([inverse_root, 1.0 / norm])
         scaled = csc_array(diags_array(scale) @ K @ diags_array(scale))
-        factors, weak = _diagonal_pivots(scaled, n_primal) or _all_pivots(scaled, n_primal)
+        quick = _diagonal_pivots(scaled, n_primal) if is_regular else None
+        factors, weak = quick or _all_pivots(scaled, n_primal)
         self.kept = np.flatnonzero(~weak)
         self.scale = scale[self.kept]
         self.matrix = scaled
