@@ -1,9 +1,10 @@
 # Every target sets up .venv first where it is missing or older than pyproject.toml.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo study bench bench-full bench-resume clean
+.PHONY: help setup test check format demo study kernels bench bench-full bench-resume clean
 
 BIN := .venv/bin
 JOBS ?= 2
+STUDY := examples/studies/headline.toml
 PYTEST_ARGS ?=
 # With CHOLMOD required, an environment that was made without it does not count.
 STAMP := $(if $(filter 1,$(SPARSEBODY_REQUIRE_CHOLMOD)),.venv/.cholmod,.venv/.setup)
@@ -35,10 +36,13 @@ demo: $(STAMP)  ## simulate a scissor lift of 200 pairs; results in out/
 	$(BIN)/sparsebody simulate scissor -p pairs=200 -p drive=true --duration 2 --step 0.005 --output out/scissor.h5 --overwrite
 	$(BIN)/sparsebody plot out/scissor.h5 --output out/ --overwrite
 
-study: .venv/.peers  ## the headline study in 15 minutes, going on where it was stopped; report in out/headline/
-	$(BIN)/python -m benchmarks.warm
-	$(BIN)/sparsebody study examples/studies/headline.toml --output out/headline --jobs $(JOBS)
+study: $(STAMP)  ## the headline study in 15 minutes, going on where it was stopped; report in out/headline/
+	$(MAKE) --no-print-directory -j2 .venv/.peers kernels
+	$(BIN)/sparsebody study $(STUDY) --output out/headline --jobs $(JOBS)
 	$(BIN)/sparsebody report out/headline
+
+kernels: .venv/.engines
+	$(BIN)/python -m benchmarks.kernels $(STUDY)
 
 bench: .venv/.peers  ## benchmark against the peers, in less than 5 minutes; report in out/bench/
 	$(BIN)/python -m benchmarks.run
@@ -54,9 +58,12 @@ bench-resume: .venv/.peers  ## go on with a bench-full that was interrupted
 	$(BIN)/python -m benchmarks.choice
 	$(BIN)/python -m benchmarks.report
 
-# The second line compiles Pinocchio for mechanisms that its wheel cannot hold; it may fail.
-.venv/.peers: $(STAMP)
+.venv/.engines: $(STAMP)
 	$(BIN)/python -m pip install --quiet --editable '.[peers]'
+	touch $@
+
+# Pinocchio is compiled for mechanisms that its wheel cannot hold; that may fail.
+.venv/.peers: .venv/.engines
 	-$(BIN)/python -m benchmarks.peers.pinocchio_lean
 	touch $@
 

@@ -26,12 +26,13 @@ from scipy.sparse import (
 from scipy.sparse.linalg import LinearOperator, SuperLU, onenormest, splu
 
 from benchmarks.cases import Problem
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.model.system import System
 
 Extended = np.longdouble
 STEPS = 30  # of refinement at most
-LARGE = 1000  # bodies of a lattice
+LARGE = 40_000  # unknowns of bodies
+LARGE_LATTICE = 1000  # bodies
 ACCURATE = 1e-15  # relative error with which CHOLMOD is believed
 SINGULAR = 1e13  # condition from which on rows may depend on each other, and are to be left out
 SHIFT = 1e-14  # of the Schur complement of the scaled matrix
@@ -284,11 +285,12 @@ def scissor_reference(problem: Problem) -> FloatArray:
 def solve(problem: Problem, equation: Equations) -> Reference:
     """Solve by SuperLU with partial pivoting, large lattices by CHOLMOD if that is installed."""
     n = len(equation.force)
-    if problem.mechanism == "lattice" and problem.system.n_bodies > LARGE:
+    if problem.mechanism == "lattice" and problem.system.n_bodies > LARGE_LATTICE:
         found = _by_cholesky(problem, equation, n)
         if found is not None and found.error < ACCURATE and found.kappa < SINGULAR:
             return found
-    return refined(problem, equation, Factor(saddle_matrix(equation), n))
+    factor = Factor(saddle_matrix(equation), n, _has_balls_alone(problem))
+    return refined(problem, equation, factor)
 
 
 def _by_cholesky(problem: Problem, equation: Equations, n: int) -> Reference | None:
@@ -321,6 +323,11 @@ def refined(problem: Problem, equation: Equations, factor: Factor | SchurFactor)
     return Reference(to_spatial(problem, x[:n].reshape(-1, 6)), last, factor.kappa())
 
 
+def _has_balls_alone(problem: Problem) -> bool:
+    """Tell whether no row is likely to depend on others, as those of hinges in loops do."""
+    return {joint_type.name for joint_type in problem.system.joint_types} == {"spherical"}
+
+
 class Factor:
     """LU factors of the double-precision matrix, rows and columns scaled, dependent rows left out.
 
@@ -329,11 +336,10 @@ class Factor:
     529). That fails for spatial scissors, which are therefore solved in closed form.
     """
 
-    def __init__(self, K: csr_array, n_primal: int) -> None:
+    def __init__(self, K: csr_array, n_primal: int, is_regular: bool = False) -> None:
         scale, scaled = _scaled(K, n_primal)
-        factors = _partial_pivoting(scaled, n_primal)
-        weak = np.abs(factors.U.diagonal())[factors.perm_c] < WEAK_PIVOT
-        weak[:n_primal] = False
+        quick = _diagonal_pivots(scaled, n_primal) if is_regular else None
+        factors, weak = quick or _all_pivots(scaled, n_primal)
         self.kept = np.flatnonzero(~weak)
         self.scale = scale[self.kept]
         self.matrix = scaled
@@ -401,6 +407,34 @@ def _blockwise_inverse(inertia: csc_array) -> csr_array:
     blocks.sort_indices()
     inverse = np.linalg.inv(blocks.data)
     return csr_array(bsr_array((inverse, blocks.indices, blocks.indptr), shape=inertia.shape))
+
+
+def _diagonal_pivots(matrix: csc_array, n_primal: int) -> tuple[SuperLU, BoolArray] | None:
+    """Factorize a large matrix in an order for symmetric ones; None where a pivot is weak.
+
+    It is ten times faster, and what rounding it adds the refinement takes away.
+    """
+    if n_primal < LARGE:
+        return None
+    options = {"SymmetricMode": True}
+    try:
+        factors = splu(matrix, "MMD_AT_PLUS_A", diag_pivot_thresh=0.1, options=options)
+    except RuntimeError:
+        return None
+    weak = _weak_pivots(factors, n_primal)
+    return None if weak.any() else (factors, weak)
+
+
+def _all_pivots(matrix: csc_array, n_primal: int) -> tuple[SuperLU, BoolArray]:
+    """Factorize, and tell which rows depend on others."""
+    factors = _partial_pivoting(matrix, n_primal)
+    return factors, _weak_pivots(factors, n_primal)
+
+
+def _weak_pivots(factors: SuperLU, n_primal: int) -> BoolArray:
+    weak = np.abs(factors.U.diagonal())[factors.perm_c] < WEAK_PIVOT
+    weak[:n_primal] = False
+    return weak
 
 
 def _partial_pivoting(matrix: csc_array, n_primal: int) -> SuperLU:

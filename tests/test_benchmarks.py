@@ -108,7 +108,7 @@ def test_large_lattices_have_the_same_reference_by_another_factorization(monkeyp
     system = build("lattice", rows=9, columns=9, layers=1, disorder=disorder).compile()
     given = Problem("lattice", system, system.initial_state)
     by_pivoting = reference(given)
-    monkeypatch.setattr(oracle, "LARGE", 0)
+    monkeypatch.setattr(oracle, "LARGE_LATTICE", 0)
     found = reference(given)
     np.testing.assert_allclose(found.acceleration, by_pivoting.acceleration, rtol=1e-14, atol=1e-14)
     assert found.error < 1e-15

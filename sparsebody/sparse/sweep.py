@@ -8,7 +8,6 @@ import numpy as np
 from numba import njit
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 
@@ -71,16 +70,38 @@ def _swept(rows: csr_array, schur: csr_array, order: IntArray) -> RowChoice | No
 
 def _level_order(matrix: csr_array) -> IntArray:
     """Sweep level by level, from one far end of every connected part to the other."""
-    seen = np.zeros(matrix.shape[0], dtype=np.bool_)
-    parts = []
-    while not np.all(seen):
-        start = int(np.argmin(seen))
+    order = np.empty(matrix.shape[0], dtype=np.intp)
+    _fill_level_order(matrix.indptr.astype(np.intp), matrix.indices.astype(np.intp), order)
+    return order
+
+
+@njit(cache=True)
+def _fill_level_order(indptr: IntArray, indices: IntArray, order: IntArray) -> None:
+    """Search each part breadth first, four times, from the last row that the search before met."""
+    n = len(order)
+    mark = np.full(n, -1)
+    search = done = 0
+    for first in range(n):
+        if mark[first] >= 0:
+            continue
+        start = first
         for _ in range(4):  # the last one reached is far away
-            part = breadth_first_order(matrix, start, False, return_predecessors=False)
-            start = part[-1]
-        seen[part] = True
-        parts.append(part)
-    return np.concatenate(parts).astype(np.intp)
+            order[done] = start
+            mark[start] = search
+            end = done + 1
+            at = done
+            while at < end:
+                i = order[at]
+                at += 1
+                for k in range(indptr[i], indptr[i + 1]):
+                    j = indices[k]
+                    if mark[j] != search:
+                        mark[j] = search
+                        order[end] = j
+                        end += 1
+            start = order[end - 1]
+            search += 1
+        done = end
 
 
 def _lower_band(matrix: csr_array, order: IntArray) -> FloatArray | None:

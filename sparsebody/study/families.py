@@ -15,6 +15,7 @@ from sparsebody.dynamics.mobility import count_loops
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.planar import planar_motion
 from sparsebody.model.system import State, System
 
 MOTIONS = ("rest", "random")
@@ -113,7 +114,7 @@ def moving(system: System, wish: FloatArray) -> State:
     ModelError
         If no accelerations go with them: in a singular pose rows may contradict each other.
     """
-    state = system.initial_state.with_(velocity=wish)
+    state = system.initial_state.with_(velocity=_in_plane(system, wish))
     dynamics = ForwardDynamics(system, state, reactions="basic")
     for _ in range(2):  # the second takes away what rounding left
         correction = dynamics.evaluate(state).velocity_correction()
@@ -126,6 +127,18 @@ def moving(system: System, wish: FloatArray) -> State:
             "'rest'"
         )
     return state
+
+
+def _in_plane(system: System, wish: FloatArray) -> FloatArray:
+    """Return the part of velocities (n_bodies, 6) that a planar mechanism can have."""
+    plane = planar_motion(system)
+    if plane is None:
+        return wish
+    normal = plane.basis[:, 0]
+    turning, rising = (
+        np.einsum("ni,ni->n", normal, part)[:, None] * normal for part in (wish[:, :3], wish[:, 3:])
+    )
+    return np.concatenate([turning, wish[:, 3:] - rising], axis=1)
 
 
 def check_family(family: Family) -> None:

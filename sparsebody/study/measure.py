@@ -63,7 +63,9 @@ COLUMNS = (
 _MESSAGE = 300  # characters
 _TURNS = 60  # of two methods that are compared, each shorter than a time slice
 _SHORT = 0.002  # [s]
-_WARM = 8  # bodies of a mechanism that makes every method run its kernels
+_SLOWER = 1.5  # ratio of two methods beyond which it is clear
+_CLEAR = 20  # times _SHORT, after which that may be said
+WARM = 8  # bodies of a mechanism that makes every method run its kernels
 
 MEASURED = (  # columns that differ from run to run
     "message",
@@ -158,9 +160,9 @@ def solve_reference(study: Study, case: Case, folder: Path) -> Row:
     return blank_row(case)
 
 
-def warm_up(study: Study, case: Case, folder: Path) -> Row:
+def warm_up(study: Study, case: Case, folder: Path, most: int = WARM) -> Row:
     """Do once, small, what a case will do, so that nothing is compiled or loaded while it runs."""
-    prepare(study, case.series, _small(study, case, folder)).accelerations()
+    prepare(study, case.series, _small(study, case, folder, most)).accelerations()
     return blank_row(case)
 
 
@@ -170,8 +172,8 @@ def warm_up_reference(study: Study, case: Case, folder: Path) -> Row:
     return blank_row(case)
 
 
-def _small(study: Study, case: Case, folder: Path) -> Problem:
-    return _set_up(study, replace(case, size=min(case.size, _WARM)), folder).problem
+def _small(study: Study, case: Case, folder: Path, most: int = WARM) -> Problem:
+    return _set_up(study, replace(case, size=min(case.size, most)), folder).problem
 
 
 def timings(prepared: Any, settings: Settings) -> Row:
@@ -184,9 +186,10 @@ def timings(prepared: Any, settings: Settings) -> Row:
         )
 
     calls = 1
-    for _ in range(2):  # the first calls of all are slow
-        calls = min(10 * calls, math.ceil(settings.batch_seconds / max(one(calls), 1e-7)))
-    calls = math.ceil(settings.batch_seconds / max(one(calls), 1e-7))
+    for most in (10, 100, math.inf):  # the first calls of all are slow
+        calls = math.ceil(min(most, settings.batch_seconds / max(one(calls), 1e-7)))
+        if calls == 1 < most // 10:
+            break
     spent: list[float] = []
     start = time.perf_counter()
     while len(spent) < settings.repeats and (
@@ -204,21 +207,31 @@ def timings(prepared: Any, settings: Settings) -> Row:
 def time_ratio(one: Any, other: Any, settings: Settings) -> float:
     """Return the least CPU time of `one` over that of `other`, measured in turn.
 
-    What slows the machine down for a while then counts for neither.
+    What slows the machine down for a while then counts for neither. Where `one` is much slower,
+    fewer turns do.
     """
     seconds = min(_SHORT, settings.batch_seconds)
-    calls = {
-        each: math.ceil(seconds / max(_cpu_seconds(each.evaluate, 2), 1e-7))
-        for each in (one, other)
-    }
+    calls = {each: _calls(each, seconds) for each in (one, other)}
     least = dict.fromkeys(calls, math.inf)
+    spent = 0.0
     start = time.perf_counter()
     for turn in range(_TURNS):
         for each, count in calls.items():
-            least[each] = min(least[each], _cpu_seconds(each.evaluate, count))
-        if turn > 0 and time.perf_counter() - start > settings.longest:
+            latest = _cpu_seconds(each.evaluate, count)
+            least[each] = min(least[each], latest)
+            spent += count * latest
+        is_late = time.perf_counter() - start > settings.longest
+        is_clear = spent > _CLEAR * seconds and least[one] > _SLOWER * least[other]
+        if turn > 0 and (is_late or is_clear):
             break
     return least[one] / least[other]
+
+
+def _calls(prepared: Any, seconds: float) -> int:
+    """Return how many evaluations take so long."""
+    if (first := _cpu_seconds(prepared.evaluate, 1)) > seconds:
+        return 1
+    return math.ceil(seconds / max(min(first, _cpu_seconds(prepared.evaluate, 1)), 1e-7))
 
 
 def _cpu_seconds(evaluate: Callable[[], object], calls: int) -> float:

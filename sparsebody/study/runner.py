@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
+from heapq import heappop, heappush
 from pathlib import Path
 
 from sparsebody.errors import StudyError
@@ -82,7 +83,8 @@ def run_study(
             record_environment(folder)
             with executor(jobs, scheduler) as pool:
                 run = partial(_submitted, pool, study, absolute(folder))
-                for case, row in Progress(study, folder, known).rows(run):
+                at_once = jobs if scheduler is None else len(study.cases)
+                for case, row in Progress(study, folder, known).rows(run, at_once):
                     journal.add(case, row)
                     known[case] = row
                     if report is not None:
@@ -102,7 +104,8 @@ def _submitted(pool: Executor, study: Study, folder: str, job: str, case: Case) 
 class Progress:
     """Which cases may run: each after its reference, and after the next smaller of its series.
 
-    A series ends where a case took too long or too much memory: larger ones are skipped.
+    A series ends where a case took too long or too much memory: larger ones are skipped. Series
+    that reach the largest sizes go first, so that short cases are left for the end.
     """
 
     study: Study
@@ -111,6 +114,8 @@ class Progress:
     queues: dict[Series, deque[Case]] = field(init=False)
     stopped: dict[Series, Row] = field(default_factory=dict)
     awaited: dict[tuple[str, int, int], list[Case]] = field(init=False)
+    reach: dict[Series, int] = field(init=False)  # largest size
+    ready: list[tuple[int, Case, str]] = field(default_factory=list)  # heap of jobs
 
     def __post_init__(self) -> None:
         self.queues = defaultdict(deque)
@@ -121,6 +126,7 @@ class Progress:
                 self.queues[case.series].append(case)
             else:
                 self._note(case, row)
+        self.reach = {series: queue[-1].size for series, queue in self.queues.items()}
 
     def _note(self, case: Case, row: Row) -> None:
         """Remember the smallest case of a series that exceeded a limit."""
@@ -128,53 +134,56 @@ class Progress:
         if row["status"] in FATAL and (before is None or case.size < before["size"]):
             self.stopped[case.series] = row
 
-    def rows(self, submit: Submit) -> Iterator[tuple[Case, Row]]:
-        """Yield the rows of all cases as they come."""
+    def rows(self, submit: Submit, at_once: int) -> Iterator[tuple[Case, Row]]:
+        """Yield the rows of all cases as they come, having so many jobs submitted at a time."""
         running: dict[Future[Row], tuple[str, Case]] = {}
-
-        def start(job: str, case: Case) -> None:
-            running[submit(job, case)] = job, case
-
-        for series in sorted(self.queues, key=lambda one: self.queues[one][0]):
-            yield from self._advance(series, start)
-        while running:
+        for series in self.queues:
+            yield from self._advance(series)
+        while self.ready or running:
+            while self.ready and len(running) < at_once:
+                _, case, job = heappop(self.ready)
+                running[submit(job, case)] = job, case
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in sorted(done, key=lambda one: running[one][1]):
                 job, case = running.pop(future)
                 row = future.result()
                 if job == "reference":
-                    if row["status"] != "ok":
-                        reason = f"{row['status']} {row['message']}"
-                        give_up_reference(case, self.folder, reason)
-                    for waiting in self.awaited.pop(case.reference):
-                        start("measure", waiting)
+                    self._settle(case, row)
                     continue
                 self._note(case, row)
                 yield case, row
-                yield from self._advance(case.series, start)
+                yield from self._advance(case.series)
 
-    def _advance(
-        self, series: Series, start: Callable[[str, Case], None]
-    ) -> Iterator[tuple[Case, Row]]:
-        """Start the next case of a series, or yield rows that say why there are no more."""
+    def _settle(self, case: Case, row: Row) -> None:
+        """Let those cases run that waited for a reference."""
+        if row["status"] != "ok":
+            give_up_reference(case, self.folder, f"{row['status']} {row['message']}")
+        for waiting in self.awaited.pop(case.reference):
+            self._add("measure", waiting)
+
+    def _advance(self, series: Series) -> Iterator[tuple[Case, Row]]:
+        """Let the next case of a series run, or yield rows that say why there are no more."""
         queue = self.queues[series]
         while queue:
             case = queue.popleft()
             before = self.stopped.get(series)
             if before is None or case.size < before["size"]:
-                self._start(case, start)
+                self._admit(case)
                 return
             at = before["message"] if before["status"] == "skipped" else _reason(before)
             yield case, blank_row(case, status="skipped", message=at)
 
-    def _start(self, case: Case, start: Callable[[str, Case], None]) -> None:
+    def _admit(self, case: Case) -> None:
         if is_settled(self.study, case, self.folder):
-            start("measure", case)
+            self._add("measure", case)
         elif case.reference in self.awaited:
             self.awaited[case.reference].append(case)
         else:
             self.awaited[case.reference] = [case]
-            start("reference", case)
+            self._add("reference", case)
+
+    def _add(self, job: str, case: Case) -> None:
+        heappush(self.ready, (-self.reach[case.series], case, job))
 
 
 def _reason(row: Row) -> str:

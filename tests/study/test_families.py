@@ -3,7 +3,7 @@ import pytest
 
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ModelError
-from sparsebody.study.families import Family, check_family
+from sparsebody.study.families import Family, check_family, moving
 
 FAMILIES = {
     "chain": (Family("chain", "chain"), False),
@@ -72,3 +72,15 @@ def test_motion_in_a_singular_pose_is_refused():
 def test_a_family_that_cannot_be_built_is_named(family, message):
     with pytest.raises(ModelError, match=message):
         check_family(family)
+
+
+@pytest.mark.parametrize("mechanism", ["scissor", "five-bar-array", "n-four-bar"])
+def test_of_a_random_motion_a_planar_mechanism_takes_what_is_in_the_plane(mechanism):
+    system = Family("planar", mechanism).build(20).compile()
+    wish = np.random.default_rng(1).normal(size=(system.n_bodies, 6))
+    whole = ForwardDynamics(system, reactions="basic", reduction="none")
+    nearest = wish
+    for _ in range(2):  # the second takes away what rounding left
+        state = system.initial_state.with_(velocity=nearest)
+        nearest = nearest + whole.evaluate(state).velocity_correction()
+    np.testing.assert_allclose(moving(system, wish).velocity, nearest, rtol=0.0, atol=1e-12)

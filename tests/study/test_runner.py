@@ -223,13 +223,24 @@ def test_smaller_cases_than_one_that_exceeded_a_limit_run_all_the_same(tmp_path)
     study = read_study(written(tmp_path, text + "sizes = [2, 3, 5, 6]\nfamilies = ['ladder']"))
     known = {study.cases[2]: blank_row(study.cases[2], status="timeout")}
     submit, ran = fake(lambda case: "ok")
-    found = dict(Progress(study, tmp_path, known).rows(submit))
+    found = dict(Progress(study, tmp_path, known).rows(submit, 2))
     assert [case.size for case in ran] == [2, 3]
     assert [found[case]["status"] for case in study.cases if case in found] == [
         "ok",
         "ok",
         "skipped",
     ]
+
+
+def test_series_that_reach_the_largest_sizes_run_first(tmp_path):
+    text = STUDY.partition("[[runs]]")[0] + "[reference]\nlargest = 1\n"
+    long = "[[runs]]\nsizes = [2, 9]\nfamilies = ['ladder']\n"
+    short = "[[runs]]\nsizes = [2, 3]\nfamilies = ['pendulums']\n"
+    study = read_study(written(tmp_path, text + short + long))
+    for at_once, families in ((1, "llpp"), (2, "lplp")):
+        submit, ran = fake(lambda case: "ok")
+        assert len(dict(Progress(study, tmp_path, {}).rows(submit, at_once))) == 4
+        assert "".join(case.series.family[0] for case in ran) == families
 
 
 def test_what_was_not_measured_can_be_tried_again(tmp_path, monkeypatch):
