@@ -60,6 +60,9 @@ class _Number(_Emitted):
     def __neg__(self):
         return _Number(self.builder, self.builder.fneg(self.value, flags=_FAST))
 
+    def __truediv__(self, other):
+        return _Number(self.builder, self.builder.fdiv(self.value, _double(other), flags=_FAST))
+
     def __rtruediv__(self, other):
         return _Number(self.builder, self.builder.fdiv(_double(other), self.value, flags=_FAST))
 

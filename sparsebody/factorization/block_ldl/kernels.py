@@ -262,7 +262,7 @@ def _constant_kernel(size: int) -> Any:
 def _kernel(size: int) -> Any:
     """Make the step of any other pivot; it tells whether the pivot is safe."""
     n = np.uintp(size)
-    primal, dual = steps.pivot_step(size, 1), steps.pivot_step(size, -1)
+    primal, dual = steps.primal_pivot_step(size), steps.dual_pivot_step(size)
     below_4, below_8 = (steps.below_step(size, lanes) for lanes in (4, 8))
     count_4, count_8 = (steps.reference_step(size, lanes) for lanes in (4, 8))
     update = _update_kernel(size)
@@ -274,7 +274,7 @@ def _kernel(size: int) -> Any:
         own, first = np.uintp(pivot[OWN]), np.uintp(pivot[FIRST_BELOW])
         is_primal = pivot[KIND] == PRIMAL
         if is_primal:
-            is_safe = primal(values, own, reference, padded, shift)
+            is_safe = primal(values, own, reference, padded)
         else:
             if shift < 0.0:
                 for k in range(n):

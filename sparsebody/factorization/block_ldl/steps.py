@@ -33,11 +33,47 @@ def lanes_of(size: int) -> int:
     return 4 if size < 4 else 8
 
 
-def pivot_step(size, sign):
-    """Make the step L D L' = P of a pivot with diagonal entries of one sign; tell if it is safe.
+def primal_pivot_step(size):
+    """Make the step L D L' = P of a positive definite pivot; tell if it is safe.
 
-    With a shift, relative to what dual pivots were before other dual ones took from them, what is
-    left of the matrix stays definite even where its eigenvalues are below rounding.
+    Columns are taken in pairs, so that only every other division waits for the one before: of the
+    second column, d2 - l^2 / d1 is (d1 d2 - l^2) / d1.
+    """
+    lanes = lanes_of(size)
+
+    @straight_line(types.boolean)
+    def step(values, place, reference, row):
+        own = [values.load(place + k * lanes, lanes) for k in range(size)]
+        is_safe = True
+
+        def eliminate(k, reciprocal, first):
+            for j in range(first, size):
+                own[j] = own[j] - own[k] * own[k][j] * reciprocal
+            values.store(place + k * lanes, with_lane(own[k] * reciprocal, k, reciprocal))
+
+        for k in range(0, size, 2):
+            diagonal = own[k][k]
+            reciprocal = 1.0 / diagonal
+            is_safe &= diagonal > DOUBTFUL * reference[row + k]
+            if k + 1 < size:
+                beside = own[k][k + 1]
+                both = diagonal * own[k + 1][k + 1] - beside * beside
+                is_safe &= both * reciprocal > DOUBTFUL * reference[row + (k + 1)]
+                second = diagonal / both
+                eliminate(k, reciprocal, k + 1)
+                eliminate(k + 1, second, k + 2)
+            else:
+                eliminate(k, reciprocal, k + 1)
+        return is_safe
+
+    return step
+
+
+def dual_pivot_step(size):
+    """Make the step L D L' = P of a negative definite pivot; tell if it is safe.
+
+    With a shift, relative to what the pivot was before other dual ones took from it, what is left
+    of the matrix stays definite even where its eigenvalues are below rounding.
     """
     lanes = lanes_of(size)
 
@@ -46,10 +82,9 @@ def pivot_step(size, sign):
         own = [values.load(place + k * lanes, lanes) for k in range(size)]
         is_safe = True
         for k in range(size):
-            diagonal, scale = own[k][k], reference[row + k]
-            if sign < 0:
-                diagonal = least(diagonal, 0.0) - shift * scale
-            is_safe &= sign * diagonal > DOUBTFUL * scale
+            scale = reference[row + k]
+            diagonal = least(own[k][k], 0.0) - shift * scale
+            is_safe &= -diagonal > DOUBTFUL * scale
             reciprocal = 1.0 / diagonal
             for j in range(k + 1, size):
                 own[j] = own[j] - own[k] * own[k][j] * reciprocal
