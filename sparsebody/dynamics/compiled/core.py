@@ -47,7 +47,7 @@ from sparsebody.sparse.etree import positions, postordered
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
-ROUNDING = 1e-15  # a relative residual that no correction makes smaller
+ROUNDING = 4e-16  # a relative residual that is nothing but that of its own computation
 SMOOTH = 1e-11  # one that needs none where inertias are added up from the leaves of trees on
 EVEN = 1e3  # the largest over the smallest root of an inertia with which that is so
 MOST_STEPS = 8  # corrections of solutions by other factorizations; one or two are usual
