@@ -208,16 +208,23 @@ def timings(prepared: Any, settings: Settings) -> Row:
 
 
 def typical_ratio(one: Any, other: Any, settings: Settings) -> float:
-    """Return the ratio of two times; where `one` seems quicker, the median of several pairs.
+    """Return the ratio of two times, the median of `time_ratios`."""
+    return statistics.median(time_ratios(one, other, settings))
+
+
+def time_ratios(
+    one: Any, other: Any, settings: Settings, quicker: float = _QUICKER, pairs: int = _PAIRS
+) -> list[float]:
+    """Return the ratio of two times; where `one` seems quicker than that, of several pairs.
 
     Each pair is a copy at another place in memory, which is worth some percent.
     """
     ratios = [time_ratio(one, other, settings)]
-    while ratios[0] < _QUICKER and len(ratios) < _PAIRS:
+    while ratios[0] < quicker and len(ratios) < pairs:
         one, other = copy.deepcopy((one, other))
         one.evaluate(), other.evaluate()
         ratios.append(time_ratio(one, other, settings))
-    return statistics.median(ratios)
+    return ratios
 
 
 def time_ratio(one: Any, other: Any, settings: Settings) -> float:
