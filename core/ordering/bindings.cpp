@@ -1,0 +1,7 @@
+#include "python/arrays.hpp"
+
+namespace sparsebody {
+
+void bind_ordering(nb::module_& module) { (void)module; }
+
+}  // namespace sparsebody

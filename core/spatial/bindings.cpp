@@ -1,0 +1,7 @@
+#include "python/arrays.hpp"
+
+namespace sparsebody {
+
+void bind_spatial(nb::module_& module) { (void)module; }
+
+}  // namespace sparsebody

@@ -1,0 +1,82 @@
+"""The native kernels (C++, folder `core/`), one submodule for each folder there.
+
+Wheels for x86-64 hold three builds, of which the best that this processor can run is imported;
+a build from source holds one. SPARSEBODY_LEVEL chooses another one by name.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import os
+from typing import TYPE_CHECKING
+
+from sparsebody._core import _cpu
+
+if TYPE_CHECKING:
+    from sparsebody._core.native import (
+        dynamics,
+        factorization,
+        graph,
+        joints,
+        model,
+        ordering,
+        rank,
+        simulation,
+        spatial,
+        tree,
+    )
+
+LEVELS = ("x86_64_v4", "x86_64_v3", "x86_64_v2")
+PARTS = (
+    "dynamics",
+    "factorization",
+    "graph",
+    "joints",
+    "model",
+    "ordering",
+    "rank",
+    "simulation",
+    "spatial",
+    "tree",
+)
+
+
+def available_levels() -> list[str]:
+    """Return the builds that are installed and that this processor can run, the best one first."""
+    runnable = LEVELS[max(0, 4 - _cpu.level()) :]
+    names = ("native", *runnable, "portable")
+    return [name for name in names if importlib.util.find_spec(f"{__name__}.{name}")]
+
+
+def _chosen_level() -> str:
+    levels = available_levels()
+    if not levels:
+        raise ImportError(
+            "sparsebody's native kernels are missing or need a newer processor (x86-64-v2); "
+            "install sparsebody from source: pip install --no-binary sparsebody sparsebody"
+        )
+    wanted = os.environ.get("SPARSEBODY_LEVEL", levels[0])
+    if wanted not in levels:
+        raise ImportError(f"SPARSEBODY_LEVEL is {wanted!r}; available here: {', '.join(levels)}")
+    return wanted
+
+
+level = _chosen_level()
+_native = importlib.import_module(f"{__name__}.{level}")
+globals().update({part: getattr(_native, part) for part in PARTS})
+
+__all__ = [
+    "available_levels",
+    "dynamics",
+    "factorization",
+    "graph",
+    "joints",
+    "level",
+    "model",
+    "ordering",
+    "rank",
+    "simulation",
+    "spatial",
+    "tree",
+]
