@@ -15,7 +15,6 @@ OPTIONAL = {  # package: what it is for
     "distributed": "studies on a Dask cluster",
     "pyarrow": "studies as Parquet tables",
     "pin": "Pinocchio as a peer in studies",
-    "numba": "compiled algorithms of the literature, for their measured times",
 }
 
 
