@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 from scipy.sparse import csr_array
 
+from sparsebody._core import graph, rank
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 
 # Scissors, sheets, lattices and rows of four-bars of any size have a gap of 1e6 and more in the
@@ -59,7 +59,7 @@ def _swept(rows: csr_array, schur: csr_array, order: IntArray) -> RowChoice | No
     if band is None:
         return None
     band[:, 0] += DELTA
-    pivots = _band_pivots(band)
+    pivots = rank.band_pivots(band)
     threshold, ratio = _largest_gap(pivots)
     keep = np.zeros(len(order), dtype=np.bool_)
     keep[order] = pivots > threshold
@@ -70,38 +70,7 @@ def _swept(rows: csr_array, schur: csr_array, order: IntArray) -> RowChoice | No
 
 def _level_order(matrix: csr_array) -> IntArray:
     """Sweep level by level, from one far end of every connected part to the other."""
-    order = np.empty(matrix.shape[0], dtype=np.intp)
-    _fill_level_order(matrix.indptr.astype(np.intp), matrix.indices.astype(np.intp), order)
-    return order
-
-
-@njit(cache=True)
-def _fill_level_order(indptr: IntArray, indices: IntArray, order: IntArray) -> None:
-    """Search each part breadth first, four times, from the last row that the search before met."""
-    n = len(order)
-    mark = np.full(n, -1)
-    search = done = 0
-    for first in range(n):
-        if mark[first] >= 0:
-            continue
-        start = first
-        for _ in range(4):  # the last one reached is far away
-            order[done] = start
-            mark[start] = search
-            end = done + 1
-            at = done
-            while at < end:
-                i = order[at]
-                at += 1
-                for k in range(indptr[i], indptr[i + 1]):
-                    j = indices[k]
-                    if mark[j] != search:
-                        mark[j] = search
-                        order[end] = j
-                        end += 1
-            start = order[end - 1]
-            search += 1
-        done = end
+    return graph.level_order(matrix.indptr, matrix.indices)
 
 
 def _lower_band(matrix: csr_array, order: IntArray) -> FloatArray | None:
@@ -115,22 +84,6 @@ def _lower_band(matrix: csr_array, order: IntArray) -> FloatArray | None:
     band = np.zeros((len(order), width + 1))
     band[column, distance] = permuted.data[below]
     return band
-
-
-@njit(cache=True)
-def _band_pivots(band: FloatArray) -> FloatArray:
-    """Return the pivots of LDL' in the given order; overwrites `band`."""
-    n, width = band.shape
-    pivots = np.empty(n)
-    for k in range(n):
-        pivot = pivots[k] = max(band[k, 0], 1e-300)
-        most = min(width, n - k)
-        for c in range(1, most):
-            factor = band[k, c] / pivot
-            if factor != 0.0:
-                for r in range(c, most):
-                    band[k + c, r - c] -= factor * band[k, r]
-    return pivots
 
 
 def _largest_gap(pivots: FloatArray) -> tuple[float, float]:
