@@ -34,9 +34,16 @@ void bind_graph(nb::module_& m) {
   def_kernel(m, "positions", [](Indices order) { return Array<Index>(positions(order)); }, arg("order"));
 
   // Components and levels
+  def_kernel(m, "connected_components", [](Indices start, Indices indices) {
+               auto [component, count] = connected_components({start, indices});
+               return std::tuple(std::move(component), count);
+             }, arg("start"), arg("indices"));
   def_kernel(m, "biconnected_components", &biconnected_components, arg("n_primal"), arg("ends"));
   def_kernel(m, "cuthill_mckee", [](Indices start, Indices indices) { return cuthill_mckee({start, indices}); },
              arg("start"), arg("indices"));
+  def_kernel(m, "distances", [](Indices start, Indices indices, Index source) {
+               return distances({start, indices}, source);
+             }, arg("start"), arg("indices"), arg("source"));
   def_kernel(m, "landmark_distances", [](Indices start, Indices indices, Indices sequence, Index n_landmarks) {
                return landmark_distances({start, indices}, sequence, n_landmarks);
              }, arg("start"), arg("indices"), arg("sequence"), arg("n_landmarks"));

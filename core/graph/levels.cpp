@@ -67,6 +67,14 @@ Array<Index> cuthill_mckee(const Graph& graph) {
   return order;
 }
 
+Array<Index> distances(const Graph& graph, Index source) {
+  Array<Index> distance(graph.size());
+  std::fill(distance.begin(), distance.end(), -1);
+  std::vector<Index> queue(graph.size());
+  distances_from(source, graph, queue, 0, distance);
+  return distance;
+}
+
 Array<double, 2> landmark_distances(const Graph& graph, Indices sequence, Index n_landmarks) {
   const Index n = graph.size();
   Array<double, 2> distances({n, n_landmarks});

@@ -9,6 +9,9 @@ namespace sparsebody {
 // and neighbours of few edges come first. Cuthill and McKee (1969); George and Liu (1979) for the periphery.
 Array<Index> cuthill_mckee(const Graph& graph);
 
+// Distances from one node; -1 where there is no path.
+Array<Index> distances(const Graph& graph, Index source);
+
 // Distances (n, n_landmarks) from landmarks of each component, far apart from each other; components are set
 // apart by an offset. In `sequence` every component is in one piece, its first landmark in front.
 Array<double, 2> landmark_distances(const Graph& graph, Indices sequence, Index n_landmarks);

@@ -33,7 +33,7 @@ class MinimumDegree {
   MinimumDegree(const Graph& graph, Indices size, Index n_primal, Indices awaited, Indices outer, Indices phase)
       : graph_(graph), outer_(outer), phase_(phase), n_primal_(n_primal), blocks_(graph.size()),
         elements_(graph.size()), block_list_(graph.indices.begin(), graph.indices.end()),
-        element_list_(graph.indices.size()), members_(4 * graph.indices.size() + graph.size() + 16) {
+        element_list_(graph.indices.size()), members_(graph.indices.size() + graph.size()) {
     Index lowest_phase = 0;
     for (const Index p : phase) lowest_phase = std::min(lowest_phase, p);
     for (Index i = 0; i < graph.size(); ++i) {

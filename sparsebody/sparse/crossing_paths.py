@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import maximum_flow, shortest_path
+from scipy.sparse.csgraph import maximum_flow
 
+from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.landmarks import landmark_distances
+from sparsebody.sparse.levels import primal_graph
 from sparsebody.sparse.pattern import BlockPattern
 
 
@@ -58,11 +60,7 @@ def _corner_distances(pattern: BlockPattern) -> FloatArray:
 
 def _distances(pattern: BlockPattern, source: int) -> FloatArray:
     """Return the distances (n_primal,) from one block; parts that it is not in are at zero."""
-    a, b = pattern.ends[np.all(pattern.ends >= 0, axis=1)].T
-    graph = coo_array((np.ones(len(a)), (a, b)), shape=(pattern.n_primal,) * 2)
-    found = shortest_path(graph.tocsr(), directed=False, unweighted=True, indices=source)
-    distance: FloatArray = np.where(np.isfinite(found), found, 0.0)
-    return distance
+    return kernels.distances(*primal_graph(pattern), source).clip(min=0).astype(float)
 
 
 def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> list[list[int]]:
