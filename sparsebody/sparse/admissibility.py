@@ -1,9 +1,9 @@
-"""Which orders need no pivoting, and how to make an order one of them.
+"""Admissible elimination orders, which need no pivoting, and the repair of others.
 
 An order is admissible when every joint comes after both its bodies or, in a tree part, after its
 outer body, which must have at least as many freedoms as the joint has rows. The mechanism made of
-the bodies eliminated so far, all others held fixed, then has independent constraints whenever the
-whole one has.
+the bodies eliminated so far, with all others fixed, then has independent constraints whenever the
+complete mechanism has.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sparsebody.sparse.pattern import BlockPattern, check_order
 def repair(pattern: BlockPattern, order: IntArray) -> IntArray:
     """Return `order` with each joint moved to right after the later of its bodies.
 
-    Bodies keep their sequence, and so do joints that meet at the same place.
+    Bodies keep their sequence, and so do joints that follow the same body.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Nested halves of the primal blocks, for mechanisms that are wide in every direction."""
+"""Nested bisection of the primal blocks, for mechanisms that are wide in every direction."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sparsebody.sparse.pattern import BlockPattern
 def bisected(pattern: BlockPattern, elsewhere: bool = False) -> IntArray:
     """Return the primal blocks in an order in which every half, quarter, ... is compact.
 
-    A part is searched breadth first from its periphery and cut in the middle: the places
-    [a, b) split into [a, m) and [m, b) with m = (a + b) // 2, down to single blocks. With
-    `elsewhere`, the search starts from what is farthest from another block, so that cuts differ.
+    A part is searched breadth first from its periphery and cut in the middle: positions [a, b)
+    split into [a, m) and [m, b) with m = (a + b) // 2, down to single blocks. With `elsewhere`,
+    the search starts from the block farthest from another one, so that the cuts differ.
 
     References
     ----------

@@ -26,7 +26,7 @@ def with_primal_blocks(pattern: BlockPattern, duals: IntArray) -> IntArray:
     Parameters
     ----------
     pattern : BlockPattern
-        What is to be eliminated.
+        The pattern to be eliminated.
     duals : (n_dual,) int array
         The dual blocks in the order of their elimination, numbered from zero.
 

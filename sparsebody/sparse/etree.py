@@ -1,6 +1,6 @@
 """The elimination tree of a pattern in a given order, and the shape of the factor L.
 
-Everything here is numbered by *position*: position 0 is eliminated first. `order[position]` is the
+All arrays are numbered by *position*: position 0 is eliminated first. `order[position]` is the
 block. A block column of L has the pivot block on top and the blocks that fill in below it.
 """
 
@@ -31,7 +31,7 @@ def ordered_adjacency(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntAr
 
 
 class Elimination(NamedTuple):
-    """What the shape of L in one order follows from, by position; see `elimination`."""
+    """Adjacency, elimination tree and postorder in one order, by position; see `elimination`."""
 
     indptr: IntArray  # the pattern's adjacency
     indices: IntArray
@@ -40,7 +40,7 @@ class Elimination(NamedTuple):
 
 
 def elimination(pattern: Blocks, order: IntArray) -> Elimination:
-    """Return adjacency, elimination tree and postorder, from which other numbers come quickly.
+    """Return adjacency, elimination tree and postorder, from which costs follow quickly.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def elimination(pattern: Blocks, order: IntArray) -> Elimination:
 
 
 def elimination_of(indptr: IntArray, indices: IntArray) -> Elimination:
-    """Return the same for the adjacency of any graph, numbered by position."""
+    """Return adjacency, elimination tree and postorder of any graph, numbered by position."""
     parent = kernels.elimination_tree(indptr, indices)
     return Elimination(indptr, indices, parent, postorder(parent))
 
@@ -84,8 +84,8 @@ def tree_height(parent: IntArray) -> int:
 def postordered(pattern: Blocks, order: IntArray) -> IntArray:
     """Return an equivalent order: the same L but for its numbering, each subtree in one piece.
 
-    Blocks that couple keep their sequence, so an admissible order stays admissible. What a
-    factorization needs next is then what it has just computed.
+    Blocks that couple keep their sequence, so an admissible order stays admissible. A
+    factorization then needs next what it has just computed.
 
     Raises
     ------
@@ -113,9 +113,9 @@ def column_counts(pattern: Blocks, order: IntArray) -> IntArray:
     return weighted_counts(elimination(pattern, order), pattern.block_sizes[order])
 
 
-def weighted_counts(found: Elimination, weight: IntArray) -> IntArray:
+def weighted_counts(tree: Elimination, weight: IntArray) -> IntArray:
     """Return the weights (n_blocks,) in each block column of L, with those of each position."""
-    return kernels.column_counts(*found, weight)
+    return kernels.column_counts(*tree, weight)
 
 
 def column_structures(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntArray]:
@@ -131,6 +131,6 @@ def column_structures(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntAr
     return filled_columns(elimination(pattern, order))
 
 
-def filled_columns(found: Elimination) -> tuple[IntArray, IntArray]:
+def filled_columns(tree: Elimination) -> tuple[IntArray, IntArray]:
     """Return the positions below the pivot in each block column of L; see `column_structures`."""
-    return kernels.column_structures(*found)
+    return kernels.column_structures(*tree)

@@ -1,4 +1,4 @@
-"""The shape of L in one order: wavefronts, elimination tree, and what can go side by side."""
+"""The shape of L in one order: wavefronts, elimination tree, parallelism."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sparsebody.sparse.treewidth import admissible_front_bound, front_bound, tre
 
 @dataclass(frozen=True, eq=False)
 class FactorShape:
-    """What `ordering_metrics` leaves out; the bounds are computed when they are asked for."""
+    """What `ordering_metrics` leaves out; the bounds are computed at their first use."""
 
     pattern: BlockPattern
     front: IntArray  # (n_blocks,) scalar rows in each block column of L, by position
@@ -85,8 +85,8 @@ def factor_shape(pattern: BlockPattern, order: IntArray) -> FactorShape:
     ShapeError
         If `order` does not list every block once.
     """
-    found = elimination(pattern, order)
+    tree = elimination(pattern, order)
     size = pattern.block_sizes[order]
-    front = weighted_counts(found, size)
-    wavefront = kernels.wavefronts(found.indptr, found.indices, size)
-    return FactorShape(pattern, front, found.parent, kernels.block_flops(front, size), wavefront)
+    front = weighted_counts(tree, size)
+    wavefront = kernels.wavefronts(tree.indptr, tree.indices, size)
+    return FactorShape(pattern, front, tree.parent, kernels.block_flops(front, size), wavefront)

@@ -1,4 +1,4 @@
-"""Which rows of A are in the front while bodies are met one after the other."""
+"""The fronts of a sweep: rows of A in work while bodies are met one after the other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Fronts(NamedTuple):
 
     order: IntArray  # (n_primal,) the bodies as they are met
     entering: IntArray  # (n_dual,) joints by the step in which they enter
-    start: IntArray  # (n_primal + 1,) where those of each step start
+    start: IntArray  # (n_primal + 1,) the first one of each step
     last: IntArray  # (n_dual,) the step in which a joint is decided
     first_row: IntArray  # (n_dual + 1,) rows of each joint
     ends: IntArray  # (n_dual, 2)

@@ -1,4 +1,4 @@
-"""Distances of primal blocks from a few that lie far apart: coordinates made of the graph alone."""
+"""Distances of primal blocks from landmarks far apart: coordinates from the graph alone."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ from sparsebody.sparse.pattern import BlockPattern
 def primal_graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
     """Return (indptr, indices): the block at the other end of each dual block of a primal one.
 
-    -1 where there is none. Parallel dual blocks repeat a neighbour.
+    -1 if there is none. Parallel dual blocks repeat a neighbour.
     """
     indptr, indices = pattern.adjacency
-    beyond = kernels.opposite_ends(indptr, indices, pattern.n_primal)
-    return indptr[: pattern.n_primal + 1], beyond
+    opposite = kernels.opposite_ends(indptr, indices, pattern.n_primal)
+    return indptr[: pattern.n_primal + 1], opposite
 
 
 def cuthill_mckee(pattern: BlockPattern) -> IntArray:

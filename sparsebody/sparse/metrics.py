@@ -1,4 +1,4 @@
-"""What an elimination order costs, told from the pattern alone."""
+"""The predicted cost of an elimination order, from the pattern alone."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def ordering_metrics(pattern: Blocks, order: IntArray) -> OrderingMetrics:
     return elimination_metrics(elimination(pattern, order), pattern.block_sizes[order])
 
 
-def elimination_metrics(found: Elimination, size: IntArray) -> OrderingMetrics:
+def elimination_metrics(tree: Elimination, size: IntArray) -> OrderingMetrics:
     """Return the predicted cost; `size` (n_blocks,) is that of each position."""
-    front = weighted_counts(found, size)
-    cost = kernels.order_cost(found.indptr, found.indices, found.parent, front, size)
+    front = weighted_counts(tree, size)
+    cost = kernels.order_cost(tree.indptr, tree.indices, tree.parent, front, size)
     return OrderingMetrics(*cost)
 
 

@@ -1,4 +1,4 @@
-"""Which blocks of a saddle-point matrix [D A'; A 0] couple: the quotient graph."""
+"""The quotient graph of a saddle-point matrix [D A'; A 0]: its blocks, and which of them couple."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sparsebody.errors import ShapeError
 
 
 class Blocks(Protocol):
-    """What elimination asks of a pattern: the sizes of its blocks, and which of them couple."""
+    """The interface of a pattern to elimination: sizes of its blocks, and which of them couple."""
 
     @property
     def block_sizes(self) -> IntArray:
@@ -95,7 +95,7 @@ class BlockPattern:
         return kernels.quotient_graph(self.n_primal, self.ends)
 
     def forget_adjacency(self) -> None:
-        """Free what `adjacency` keeps; it is made again when it is asked for."""
+        """Free the memory of `adjacency`; its next use computes it again."""
         self.__dict__.pop("adjacency", None)
 
     def neighbours(self, block: int) -> IntArray:
@@ -112,7 +112,7 @@ class BlockPattern:
 
 def check_order(pattern: Blocks, order: IntArray) -> None:
     """Raise ShapeError unless `order` lists every block of the pattern once."""
-    found = np.asarray(order)
-    whole = found.shape == (pattern.n_blocks,) and np.issubdtype(found.dtype, np.integer)
-    if not (whole and kernels.is_permutation(found)):
+    blocks = np.asarray(order)
+    fits = blocks.shape == (pattern.n_blocks,) and np.issubdtype(blocks.dtype, np.integer)
+    if not (fits and kernels.is_permutation(blocks)):
         raise ShapeError(f"an elimination order must list each of {pattern.n_blocks} blocks once")

@@ -1,4 +1,4 @@
-"""How narrow fronts can be at best: lower bounds, and the exact width of small graphs.
+"""Lower bounds of the width of fronts, and the exact width of small graphs.
 
 The treewidth of a graph is the least, over all elimination orders, of the most blocks that a pivot
 couples to. Weighted by scalar rows, the pivot's own included, it bounds the largest front.
@@ -106,9 +106,9 @@ def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[
     failed: set[int] = set()
     while True:
         failed.clear()
-        found = _eliminated(neighbours, weights, width, (1 << n) - 1, failed)
-        if found is not None:
-            return width, np.array(found, dtype=np.intp)
+        order = _eliminated(neighbours, weights, width, (1 << n) - 1, failed)
+        if order is not None:
+            return width, np.array(order, dtype=np.intp)
         width += 1
 
 
@@ -131,14 +131,14 @@ def _eliminated(
         if front > width:
             break
         changed = neighbours.copy()
-        rest = _eliminated(changed, weights, width, _eliminate(node, changed, left), failed)
-        if rest is not None:
-            return [*order, node, *rest]
+        later = _eliminated(changed, weights, width, _eliminate(node, changed, left), failed)
+        if later is not None:
+            return [*order, node, *later]
     failed.add(left)
     if len(failed) > _MOST_SETS:
         raise OrderingError(
             f"the exact width of a graph of {len(weights)} nodes takes more than {_MOST_SETS} "
-            "sets to find; ask for it on a smaller mechanism"
+            "sets to find; try a smaller mechanism"
         )
     return None
 
@@ -178,9 +178,9 @@ def _front(node: int, neighbours: list[int], weights: list[int]) -> int:
 
 def _bits(mask: int) -> list[int]:
     """Return the numbers of the bits that are set."""
-    found = []
+    bits = []
     while mask:
         lowest = mask & -mask
-        found.append(lowest.bit_length() - 1)
+        bits.append(lowest.bit_length() - 1)
         mask ^= lowest
-    return found
+    return bits
