@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import ordering as kernels
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering.auto import choose
@@ -52,52 +52,7 @@ def search(pattern: BlockPattern, *, depth_first: bool) -> Search:
     Neighbours of a block come as they are numbered.
     """
     to_world = np.flatnonzero(np.any(pattern.ends < 0, axis=1)) + pattern.n_primal
-    return Search(*_search(*pattern.adjacency, to_world.astype(np.intp), depth_first))
-
-
-@njit(cache=True)
-def _search(
-    indptr: IntArray, indices: IntArray, to_world: IntArray, depth_first: bool
-) -> tuple[IntArray, IntArray]:
-    """Return the sequence and where each block is reached from; depth first keeps a stack."""
-    n = len(indptr) - 1
-    sequence, came_from = np.empty(n, dtype=np.intp), np.full(n, -1, dtype=np.intp)
-    seen, following = np.zeros(n, dtype=np.bool_), indptr[:-1].copy()
-    pending = np.empty(n, dtype=np.intp)  # a queue, or the way back
-    n_roots, n_found = len(to_world), 0
-    begin, end, trial = 0, 0, 0
-    while n_found < n:
-        if not depth_first and trial < n_roots:  # all joints to the world are one level
-            while trial < n_roots:
-                root = to_world[trial]
-                trial += 1
-                seen[root] = True
-                sequence[n_found], pending[end] = root, root
-                n_found, end = n_found + 1, end + 1
-        else:
-            root = to_world[trial] if trial < n_roots else trial - n_roots
-            trial += 1
-            if seen[root]:
-                continue
-            seen[root] = True
-            sequence[n_found], n_found = root, n_found + 1
-            pending[end], end = root, end + 1
-        while begin < end:
-            block = pending[end - 1] if depth_first else pending[begin]
-            if following[block] == indptr[block + 1]:
-                if depth_first:
-                    end -= 1
-                else:
-                    begin += 1
-                continue
-            other = indices[following[block]]
-            following[block] += 1
-            if seen[other]:
-                continue
-            seen[other], came_from[other] = True, block
-            sequence[n_found], n_found = other, n_found + 1
-            pending[end], end = other, end + 1
-    return sequence, came_from
+    return Search(*kernels.search_from_world(*pattern.adjacency, to_world, depth_first))
 
 
 def penalty(pattern: BlockPattern) -> IntArray:
