@@ -3,15 +3,15 @@
 from sparsebody.dynamics.compiled.base import WORST_RESIDUAL, is_plain
 from sparsebody.dynamics.compiled.core import Core
 from sparsebody.dynamics.compiled.krylov_core import KrylovCore
-from sparsebody.dynamics.compiled.planar_core import OutOfPlaneError, PlanarCore
+from sparsebody.dynamics.compiled.planar_core import PlanarCore, ReductionViolated
 from sparsebody.dynamics.compiled.reduced_core import ReducedCore
 
 __all__ = [
     "WORST_RESIDUAL",
     "Core",
     "KrylovCore",
-    "OutOfPlaneError",
     "PlanarCore",
     "ReducedCore",
+    "ReductionViolated",
     "is_plain",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
@@ -14,7 +15,6 @@ from sparsebody.dynamics.compiled.base import CoreBase, checked
 from sparsebody.dynamics.compiled.chunks import chunk_table
 from sparsebody.dynamics.compiled.given import GivenParts
 from sparsebody.dynamics.compiled.left_out import violation
-from sparsebody.dynamics.compiled.qr_solution import QR, factorize_by_qr, qr_arrays, solve_by_qr
 from sparsebody.dynamics.compiled.solution import (
     BAD_STATE,
     ROUGH,
@@ -111,7 +111,7 @@ class Core(CoreBase):
         self._solver = {"factor": factor, "chunks": chunks}
         self._workspace = Workspace(kept=self._kept, **self._solver, **arrays)
         self._by_qr: BlockQRSymbolic | None = None
-        self._qr: QR | None = None  # where LDL' is not accurate enough
+        self._qr: native.BlockQR | None = None  # where LDL' is not accurate enough
         self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
         self._n_left_out = len(others["predecessor"])  # joints
         self._numeric: Numeric | None = None
@@ -205,9 +205,7 @@ class Core(CoreBase):
             self.factorize(time)
         steps = self._refinement
         if self._qr is not None:
-            residual, first = solve_by_qr(
-                self._qr, self._kept, self.system.n_bodies, right, True, self._x
-            )
+            residual, first = self._qr.solve(self._values, right, self._x)
             if goal == 0.0:
                 self.is_rough = first > HOPELESS
         elif self._is_compiled:
@@ -258,8 +256,10 @@ class Core(CoreBase):
         """
         sine, place, symbolic = np.nan, -1, self.symbolic
         if self._by_qr is not None:
-            sine, place = self._by_qr.smallest_pivot(self._values)
-        elif isinstance(symbolic, (BlockLDLSymbolic, BlockQRSymbolic)):
+            sine, place = self._by_qr.qr.smallest_pivot(self._values)
+        elif isinstance(symbolic, BlockQRSymbolic):
+            sine, place = symbolic.qr.smallest_pivot(self._values)
+        elif isinstance(symbolic, BlockLDLSymbolic):
             sine, place = symbolic.smallest_pivot(self._values)
         return sine, int(self.rows[place]) if place >= 0 else -1
 
@@ -281,7 +281,7 @@ class Core(CoreBase):
             If a pivot is lost; the message names the joint or the body.
         """
         if self._qr is not None:
-            self._check_rank(factorize_by_qr(self._qr, self._kept), time)
+            self._check_rank(self._qr.factorize(self._values), time)
         elif self._is_compiled:
             status = factorize_assembled(self._workspace)
             self._is_shifted = status != REGULAR
@@ -298,7 +298,7 @@ class Core(CoreBase):
         """Go over to QR, which loses no pivot to rounding alone; raise `named` if it does."""
         self._go_over_to_qr()
         assert self._by_qr is not None
-        if factorize_by_qr(self._qr, self._kept) != block_qr.REGULAR:
+        if self._by_qr.qr.factorize(self._values) != block_qr.REGULAR:
             self._by_qr = self._qr = None
             raise named from cause
         self._is_factorized = True
@@ -307,7 +307,7 @@ class Core(CoreBase):
         """Factorize by QR from now on: rounding hides the softest motions from LDL'."""
         order = np.arange(self._pattern.n_blocks, dtype=np.intp)
         self._by_qr = block_qr.analyze(self._pattern, order)
-        self._qr = qr_arrays(self._by_qr)
+        self._qr = self._by_qr.qr
         self._is_factorized = self._is_shifted = False
 
     def _check_rank(self, status: int, time: float) -> None:

@@ -10,9 +10,13 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import fill_rows
 from sparsebody.dynamics.compiled.base import checked
+from sparsebody.dynamics.compiled.complementary_reactions import (
+    ReactionTree,
+    fill_complementary_reactions,
+)
 from sparsebody.dynamics.compiled.core import Core
 from sparsebody.dynamics.compiled.left_out import violation
-from sparsebody.dynamics.compiled.planar_core import OutOfPlaneError
+from sparsebody.dynamics.compiled.planar_core import ReductionViolated
 from sparsebody.dynamics.compiled.reduced import (
     ACROSS,
     GOOD,
@@ -24,7 +28,6 @@ from sparsebody.dynamics.compiled.reduced import (
     retract,
     unscramble_reduced,
 )
-from sparsebody.dynamics.compiled.reduced_outer import OuterTree, fill_tree_multipliers
 from sparsebody.dynamics.compiled.solution import ROUGH
 from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
 from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
@@ -45,7 +48,7 @@ class ReducedCore(Core):
         Their number.
     held : (n_bodies, N_HELD) float array
         What bodies keep in place; see `reduced`.
-    tree : OuterTree
+    tree : ReactionTree
         The joints that see to that.
     """
 
@@ -58,7 +61,7 @@ class ReducedCore(Core):
         basis: FloatArray,
         freedoms: IntArray,
         held: FloatArray,
-        tree: OuterTree,
+        tree: ReactionTree,
     ) -> None:
         super().__init__(system, structure, order, factorization)
         self._reduced_of = system, structure, order, factorization, basis, freedoms, held, tree
@@ -91,7 +94,7 @@ class ReducedCore(Core):
 
         Raises
         ------
-        OutOfPlaneError
+        ReductionViolated
             If the state has left the subgroups.
         """
         arguments = self._arguments(state, body_force, shift)
@@ -102,7 +105,7 @@ class ReducedCore(Core):
 
     def _refuse_or_leave(self, found: int, state: State) -> NoReturn:
         if found == OUTSIDE:
-            raise OutOfPlaneError
+            raise ReductionViolated
         self._refuse(state)
 
     def accelerate(
@@ -152,7 +155,9 @@ class ReducedCore(Core):
         multiplier: FloatArray,
     ) -> None:
         """Fill the multipliers of the rows that keep the bodies within their subgroups."""
-        fill_tree_multipliers(self.system, self._tree, state, body_force, acceleration, multiplier)
+        fill_complementary_reactions(
+            self.system, self._tree, state, body_force, acceleration, multiplier
+        )
 
     def retracted(self, state: State) -> State:
         """Return the state with the points of bodies put back to where they have to stay."""
