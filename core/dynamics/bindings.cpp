@@ -2,6 +2,8 @@
 
 namespace sparsebody {
 
-void bind_dynamics(nb::module_& module) { (void)module; }
+void bind_dynamics_spatial(nb::module_& module);
+
+void bind_dynamics(nb::module_& module) { bind_dynamics_spatial(module); }
 
 }  // namespace sparsebody

@@ -10,7 +10,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.assembly import fill_rows
 from sparsebody.dynamics.compiled.base import checked
-from sparsebody.dynamics.compiled.core import Core
+from sparsebody.dynamics.compiled.core_for_reduced import Core
 from sparsebody.dynamics.compiled.left_out import violation
 from sparsebody.dynamics.compiled.planar_core import OutOfPlaneError
 from sparsebody.dynamics.compiled.reduced import (
@@ -26,8 +26,8 @@ from sparsebody.dynamics.compiled.reduced import (
 )
 from sparsebody.dynamics.compiled.reduced_outer import OuterTree, fill_tree_multipliers
 from sparsebody.dynamics.compiled.solution import ROUGH
-from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
-from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
+from sparsebody.dynamics.compiled.tables_for_reduced import body_arrays, row_arrays, units
+from sparsebody.dynamics.compiled.workspace_for_reduced import RowTable, Workspace
 from sparsebody.factorization.block_ldl import REGULAR
 from sparsebody.model.system import State, System
 
