@@ -2,6 +2,9 @@
 #include "python/arrays.hpp"
 
 namespace sparsebody {
+
+void bind_factorization_block_qr(nb::module_& module);
+
 namespace {
 
 using Table = View<std::uint32_t, 2>;
@@ -38,6 +41,7 @@ void bind_block_ldl(nb::module_& module) {
 void bind_factorization(nb::module_& module) {
   nb::module_ block_ldl = module.def_submodule("block_ldl", "LDL' by small dense blocks.");
   bind_block_ldl(block_ldl);
+  bind_factorization_block_qr(module);
 }
 
 }  // namespace sparsebody

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled.workspace_for_reduced import (
+from sparsebody.dynamics.compiled.workspace import (
     INVERSE,
     MASS_INVERSE,
     MASS_ROOT,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sparsebody.dynamics.compiled.workspace_for_reduced import Index
+from sparsebody.dynamics.compiled.workspace import Index
 from sparsebody.factorization.block_ldl.kernels import Tables
 from sparsebody.factorization.block_ldl.layout import (
     A_ROW,

@@ -24,7 +24,7 @@ from sparsebody.dynamics.compiled.solution import (
     unscramble,
 )
 from sparsebody.dynamics.compiled.tables_for_reduced import body_arrays, row_arrays, units
-from sparsebody.dynamics.compiled.workspace_for_reduced import (
+from sparsebody.dynamics.compiled.workspace import (
     MASS_ROOT,
     ROOT,
     Factor,

@@ -10,7 +10,7 @@ from numba import njit
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import KERNEL, PHASE
 from sparsebody.dynamics.compiled.residual import relative
-from sparsebody.dynamics.compiled.workspace_for_reduced import RowTable, Workspace
+from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
 
 
 @njit(**KERNEL)

@@ -19,7 +19,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import KERNEL, PHASE, assemble
 from sparsebody.dynamics.compiled.solution import factorize_assembled, refine, unscramble
 from sparsebody.dynamics.compiled.struct import Struct, register
-from sparsebody.dynamics.compiled.workspace_for_reduced import MASS_INVERSE, MASS_ROOT, ROOT, Index, Workspace
+from sparsebody.dynamics.compiled.workspace import MASS_INVERSE, MASS_ROOT, ROOT, Index, Workspace
 from sparsebody.factorization.block_ldl import REGULAR
 from sparsebody.spatial.tuples import (
     INLINE,

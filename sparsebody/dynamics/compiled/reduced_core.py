@@ -27,7 +27,7 @@ from sparsebody.dynamics.compiled.reduced import (
 from sparsebody.dynamics.compiled.reduced_outer import OuterTree, fill_tree_multipliers
 from sparsebody.dynamics.compiled.solution import ROUGH
 from sparsebody.dynamics.compiled.tables_for_reduced import body_arrays, row_arrays, units
-from sparsebody.dynamics.compiled.workspace_for_reduced import RowTable, Workspace
+from sparsebody.dynamics.compiled.workspace import RowTable, Workspace
 from sparsebody.factorization.block_ldl import REGULAR
 from sparsebody.model.system import State, System
 

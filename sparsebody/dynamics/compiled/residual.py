@@ -9,7 +9,7 @@ from numba import njit
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.compiled.assembly import BODIES, JOINTS, KERNEL, PHASE, ROWS
-from sparsebody.dynamics.compiled.workspace_for_reduced import MARGIN, N_SIZES, Workspace
+from sparsebody.dynamics.compiled.workspace import MARGIN, N_SIZES, Workspace
 from sparsebody.factorization.block_ldl.kernels import LINE, switch
 from sparsebody.factorization.prefetch import LARGE, prefetch
 from sparsebody.factorization.straight import (

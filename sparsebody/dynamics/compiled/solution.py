@@ -20,7 +20,7 @@ from sparsebody.dynamics.compiled.residual import (
     relative,
     residual,
 )
-from sparsebody.dynamics.compiled.workspace_for_reduced import INVERSE, MASS_INVERSE, Workspace
+from sparsebody.dynamics.compiled.workspace import INVERSE, MASS_INVERSE, Workspace
 from sparsebody.factorization.block_ldl.kernels import (
     LINE,
     PHASE,

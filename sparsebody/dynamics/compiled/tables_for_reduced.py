@@ -9,7 +9,7 @@ from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.dynamics.compiled.given import GivenParts
-from sparsebody.dynamics.compiled.workspace_for_reduced import (
+from sparsebody.dynamics.compiled.workspace import (
     INVERSE,
     MARGIN,
     MASS_INVERSE,
