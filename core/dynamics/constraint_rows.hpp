@@ -2,38 +2,29 @@
 // Featherstone (2008), (8.10), (8.64):  T'(a_s - a_p) = gamma = -T'(v_J x v_p) - (dT/dt)' v_J,  v_J = v_s - v_p.
 #pragma once
 
-#include "spatial/motion.hpp"
+#include "spatial/transform.hpp"
 
 namespace sparsebody {
 
-// A frame S on the successor as seen from the predecessor's body frame. T stands in S coordinates.
+// A frame S on the successor, in whose coordinates T, v_p and v_J stand.
 template <class T>
 struct RelativeMotion {
-  Mat3<T> R;         // from S to the predecessor's axes
-  Vec3<T> d;         // origin of S from the predecessor's, in its axes
-  Motion<T> v_p;     // in S coordinates
-  Motion<T> v_J;     // v_s - v_p
+  Transform<T> X_p;  // from the predecessor's body coordinates to S
+  Motion<T> v_p, v_J;
   Motion<T> bias;    // v_J x v_p = v_s x v_p
 
-  RelativeMotion() = default;
-  // Rotations and positions are those in the world; v_s stands in S coordinates, v_p in the predecessor's.
-  RelativeMotion(const Mat3<T>& R_s, const Vec3<T>& x_s, const Motion<T>& v_s, const Mat3<T>& R_p,
-                 const Vec3<T>& x_p, const Motion<T>& v_p_)
-      : R(transpose_times(R_p, R_s)), d(transpose_times(R_p, x_s - x_p)) {
-    const Motion<T> at_S = v_p_.about(d);
-    v_p = {transpose_times(R, at_S.angular), transpose_times(R, at_S.linear)};
-    v_J = v_s - v_p;
-    bias = cross(v_J, v_p);
-  }
+  RelativeMotion(const Transform<T>& X_p_, const Motion<T>& v_p_, const Motion<T>& v_J_)
+      : X_p(X_p_), v_p(v_p_), v_J(v_J_), bias(cross(v_J, v_p)) {}
+  // Rotations and positions are those of S and of the predecessor in the world; its velocity is in its coordinates.
+  RelativeMotion(const Mat3<T>& R_S, const Vec3<T>& x_S, const Motion<T>& v_s, const Mat3<T>& R_p, const Vec3<T>& x_p,
+                 const Motion<T>& v)
+      : X_p{transpose_times(R_S, R_p), transpose_times(R_p, x_S - x_p)}, v_p(X_p * v), v_J(v_s - v_p),
+        bias(cross(v_J, v_p)) {}
 
-  // gamma = -t'(v_J x v_p) of a constant row t
+  // gamma = -t'(v_J x v_p), of a constant row t
   T required_acceleration(const Force<T>& t) const { return -dot(bias, t); }
-
-  // -X' t = -[R n + d x R f; R f], the row on the predecessor
-  Force<T> on_predecessor(const Force<T>& t) const {
-    const Vec3<T> f = R * t.linear;
-    return {-(R * t.angular + cross(d, f)), -f};
-  }
+  // -X_p' t
+  Force<T> on_predecessor(const Force<T>& t) const { return -X_p.transpose(t); }
 };
 
 }  // namespace sparsebody
