@@ -22,6 +22,10 @@ Arguments = tuple[
 ]
 
 
+class OutOfPlaneError(Exception):
+    """A state that has left the plane, or the subgroups, that its bodies were within."""
+
+
 class CoreBase(ABC):
     """A System, what is given for it, and its bodies and joints in elimination order."""
 

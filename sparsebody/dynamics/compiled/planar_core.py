@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.compiled.base import CoreBase, checked
+from sparsebody.dynamics.compiled.base import CoreBase, OutOfPlaneError, checked
 from sparsebody.dynamics.compiled.extended_tables import Extended, extended_arrays
 from sparsebody.dynamics.compiled.given import NOTHING, GivenParts
 from sparsebody.dynamics.compiled.outer import fill_outer_multipliers
@@ -41,10 +41,6 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
 STEPS = 8  # corrections of solutions by other factorizations at most
-
-
-class OutOfPlaneError(Exception):
-    """A state that has left the plane."""
 
 
 class PlanarCore(CoreBase):
