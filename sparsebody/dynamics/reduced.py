@@ -14,6 +14,7 @@ from numba import njit
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.compiled import ReducedCore
+from sparsebody.dynamics.compiled.complementary_reactions import ReactionTree
 from sparsebody.dynamics.compiled.reduced import (
     ACROSS,
     FIRST,
@@ -26,7 +27,6 @@ from sparsebody.dynamics.compiled.reduced import (
     SECOND_AT,
     STRAY,
 )
-from sparsebody.dynamics.compiled.reduced_outer import OuterTree
 from sparsebody.dynamics.independence import independent_rows
 from sparsebody.dynamics.reduced_rows import (
     bases,
@@ -61,7 +61,7 @@ class GroundReduction:
     motion: GroundMotion
     basis: FloatArray  # (n_bodies, 6, 6) orthonormal twists where inertias are one
     held: FloatArray  # (n_bodies, N_HELD) what bodies keep in place; see `compiled.reduced`
-    tree: OuterTree
+    tree: ReactionTree
     structure: KKTStructure  # of the kept rows on the freedoms
     decision: RankDecision  # on all rows; those of the tree are kept where they hold bodies
 
@@ -173,7 +173,7 @@ def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
     return BlockPattern(sizes, np.concatenate([pattern.ends, ends]))
 
 
-def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> OuterTree | None:
+def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> ReactionTree | None:
     """Return joints that take the freedoms from the bodies; None if there are not enough."""
     n = system.n_bodies
     ends = np.stack([system.predecessor, system.successor]) % (n + 1)
@@ -186,7 +186,9 @@ def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> OuterTree 
         minlength=system.n_joints,
     )
     n_rows = np.diff(system.first_row) - drives
-    return OuterTree(bodies, joint, n_rows[joint])
+    column = np.arange(n_rows.max(initial=0))
+    rows = system.first_row[joint, None] + column
+    return ReactionTree(bodies, joint, np.where(column < n_rows[joint, None], rows, -1))
 
 
 @njit(cache=True)
@@ -213,7 +215,7 @@ def _reach(
 
 
 def _outer_rows(
-    system: System, tree: OuterTree, freedoms: IntArray, is_taken: BoolArray
+    system: System, tree: ReactionTree, freedoms: IntArray, is_taken: BoolArray
 ) -> BoolArray:
     """Return (n_rows,) as many dropped rows of the tree as its bodies have lost freedoms."""
     outer = np.zeros(system.n_rows, dtype=bool)

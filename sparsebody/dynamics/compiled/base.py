@@ -22,8 +22,8 @@ Arguments = tuple[
 ]
 
 
-class OutOfPlaneError(Exception):
-    """A state that has left the plane, or the subgroups, that its bodies were within."""
+class ReductionViolated(Exception):
+    """A state outside the subgroups that a reduction to fewer freedoms assumes."""
 
 
 class CoreBase(ABC):

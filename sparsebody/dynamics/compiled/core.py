@@ -14,7 +14,7 @@ import numpy as np
 from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.compiled.base import CoreBase, OutOfPlaneError, checked
+from sparsebody.dynamics.compiled.base import CoreBase, ReductionViolated, checked
 from sparsebody.dynamics.compiled.given import GivenParts
 from sparsebody.dynamics.compiled.tables import (
     INERTIA_ROOTS,
@@ -140,7 +140,7 @@ class Core(CoreBase):
 
     def _refuse_state(self, status: int, state: State) -> NoReturn:
         if status == dynamics.OUTSIDE_SUBGROUPS:
-            raise OutOfPlaneError
+            raise ReductionViolated
         self._refuse(state)
 
     def _called(

@@ -6,12 +6,12 @@ import warnings
 
 import numpy as np
 
+from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.accelerations import SolveReport
 from sparsebody.dynamics.compiled.core import Core
 from sparsebody.errors import ConvergenceWarning, SingularSystemError
-from sparsebody.factorization.block_qr.products import fill_gaps, subtract_forces
 from sparsebody.factorization.least_norm import least_norm
 from sparsebody.factorization.quasi_definite import quasi_definite
 from sparsebody.model.system import State, System
@@ -40,9 +40,7 @@ class KrylovCore(Core):
         self, system: System, structure: KKTStructure, order: IntArray, factorization: str
     ) -> None:
         super().__init__(system, structure, order, factorization)
-        n = system.n_bodies
-        offsets = self._pattern.offsets
-        self._first = offsets[: n + 1], offsets[n:] - self._pattern.n_primal_rows
+        self._constraints = native.ConstraintPattern(self._pattern.block_sizes, self._pattern.ends)
         self._n_primal = self._pattern.n_primal_rows
         self._unit = np.zeros_like(self._values)
         self._scale = np.ones(len(self._values))
@@ -150,13 +148,13 @@ class KrylovCore(Core):
     def product(self, x: FloatArray) -> FloatArray:
         """Return A x, rows of unit norm."""
         gap, nothing = np.empty(len(self._unit)), np.zeros(len(self._unit))
-        fill_gaps(self._pattern.ends, *self._first, self._unit, x, nothing, gap)
+        self._constraints.residual(self._unit, x, nothing, gap)
         return gap
 
     def transposed(self, y: FloatArray) -> FloatArray:
         """Return A' y."""
         x = np.zeros(self._n_primal)
-        subtract_forces(self._pattern.ends, *self._first, self._unit, -y, x)
+        self._constraints.subtract_forces(self._unit, -y, x)
         return x
 
     def precondition(self, gap: FloatArray) -> FloatArray:

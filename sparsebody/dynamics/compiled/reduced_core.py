@@ -7,9 +7,12 @@ import numpy as np
 from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
+from sparsebody.dynamics.compiled.complementary_reactions import (
+    ReactionTree,
+    fill_complementary_reactions,
+)
 from sparsebody.dynamics.compiled.core import Core
 from sparsebody.dynamics.compiled.reduced import ACROSS, STRAY
-from sparsebody.dynamics.compiled.reduced_outer import OuterTree, fill_tree_multipliers
 from sparsebody.model.system import State, System
 
 CLOSED = 1e-11  # distances of points that are rounding, in sizes of the body
@@ -26,7 +29,7 @@ class ReducedCore(Core):
         Their number.
     held : (n_bodies, N_HELD) float array
         What bodies keep in place; see `reduced`.
-    tree : OuterTree
+    tree : ReactionTree
         The joints that see to that.
     """
 
@@ -39,7 +42,7 @@ class ReducedCore(Core):
         basis: FloatArray,
         freedoms: IntArray,
         held: FloatArray,
-        tree: OuterTree,
+        tree: ReactionTree,
     ) -> None:
         super().__init__(system, structure, order, factorization)
         self._made_of = (*self._made_of, basis, freedoms, held, tree)
@@ -78,7 +81,7 @@ class ReducedCore(Core):
         multiplier: FloatArray,
     ) -> None:
         """Fill the multipliers of the rows that keep the bodies within their subgroups."""
-        fill_tree_multipliers(self.system, self._tree, state, body_force, acceleration, multiplier)
+        fill_complementary_reactions(self.system, self._tree, state, body_force, acceleration, multiplier)
 
     def retracted(self, state: State) -> State:
         """Return the state with the points of bodies put back to where they have to stay."""
