@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,6 +20,10 @@ _UNWANTED = np.zeros(0)
 Arguments = tuple[
     FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
 ]
+
+
+class ReductionViolated(Exception):
+    """A state outside the subgroups that a reduction to fewer freedoms assumes."""
 
 
 class CoreBase(ABC):
@@ -116,14 +120,7 @@ class CoreBase(ABC):
         self, state: State, body_force: FloatArray | None, shift: FloatArray
     ) -> Arguments:
         """Return the arrays that a state gives to an assembly, which is the newest from now on."""
-        at, turned, moving, tracked = self._shapes
-        if not (
-            is_plain(state.position, at)
-            and is_plain(state.orientation, turned)
-            and is_plain(state.velocity, moving)
-            and is_plain(state.coordinate, tracked)
-            and math.isfinite(state.time)
-        ):
+        if not self._is_plain(state):
             state = self._plain(state)
         given = self._parts.at(state, body_force)
         self.newest += 1
@@ -131,6 +128,44 @@ class CoreBase(ABC):
         self._given, self._shift = given, shift
         load, rows, asked = given.load, given.rows, given.acceleration
         return state.position, state.orientation, state.velocity, load, rows, asked, shift
+
+    def _kernel_arguments(
+        self, state: State, body_force: FloatArray | None, shift: FloatArray
+    ) -> tuple[Any, ...]:
+        """Return what a native assembly takes, which is the newest from now on.
+
+        It checks the arrays of the state itself, but for what the general functions look at.
+        """
+        self.newest += 1
+        self._is_factorized = False
+        if body_force is None and self._parts.is_nothing:
+            given = NOTHING
+        else:
+            if not self._is_plain(state):
+                state = self._plain(state)
+            given = self._parts.at(state, body_force)
+        self._given, self._shift = given, shift
+        return (
+            state.position,
+            state.orientation,
+            state.velocity,
+            state.coordinate,
+            state.time,
+            given.load,
+            given.rows,
+            given.acceleration,
+            shift,
+        )
+
+    def _is_plain(self, state: State) -> bool:
+        at, turned, moving, tracked = self._shapes
+        return (
+            is_plain(state.position, at)
+            and is_plain(state.orientation, turned)
+            and is_plain(state.velocity, moving)
+            and is_plain(state.coordinate, tracked)
+            and math.isfinite(state.time)
+        )
 
     def _plain(self, state: State) -> State:
         """Return a checked copy that compiled code takes."""
