@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from sparsebody._core import joints
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.coordinates import CoordinateMotion, prescribed_motion
 from sparsebody.kinematics.loop_closure import prescribed_velocities
@@ -74,15 +75,17 @@ def _subspaces(
     """Return T' (n_rows, 6) and (dT/dt)' v_J less the prescribed accelerations."""
     subspace, drift = system.subspace, np.zeros(system.n_rows)
     items = system.coordinates.prescribed
-    if len(items) or any(group.kernels.subspace is not None for group in system.groups):
+    if len(items) or any(group.has_varying_T for group in system.groups):
         subspace = subspace.copy()
     for group in system.groups:
-        if group.kernels.subspace is not None:
-            group.kernels.subspace(
+        if group.has_varying_T:
+            joints.fill_subspaces(
+                group.kind,
                 group.joints,
                 system.first_row,
                 motion.rotation,
                 motion.translation,
+                system.parameter,
                 motion.velocity,
                 subspace,
                 drift,

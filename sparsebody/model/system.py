@@ -12,7 +12,7 @@ from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.model.joints import JointKernels, JointType
+from sparsebody.model.joints import JOINT_TYPES, JointKernels, JointType
 from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.spatial import symmetric_inverse
@@ -40,12 +40,22 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class JointGroup:
-    """The joints of one type, and the tracked coordinates on them, with the type's kernels."""
+    """The joints of one type, and the tracked coordinates on them."""
 
     name: str
-    kernels: JointKernels
+    kernels: JointKernels  # still used by dynamics/compiled/varying.py
     joints: IntArray
     items: IntArray
+
+    @property
+    def kind(self) -> int:
+        """The index of the type in the native list."""
+        return JOINT_TYPES[self.name].kind
+
+    @property
+    def has_varying_T(self) -> bool:
+        """Whether T of the type varies in S coordinates."""
+        return JOINT_TYPES[self.name].has_varying_T
 
 
 @dataclass(frozen=True, eq=False)
