@@ -8,6 +8,7 @@ namespace sparsebody {
 
 namespace {
 
+using joints::JointInfo, joints::Subgroup;
 using Pose = Transform<double>;
 
 Pose pose_of(View<const double, 2> E, View<const double> r) {
@@ -93,7 +94,7 @@ void bind_joints(nb::module_& module) {
   module.def(
       "types",
       [] {
-        return []<class... J>(TypeList<J...>) { return std::vector<JointInfo>{J::info...}; }(JointTypes{});
+        return []<class... J>(joints::TypeList<J...>) { return std::vector<JointInfo>{J::info...}; }(JointTypes{});
       },
       "All joint types; the index of one is its kind.");
 
@@ -106,24 +107,24 @@ void bind_joints(nb::module_& module) {
   };
   def_subspace("motion_subspace", [](const auto& joint, const Pose& X) { return joint.motion_subspace(X); });
   def_subspace("active_force_subspace",
-               [](const auto& joint, const Pose& X) { return active_force_subspace(joint, X); });
+               [](const auto& joint, const Pose& X) { return joints::active_force_subspace(joint, X); });
   def_subspace("constraint_force_subspace",
-               [](const auto& joint, const Pose& X) { return constraint_force_subspace(joint, X); });
+               [](const auto& joint, const Pose& X) { return joints::constraint_force_subspace(joint, X); });
 
   def_kernel(
       module, "fill_errors",
-      [](int kind, View<const Index> joints, View<const Index> first_row, View<const double, 3> E,
+      [](int kind, View<const Index> members, View<const Index> first_row, View<const double, 3> E,
          View<const double, 2> r, View<const double> parameter, View<double> error) {
-        fill_errors(kind, joints, first_row, {E, r, parameter}, error);
+        fill_errors(kind, members, first_row, {E, r, parameter}, error);
       },
       nb::arg("kind"), nb::arg("joints"), nb::arg("first_row"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
       nb::arg("error"));
   def_kernel(
       module, "fill_subspaces",
-      [](int kind, View<const Index> joints, View<const Index> first_row, View<const double, 3> E,
+      [](int kind, View<const Index> members, View<const Index> first_row, View<const double, 3> E,
          View<const double, 2> r, View<const double> parameter, View<const double, 2> velocity,
          View<double, 2> subspace, View<double> drift) {
-        fill_subspaces(kind, joints, first_row, {E, r, parameter}, velocity, subspace, drift);
+        fill_subspaces(kind, members, first_row, {E, r, parameter}, velocity, subspace, drift);
       },
       nb::arg("kind"), nb::arg("joints"), nb::arg("first_row"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
       nb::arg("velocity"), nb::arg("subspace"), nb::arg("drift"));

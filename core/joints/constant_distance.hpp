@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // A massless rod with spherical ends: the origins of S and P stay `length` apart. q is the relative pose (quaternion
 // of S in P, origin of S in P [m]); the velocities are the angular velocity in S and the rates along two axes across
@@ -51,4 +51,4 @@ struct ConstantDistance {
   }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

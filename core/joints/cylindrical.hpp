@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // Rotation about the common z axis and translation along it; q = (angle [rad], distance [m]).
 // Featherstone (2008), example 8.1.
@@ -23,4 +23,4 @@ struct Cylindrical {
   }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // A weld: S and P stay together; it has no coordinate. Featherstone (2008), table 8.1, zero freedoms.
 struct Fixed {
@@ -13,4 +13,4 @@ struct Fixed {
   template <class T> static MotionColumns<T, 0> motion_subspace(const Transform<T>&) { return {}; }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // No constraint: q is the quaternion of S in P and the origin of S in P [m], the velocity is v_J, in S.
 // Featherstone (2008), sec. 4.4.
@@ -20,4 +20,4 @@ struct Free {
   }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

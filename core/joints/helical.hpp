@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // A screw on the common z axis; q is the angle [rad], pitch q the travel. Featherstone (2008), table 4.1.
 struct Helical {
@@ -46,4 +46,4 @@ struct Helical {
   }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

@@ -19,7 +19,7 @@
 
 #include "spatial/transform.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // The smallest displacement subgroup that the motion of a type stays in, z being its axis or normal. Herve (1999).
 enum class Subgroup { none, rigid, rotation, translation, screw, cylindrical, planar, spherical };
@@ -146,4 +146,4 @@ void point_error(const Transform<T>& X, T* delta) {
   (X.E * X.r).store(delta);
 }
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

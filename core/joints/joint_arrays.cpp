@@ -12,21 +12,21 @@ Transform<double> pose_of(const JointPoses& poses, Index j) {
 
 }  // namespace
 
-void fill_errors(int kind, View<const Index> joints, View<const Index> first_row, const JointPoses& poses,
+void fill_errors(int kind, View<const Index> members, View<const Index> first_row, const JointPoses& poses,
                  View<double> error) {
   visit_joint(kind, 0.0, [&]<class J>(const J&) {
     if constexpr (J::info.n_constraints() > 0)
-      for (const Index j : joints)
-        joint_error(joint_of<J>(poses.parameter[j]), pose_of(poses, j), &error[first_row[j]]);
+      for (const Index j : members)
+        joints::error(joint_of<J>(poses.parameter[j]), pose_of(poses, j), &error[first_row[j]]);
   });
 }
 
-void fill_subspaces(int kind, View<const Index> joints, View<const Index> first_row, const JointPoses& poses,
+void fill_subspaces(int kind, View<const Index> members, View<const Index> first_row, const JointPoses& poses,
                     View<const double, 2> velocity, View<double, 2> subspace, View<double> drift) {
   visit_joint(kind, 0.0, [&]<class J>(const J&) {
     if constexpr (J::info.n_constraints() > 0)
-      for (const Index j : joints)
-        constraint_rows(joint_of<J>(poses.parameter[j]), pose_of(poses, j), Motion<double>::load(&velocity(j, 0)),
+      for (const Index j : members)
+        joints::constraint_rows(joint_of<J>(poses.parameter[j]), pose_of(poses, j), Motion<double>::load(&velocity(j, 0)),
                         &subspace(first_row[j], 0), &drift[first_row[j]]);
   });
 }
@@ -41,9 +41,9 @@ void fill_coordinates(int kind, View<const Index> items, View<const Index> joint
         const Index j = joint[i], k = index[i];
         const J type = joint_of<J>(poses.parameter[j]);
         const Transform<double> X = pose_of(poses, j);
-        const Force<double> W = active_force_subspace(type, X)[k];
+        const Force<double> W = joints::active_force_subspace(type, X)[k];
         W.store(&dual(i, 0));
-        drift[i] = -dot(sparsebody::drift(type, X, Motion<double>::load(&velocity(j, 0))), W);
+        drift[i] = -dot(joints::drift(type, X, Motion<double>::load(&velocity(j, 0))), W);
         value[i] = 0.0;
         if constexpr (J::info.n_scalars > 0) {
           double q[J::info.n_positions];

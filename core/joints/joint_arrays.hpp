@@ -12,11 +12,11 @@ struct JointPoses {
 };
 
 // The rows of the position errors delta.
-void fill_errors(int kind, View<const Index> joints, View<const Index> first_row, const JointPoses& poses,
+void fill_errors(int kind, View<const Index> members, View<const Index> first_row, const JointPoses& poses,
                  View<double> error);
 
 // The rows of T' and (dT/dt)' v_J.
-void fill_subspaces(int kind, View<const Index> joints, View<const Index> first_row, const JointPoses& poses,
+void fill_subspaces(int kind, View<const Index> members, View<const Index> first_row, const JointPoses& poses,
                     View<const double, 2> velocity, View<double, 2> subspace, View<double> drift);
 
 // Tracked coordinates `items` of joints of this type, each the index-th velocity of its joint: value q, dual vector W

@@ -1,7 +1,7 @@
 // The joint types: one header each, one line each in JointTypes; and what follows from their members.
 //
 // The index of a type in the list is its `kind`. `visit_joint(kind, parameter, f)` calls f with the type; the
-// functions joint_position ... joint_error do so for one member each.
+// functions joint_position ... joint_varying_rows do so for one member each.
 #pragma once
 
 #include <type_traits>
@@ -21,6 +21,8 @@
 
 namespace sparsebody {
 
+namespace joints {
+
 template <class... J> struct TypeList {};
 
 using JointTypes = TypeList<
@@ -37,9 +39,13 @@ using JointTypes = TypeList<
     PointOnPlane,
     ConstantDistance>;
 
-// The index of a type in the list: `kind_of<Spherical>`.
+}  // namespace joints
+
+using joints::JointTypes;
+
+// The index of a type in the list: `kind_of<joints::Spherical>`.
 template <class J, class... Js>
-constexpr int index_in(TypeList<Js...>) {
+constexpr int index_in(joints::TypeList<Js...>) {
   int index = 0;
   (void)((std::is_same_v<J, Js> || (++index, false)) || ...);
   return index;
@@ -58,13 +64,15 @@ constexpr J joint_of(double parameter) {
 // f(J) of the type of this kind.
 template <class F>
 [[gnu::always_inline]] inline void visit_joint(int kind, double parameter, F&& f) {
-  [&]<class... J>(TypeList<J...>) {
+  [&]<class... J>(joints::TypeList<J...>) {
     int k = 0;
     (void)((kind == k++ && (f(joint_of<J>(parameter)), true)) || ...);
   }(JointTypes{});
 }
 
 // --- What follows from the members of a type ---
+
+namespace joints {
 
 // W: qd = W' v_J
 template <class J, class T>
@@ -121,7 +129,7 @@ ForceColumns<T, J::info.n_constraints()> constraint_force_subspace(const J& join
 
 // delta: by default T' d of the displacement d from the closed joint with the same coordinates.
 template <class J, class T>
-void joint_error(const J& joint, const Transform<T>& X, T* delta) {
+void error(const J& joint, const Transform<T>& X, T* delta) {
   if constexpr (requires { joint.error(X, delta); }) {
     joint.error(X, delta);
   } else if constexpr (J::info.n_velocities < 6) {
@@ -145,6 +153,8 @@ void constraint_rows(const J& joint, const Transform<T>& X, const Motion<T>& v, 
   }
 }
 
+}  // namespace joints
+
 // --- The same by the kind of a joint ---
 
 // Positions q of a pose, angles in (-pi, pi].
@@ -165,7 +175,7 @@ Transform<T> joint_pose(int kind, const T* q, double parameter) {
 template <class T>
 void joint_rate(int kind, const Transform<T>& X, const Motion<T>& v, T* qd) {
   visit_joint(kind, 0.0, [&](const auto& joint) {
-    const auto W = active_force_subspace(joint, X);
+    const auto W = joints::active_force_subspace(joint, X);
     for (std::size_t k = 0; k < W.size(); ++k) qd[k] = dot(v, W[k]);
   });
 }
@@ -183,7 +193,7 @@ void joint_subspace(int kind, const Transform<T>& X, double parameter, Motion<T>
 template <class T>
 Motion<T> joint_drift(int kind, const Transform<T>& X, const Motion<T>& v) {
   Motion<T> c;
-  visit_joint(kind, 0.0, [&](const auto& joint) { c = drift(joint, X, v); });
+  visit_joint(kind, 0.0, [&](const auto& joint) { c = joints::drift(joint, X, v); });
   return c;
 }
 
@@ -192,7 +202,7 @@ template <class T>
 void joint_varying_rows(int kind, const Transform<T>& X, const Motion<T>& v, T* rows, T* row_drift) {
   visit_joint(kind, 0.0, [&](const auto& joint) {
     if constexpr (std::remove_cvref_t<decltype(joint)>::info.has_varying_T)
-      constraint_rows(joint, X, v, rows, row_drift);
+      joints::constraint_rows(joint, X, v, rows, row_drift);
   });
 }
 

@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // S slides in the xy plane of P and turns about z; q = (x [m], y [m], angle [rad]); the velocities are the rates of q.
 // Featherstone (2008), table 4.1.
@@ -40,4 +40,4 @@ struct Planar {
   }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

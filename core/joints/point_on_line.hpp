@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // A sphere in a cylinder: the origin of S stays on the z axis of P; q is (quaternion of S in P, height [m]).
 // The velocities are the angular velocity in S and the rate of the height.
@@ -29,4 +29,4 @@ struct PointOnLine {
   template <class T> static void error(const Transform<T>& X, T* delta) { delta[0] = X.r.x, delta[1] = X.r.y; }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // A sphere on a plane: the origin of S stays in the xy plane of P; q is (quaternion of S in P, x [m], y [m]).
 // The velocities are the angular velocity in S and the rates of x and y.
@@ -29,4 +29,4 @@ struct PointOnPlane {
   template <class T> static void error(const Transform<T>& X, T* delta) { delta[0] = X.r.z; }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // A slider: translation along the common z axis; q is the distance [m]. Featherstone (2008), table 4.1.
 struct Prismatic {
@@ -18,4 +18,4 @@ struct Prismatic {
   }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

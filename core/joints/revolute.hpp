@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // A hinge: rotation about the common z axis; q is the angle [rad]. Featherstone (2008), table 4.1.
 struct Revolute {
@@ -18,4 +18,4 @@ struct Revolute {
   }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

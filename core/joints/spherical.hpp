@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // A ball: q is the unit quaternion of S in P, the velocity is angular, in S. Featherstone (2008), sec. 4.4.
 struct Spherical {
@@ -16,4 +16,4 @@ struct Spherical {
   }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

@@ -2,7 +2,7 @@
 
 #include "joints/joint.hpp"
 
-namespace sparsebody {
+namespace sparsebody::joints {
 
 // A cross with one arm along x of P, the other along y of S; q = (angle about x_P, about y_S) [rad], and the velocities
 // are its rates. The origins coincide, and at q = 0 so do the axes. x is x_P in S coordinates; dx/dt = -w x x.
@@ -48,4 +48,4 @@ struct Universal {
   }
 };
 
-}  // namespace sparsebody
+}  // namespace sparsebody::joints

@@ -1,6 +1,7 @@
 """Joint types: their motion is one header each in core/joints, their words one class each here."""
 
-from sparsebody.model.joints.base import JointKernels, JointType
+from sparsebody.model.joints.base import JointType
+from sparsebody.model.joints.kernels import JointKernels
 from sparsebody.model.joints.types import (
     JOINT_TYPES,
     ConstantDistance,
