@@ -2,6 +2,8 @@
 
 namespace sparsebody {
 
-void bind_tree(nb::module_& module) { (void)module; }
+void bind_tree_loops(nb::module_& module);
+
+void bind_tree(nb::module_& module) { bind_tree_loops(module); }
 
 }  // namespace sparsebody
