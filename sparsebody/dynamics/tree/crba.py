@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from sparsebody.arrays import BoolArray, FloatArray
+from sparsebody._core import tree as native
+from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.tree.branch_sparsity import BranchPattern
 from sparsebody.dynamics.tree.composite_rigid_body import (
     composite_rigid_body,
@@ -109,17 +110,6 @@ def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
     H = joint_space_inertia(tree, problem.motion)
     right = -inverse_dynamics(tree, problem.motion, problem.driven_qdd, problem.force)
     if len(problem.is_driven):
-        decouple(tree.pattern, problem.is_driven, H)
+        native.decouple(tree.pattern, problem.is_driven, H)
         right[problem.is_driven] = 0.0
     return H, right
-
-
-@njit(cache=True)
-def decouple(pattern: BranchPattern, is_driven: BoolArray, H: FloatArray) -> None:
-    """Replace the rows and columns of driven coordinates in the packed H by the identity's."""
-    for k in range(is_driven.size):
-        j = k
-        while j >= 0:
-            if is_driven[k] or is_driven[j]:
-                H[pattern.start[k] + pattern.depth[j]] = 1.0 if j == k else 0.0
-            j = pattern.parent[j]
