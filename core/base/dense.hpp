@@ -14,17 +14,35 @@ inline void add_scaled(Index n, double a, const double* __restrict x, double* __
   for (Index j = 0; j < n; ++j) y[j] += a * x[j];
 }
 
-// y += a_0 x_0 + ... + a_{R-1} x_{R-1}: R vectors at once, so that y is read and written once.
-template <int R>
-inline void add_combination(Index n, const double* a, const double* const (&x)[R], double* __restrict y) {
-  for (Index j = 0; j < n; ++j) {
-    double even = y[j], odd = 0.0;  // two chains of additions
-    for (int r = 0; r < R; r += 2) {
-      even += a[r] * x[r][j];
-      if (r + 1 < R) odd += a[r + 1] * x[r + 1][j];
-    }
-    y[j] = even + odd;
+// Y += P' X, X the R vectors x of n, Y the I vectors y, P (R, I): every number of Y is read and written once.
+template <int R, int I>
+inline void add_products(Index n, const double (&P)[R][I], const double* const (&x)[R], double* const (&y)[I]) {
+  double p[R][I];
+  const double* __restrict x_[R];
+  double* __restrict y_[I];
+  for (int r = 0; r < R; ++r) {
+    x_[r] = x[r];
+    for (int i = 0; i < I; ++i) p[r][i] = P[r][i];
   }
+  for (int i = 0; i < I; ++i) y_[i] = y[i];
+#pragma GCC ivdep
+  for (Index j = 0; j < n; ++j) {
+    double sum[I];
+    for (int i = 0; i < I; ++i) sum[i] = y_[i][j];
+    for (int r = 0; r < R; ++r) {
+      const double x_rj = x_[r][j];
+      for (int i = 0; i < I; ++i) sum[i] += p[r][i] * x_rj;
+    }
+    for (int i = 0; i < I; ++i) y_[i][j] = sum[i];
+  }
+}
+
+// y += a_0 x_0 + ... + a_{R-1} x_{R-1}
+template <int R>
+inline void add_combination(Index n, const double (&a)[R], const double* const (&x)[R], double* y) {
+  double P[R][1];
+  for (int r = 0; r < R; ++r) P[r][0] = a[r];
+  add_products<R, 1>(n, P, x, {y});
 }
 
 // x' y, in eight partial sums
@@ -71,7 +89,7 @@ inline Index cholesky(Index n, double* A, const double* least) {
         row[r] = A + (k0 + r) * n + i;
         factor[r] = -row[r][0];
       }
-      add_combination(n - i, factor, reinterpret_cast<const double* const(&)[R]>(row), A + i * n + i);
+      add_combination(n - i, factor, row, A + i * n + i);
     }
   }
   return -1;

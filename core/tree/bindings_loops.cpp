@@ -1,5 +1,49 @@
-#include "python/arrays.hpp"
+#include "tree/delassus.hpp"
+#include "tree/explicit_constraints.hpp"
+#include "tree/loop_constraints.hpp"
+#include "tree/loops_aba.hpp"
+#include "tree/named_tuples.hpp"
 #include "tree/tree_search.hpp"
+
+namespace nanobind::detail {
+
+template <>
+struct type_caster<tree::ClusterBlocks>
+    : sparsebody::NamedTupleCaster<tree::ClusterBlocks, View<const Index>, View<const Index>, View<const Index>,
+                                   View<const Index>, View<const Index>, View<const Index>> {};
+
+template <>
+struct type_caster<tree::LoopTable>
+    : sparsebody::NamedTupleCaster<tree::LoopTable, View<const tree::LoopEnds>, View<const Index>,
+                                   View<const tree::Force>, View<const tree::Vec3>> {};
+
+template <>
+struct type_caster<tree::DelassusGroups>
+    : sparsebody::NamedTupleCaster<tree::DelassusGroups, View<const Index>, View<const Index>, View<const Index>,
+                                   View<const Index>, View<const Index>, View<const Index>, View<const Index>,
+                                   View<const Index>, View<const Index>> {};
+
+template <>
+struct type_caster<tree::ExplicitRows>
+    : sparsebody::NamedTupleCaster<tree::ExplicitRows, View<const double>, View<const Index>, View<const Index>,
+                                   View<const Index>, View<const double>> {};
+
+template <>
+struct type_caster<tree::FrontPlan>
+    : sparsebody::NamedTupleCaster<tree::FrontPlan, View<const tree::FrontStep>, View<const tree::FrontJoin>,
+                                   View<const tree::RowPair>, View<const tree::FrontEntry>, View<const Index>> {};
+
+template <>
+struct type_caster<tree::Fronts>
+    : sparsebody::NamedTupleCaster<tree::Fronts, View<double>, View<double>, View<double>, View<double>,
+                                   View<double>> {};
+
+template <>
+struct type_caster<tree::ProximalWork>
+    : sparsebody::NamedTupleCaster<tree::ProximalWork, tree::Fronts, View<tree::Force>, View<tree::Motion>,
+                                   View<tree::Force>, View<double>, View<double>, View<double>, View<double>> {};
+
+}  // namespace nanobind::detail
 
 namespace sparsebody {
 
@@ -41,8 +85,66 @@ void bind_search(nb::module_& module) {
   module.def("inertia_nonzeros", &tree::inertia_nonzeros, arg("parent"), arg("freedoms"));
 }
 
+void bind_constraints(nb::module_& module) {
+  module.def("loop_labels", &loop_labels, arg("parent"), arg("predecessor"), arg("successor"));
+  def_kernel(module, "rows_to_links", &rows_to_links, arg("links"), arg("motion"), arg("ends"), arg("rows"));
+  def_kernel(module, "fill_loop_blocks", &fill_loop_blocks, arg("links"), arg("motion"), arg("ends"), arg("rows"),
+             arg("row_start"), arg("column"), arg("values"));
+  def_kernel(module, "fill_loop_matrix", &fill_loop_matrix, arg("links"), arg("motion"), arg("ends"), arg("rows"),
+             arg("K"));
+  def_kernel(module, "free_lengths", &free_lengths, arg("A"), arg("row"), arg("bodies"), arg("inverse_inertia"));
+  def_kernel(module, "loop_violation", &loop_violation, arg("blocks"), arg("first_row"), arg("K"), arg("k"), arg("x"),
+             arg("acceleration"));
+  def_kernel(module, "clear_prescribed_columns", &clear_prescribed_columns, arg("blocks"), arg("is_prescribed"),
+             arg("K"));
+}
+
+void bind_explicit(nb::module_& module) {
+  def_kernel(module, "eliminate", &eliminate, arg("K"), arg("k"), arg("is_independent"), arg("tolerance"),
+             arg("row_order"), arg("column_order"));
+  def_kernel(module, "eliminate_blocks", &eliminate_blocks, arg("blocks"), arg("first_row"), arg("velocity_order"),
+             arg("is_independent"), arg("weight"), arg("row_size"), arg("tolerance"), arg("K"), arg("k"));
+  def_kernel(module, "block_multipliers", &block_multipliers, arg("blocks"), arg("first_row"), arg("K"), arg("rank"),
+             arg("row_order"), arg("column_order"), arg("row_size"), arg("weighted_force"));
+  def_kernel(module, "unpack_g", &unpack_g, arg("G"), arg("n_independent"));
+  def_kernel(module, "expand", &expand, arg("G"), arg("y"));
+  def_kernel(module, "project", &project, arg("G"), arg("n_independent"), arg("force"));
+  def_kernel(module, "projected_inertia", &projected_inertia, arg("pattern"), arg("H"), arg("G"),
+             arg("n_independent"));
+}
+
+void bind_delassus(nb::module_& module) {
+  module.def("last_coordinates", &last_coordinates, arg("parent"), arg("first_velocity"), arg("ends"));
+  module.def("row_groups", &row_groups, arg("expanded_parent"), arg("last"));
+  module.def("coordinate_groups", &coordinate_groups, arg("expanded_parent"), arg("last"), arg("group"), arg("local"));
+  def_kernel(module, "fill_whitened_rows", &fill_whitened_rows, arg("blocks"), arg("groups"), arg("K"), arg("pattern"),
+             arg("L"), arg("X"));
+  def_kernel(module, "solve_delassus", &solve_delassus, arg("groups"), arg("X"), arg("A"), arg("k"), arg("size"),
+             arg("worst"), arg("tolerance"), arg("force"), arg("w"));
+}
+
+void bind_fronts(nb::module_& module) {
+  def_kernel(module, "fill_loop_rows", &fill_loop_rows, arg("links"), arg("table"), arg("position"), arg("motion"),
+             arg("rows"), arg("gamma"));
+  def_kernel(module, "factorize_fronts", &factorize_fronts, arg("links"), arg("plan"), arg("motion"), arg("rows"),
+             arg("mu"), arg("is_prescribed"), arg("fronts"));
+  def_kernel(module, "solve_fronts", &solve_fronts, arg("links"), arg("plan"), arg("motion"), arg("first_row"),
+             arg("is_prescribed"), arg("fronts"), arg("tau"), arg("b"), arg("qdd"), arg("multiplier"));
+  def_kernel(module, "weakest_pivot", &weakest_pivot, arg("plan"), arg("first_row"), arg("compliance"), arg("fronts"));
+  def_kernel(module, "proximal_iterations", &proximal_iterations, arg("links"), arg("plan"), arg("motion"),
+             arg("external"), arg("ends"), arg("first_row"), arg("rows"), arg("gamma"), arg("mu"),
+             arg("is_prescribed"), arg("prescribed_qdd"), arg("levels"), arg("stiffening"), arg("work"), arg("qdd"),
+             arg("multiplier"));
+}
+
 }  // namespace
 
-void bind_tree_loops(nb::module_& module) { bind_search(module); }
+void bind_tree_loops(nb::module_& module) {
+  bind_search(module);
+  bind_constraints(module);
+  bind_explicit(module);
+  bind_delassus(module);
+  bind_fronts(module);
+}
 
 }  // namespace sparsebody
