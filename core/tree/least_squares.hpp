@@ -10,6 +10,13 @@ namespace sparsebody::tree {
 
 using Row6 = std::array<double, 6>;  // a row of T' or S', or a spatial vector
 
+// Motion or force vectors as such.
+template <class Vector>
+View<const Row6> as_rows(View<Vector> vectors) {
+  static_assert(sizeof(Vector) == sizeof(Row6));
+  return {reinterpret_cast<const Row6*>(vectors.data()), vectors.size()};
+}
+
 inline double dot(const Row6& a, const Row6& b) {
   double sum = 0.0;
   for (int e = 0; e < 6; ++e) sum += a[e] * b[e];

@@ -25,7 +25,7 @@ using Transform = sparsebody::Transform<double>;
 struct LinkIndices {
   using Element = Index;
   Index parent;          // lambda(i), -1 for the world
-  Index type;            // of the tree joint, in JointTypes
+  Index kind;            // of the tree joint: its index in JointTypes
   Index direction;       // 1, or -1 where the tree runs from successor to predecessor
   Index body;            // number in the system
   Index first_velocity;  // of the joint's own in qd; they end where the next link's begin

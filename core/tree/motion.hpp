@@ -8,6 +8,16 @@
 
 namespace sparsebody::tree {
 
+// R m, a vector in the axes that R leads to, about the same origin; and R' m.
+template <class Vector>
+Vector rotate(const Mat3& R, const Vector& m) {
+  return {R * m.angular, R * m.linear};
+}
+template <class Vector>
+Vector rotate_back(const Mat3& R, const Vector& m) {
+  return {transpose_times(R, m.angular), transpose_times(R, m.linear)};
+}
+
 // X_i of table 7.1, from the parent's to the link's coordinates, which are parallel, the link's origin at d.
 struct Shift {
   Vec3 d;
@@ -41,9 +51,10 @@ struct TreeMotion {
   View<double> qd;
 
   const Shift& X(Index i) const { return pose[i].X; }
-  const Vec3& com(Index i) const { return inertia[i].com; }
   // I_i about the link's origin.
   Inertia I(const Links& links, Index i) const { return {links[i].mass, inertia[i].com, inertia[i].rotational}; }
+  // From link i's origin to its center of mass.
+  Shift to_com(Index i) const { return {inertia[i].com}; }
   // From the body axes of link i to the world's.
   Mat3 body_rotation(const Links& links, Index i) const { return times_transpose(pose[i].rotation, links[i].frame); }
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "python/named_tuple.hpp"
+#include "tree/aba.hpp"
 #include "tree/branch_sparsity.hpp"
 #include "tree/motion.hpp"
 
@@ -24,5 +25,10 @@ struct type_caster<tree::TreeMotion>
 template <>
 struct type_caster<tree::BranchPattern>
     : sparsebody::NamedTupleCaster<tree::BranchPattern, View<const Index>, View<const Index>, View<const Index>> {};
+
+template <>
+struct type_caster<tree::Articulated>
+    : sparsebody::NamedTupleCaster<tree::Articulated, View<tree::ArticulatedLink>, View<tree::EliminatedCoordinate>,
+                                   View<tree::Motion>> {};
 
 }  // namespace nanobind::detail
