@@ -8,13 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import IntArray
 from sparsebody.dynamics.tree.branch_sparsity import BranchPattern, branch_pattern
-from sparsebody.dynamics.tree.fewest_nonzeros import inertia_nonzeros
-from sparsebody.dynamics.tree.growth import (
-    depths,
-    expanded_parents,
-)
 from sparsebody.dynamics.tree.links import Links, links_of
 from sparsebody.dynamics.tree.tables import TreeTables, tree_tables
 from sparsebody.errors import ModelError
@@ -105,17 +101,17 @@ class SpanningTree:
     @cached_property
     def expanded_parent(self) -> IntArray:
         """(n_velocities,) the velocity coordinate before each one. Featherstone, sec. 6.5."""
-        return expanded_parents(self.parent, self.first_velocity)
+        return native.expanded_parents(self.parent, self.first_velocity)
 
     @cached_property
     def depth(self) -> IntArray:
         """(n,) number of joints between the world and each body."""
-        return depths(self.parent, np.ones(self.n_bodies, dtype=np.intp))
+        return native.depths(self.parent, np.ones(self.n_bodies, dtype=np.intp))
 
     @property
     def n_inertia_nonzeros(self) -> int:
         """Nonzeros of the lower triangle of H, its diagonal included."""
-        return int(inertia_nonzeros(self.parent, self.freedoms))
+        return native.inertia_nonzeros(self.parent, self.freedoms)
 
     def velocities(self, i: int) -> slice:
         """Return the velocity coordinates of tree joint i."""
