@@ -1,5 +1,7 @@
 #include "python/arrays.hpp"
 #include "rank/circulations.hpp"
+#include "rank/front_qr.hpp"
+#include "rank/multifrontal_qr.hpp"
 #include "rank/pebble_game.hpp"
 #include "rank/rows.hpp"
 #include "rank/saddle.hpp"
@@ -57,6 +59,24 @@ void bind_decisions(nb::module_& module) {
              nb::arg("k"));
 }
 
+void bind_qr(nb::module_& module) {
+  def_kernel(module, "halved_parts", &halved_parts, nb::arg("n"));
+  def_kernel(module, "row_remainders",
+             [](Indices parent, Indices first, Indices part_of_body, Indices2 ends, Indices first_row, Indices sizes,
+                Doubles3 rows, double tolerance) {
+               return row_remainders({parent, first, part_of_body}, ends, first_row, sizes, rows, tolerance);
+             },
+             nb::arg("parent"), nb::arg("first"), nb::arg("part_of_body"), nb::arg("ends"), nb::arg("first_row"),
+             nb::arg("sizes"), nb::arg("rows"), nb::arg("tolerance"));
+  def_kernel(module, "remainder_flops",
+             [](Indices parent, Indices first, Indices part_of_body, Indices2 ends, Indices first_row) {
+               return remainder_flops({parent, first, part_of_body}, ends, first_row);
+             },
+             nb::arg("parent"), nb::arg("first"), nb::arg("part_of_body"), nb::arg("ends"), nb::arg("first_row"));
+  def_kernel(module, "decided_front", &decided_front, nb::arg("front"), nb::arg("joint"), nb::arg("ready"),
+             nb::arg("tolerance"));
+}
+
 void bind_circulations(nb::module_& module) {
   def_kernel(module, "joint_freedoms", &joint_freedoms, nb::arg("first_row"), nb::arg("subspace"), nb::arg("sizes"),
              nb::arg("tolerance"), nb::arg("noise"));
@@ -84,6 +104,7 @@ void bind_rank(nb::module_& module) {
   bind_saddle(module);
   bind_rows(module);
   bind_decisions(module);
+  bind_qr(module);
   bind_circulations(module);
 }
 

@@ -11,10 +11,9 @@ from scipy.sparse import csr_array
 
 from sparsebody.arrays import FloatArray
 from sparsebody.sparse.bisection import bisected
-from sparsebody.sparse.frontal_qr import frontal_pivots
 from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
 from sparsebody.sparse.fronts import Fronts, fronts
-from sparsebody.sparse.nested_qr import nested_flops, nested_pivots
+from sparsebody.sparse.multifrontal_qr import halves, path, remainder_flops, row_remainders
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.pebble_game import generic_bars
 from sparsebody.sparse.row_parts import PartOfRows
@@ -63,17 +62,18 @@ def across(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
 
 def by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float) -> RowChoice:
     """Rows to keep by a frontal QR."""
-    return _by_remainders(frontal_pivots(sweep, part.rows, tolerance), tolerance)
+    remainders = row_remainders(part.pattern, part.rows, path(sweep.order), tolerance)
+    return _by_remainders(remainders, tolerance)
 
 
 def by_halves(part: PartOfRows, tolerance: float, elsewhere: bool = False) -> list[RowChoice]:
     """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
-    order = bisected(part.pattern, elsewhere)
-    if nested_flops(part.pattern, order) > MOST_FLOPS:
+    parts = halves(bisected(part.pattern, elsewhere))
+    if remainder_flops(part.pattern, parts) > MOST_FLOPS:
         return []
     name = f"{HALVES} cut elsewhere" if elsewhere else HALVES
-    pivots = nested_pivots(part.pattern, part.rows, order, tolerance)
-    return [replace(_by_remainders(pivots, tolerance), method=name)]
+    remainders = row_remainders(part.pattern, part.rows, parts, tolerance)
+    return [replace(_by_remainders(remainders, tolerance), method=name)]
 
 
 def by_pivots(sweep: Fronts, part: PartOfRows) -> RowChoice:
