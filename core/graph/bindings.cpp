@@ -7,6 +7,8 @@
 
 namespace sparsebody {
 
+void bind_graph_cycles(nb::module_& module);
+
 namespace {
 
 using nb::arg;
@@ -18,6 +20,7 @@ Rows as_tuple(GraphArrays graph) { return {std::move(graph.start), std::move(gra
 }  // namespace
 
 void bind_graph(nb::module_& m) {
+  bind_graph_cycles(m);
   // Adjacency
   def_kernel(m, "quotient_graph", [](Index n_primal, Ends ends) { return as_tuple(quotient_graph(n_primal, ends)); },
              arg("n_primal"), arg("ends"));
