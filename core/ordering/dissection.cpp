@@ -16,6 +16,8 @@ constexpr Index largest_uncut = 6;      // bodies
 constexpr double smallest_half = 0.25;  // share of the bodies of a part
 constexpr int most_passes = 6;          // over the bodies of a part, to move those at the cut to the better side
 
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
 // Work grows with the cube of the rows cut, and with that of the greater part left.
 double cost_of_cut(Index rows, Index smaller, Index n) {
   return (double(rows) + 1.0) * std::sqrt(double(n) / (2.0 * double(smaller)));
@@ -27,7 +29,10 @@ class Dissection {
       : bodies_(bodies), joint_(joint), rows_(rows), coordinates_({coordinates.shape(1), coordinates.rows()}),
         side_(bodies.size()), part_(bodies.size()) {
     for (Index body = 0; body < coordinates.rows(); ++body)
-      for (Index axis = 0; axis < coordinates.shape(1); ++axis) coordinates_(axis, body) = coordinates(body, axis);
+      for (Index axis = 0; axis < coordinates.shape(1); ++axis) {
+        const double x = coordinates(body, axis);
+        coordinates_(axis, body) = std::isnan(x) ? infinity : x;  // sorted last
+      }
   }
 
   void run(View<Index> depth_of_cut) {
@@ -68,7 +73,7 @@ class Dissection {
   // Sorts the bodies of a part into two sides, marks them in side_; returns the size of the first.
   Index split(View<Index> bodies) {
     const Index n = bodies.size();
-    double least_cost = std::numeric_limits<double>::infinity();
+    double least_cost = infinity;
     Index best_size = n / 2;
     best_ = sorted_along(0, bodies);
     for (Index axis = 0; axis < coordinates_.shape(0); ++axis) {

@@ -1,6 +1,6 @@
 """The algorithms of the literature as orders of one matrix, [D A'; A -eps].
 
-What an algorithm computes is a Schur complement; eliminating the same blocks first leaves it. With
+Every algorithm computes a Schur complement, which eliminating the same blocks first leaves. With
 joints first that is the penalty method's D + A' A / eps, with bodies first Delassus' matrix
 -A D^-1 A' - eps, with a leaf and then its joint the articulated-body inertia of the next body.
 """
@@ -34,7 +34,7 @@ class Algorithm:
 
 
 class Search(NamedTuple):
-    """How a search from the world reaches the blocks."""
+    """A search of the blocks from the world."""
 
     sequence: IntArray  # (n_blocks,) as they are reached
     came_from: IntArray  # (n_blocks,) the block that each is reached from, -1 for none
@@ -47,7 +47,7 @@ class Search(NamedTuple):
 
 
 def search(pattern: BlockPattern, *, depth_first: bool) -> Search:
-    """Search the graph of bodies and joints from the world; what it leaves, from its first body.
+    """Search the graph of bodies and joints from the world, then from bodies not yet reached.
 
     Neighbours of a block come as they are numbered.
     """
@@ -77,7 +77,7 @@ def _grouped(order: IntArray, is_first: BoolArray) -> IntArray:
 
 
 def baraff(pattern: BlockPattern) -> IntArray:
-    """Eliminate a tree from the leaves, each joint after its outer body; then what closes loops.
+    """Eliminate a tree from the leaves, joints after outer bodies; then joints that close loops.
 
     Regular without eps where the mechanism is. The multipliers of loops are coupled with all.
     """
@@ -86,7 +86,7 @@ def baraff(pattern: BlockPattern) -> IntArray:
 
 
 def articulated_body(pattern: BlockPattern) -> IntArray:
-    """Eliminate what closes loops, then a tree from the leaves, each joint after its outer body.
+    """Eliminate joints that close loops, then a tree from the leaves, joints after outer bodies.
 
     On trees this is the articulated-body algorithm. Joints that close loops have pivots of -eps,
     and stiffen the bodies that they join: the loop-constrained articulated-body algorithm.
@@ -96,18 +96,18 @@ def articulated_body(pattern: BlockPattern) -> IntArray:
 
 
 def _inwards(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
-    """Return a breadth-first tree, each body and then the joint towards the world, and the rest."""
-    found = search(pattern, depth_first=False)
-    bodies = found.sequence[found.sequence < pattern.n_primal][::-1]
-    pairs = np.stack([bodies, found.came_from[bodies]], axis=1).ravel()
-    closing = np.flatnonzero(~found.tree_joints(pattern)) + pattern.n_primal
+    """Return a breadth-first tree, each body before its inner joint, and the other joints."""
+    tree = search(pattern, depth_first=False)
+    bodies = tree.sequence[tree.sequence < pattern.n_primal][::-1]
+    pairs = np.stack([bodies, tree.came_from[bodies]], axis=1).ravel()
+    closing = np.flatnonzero(~tree.tree_joints(pattern)) + pattern.n_primal
     return pairs[pairs >= 0], closing.astype(np.intp)
 
 
 def depth_first(pattern: BlockPattern) -> IntArray:
     """Eliminate blocks against the sequence in which a depth-first search reaches them.
 
-    What couples are a block and those on the way to it. Joints that close loops are leaves, with
+    A block couples only to those on the way to it. Joints that close loops are leaves, with
     pivots of -eps.
     """
     return search(pattern, depth_first=True).sequence[::-1].copy()

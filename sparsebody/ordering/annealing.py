@@ -1,4 +1,4 @@
-"""Simulated annealing on predicted flops: slow, and nearly the best there is."""
+"""Simulated annealing on predicted flops: slow, and nearly optimal."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _VISITS_AT_ONCE = 200_000  # in about 0.1 s
 
 
 def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) -> IntArray:
-    """Move joints, and runs of joints, to other places in the order as annealing allows.
+    """Move joints, and runs of joints, to other positions in the order as annealing allows.
 
     Admissible: tree parts leaves first, and in the core a body right before its first joint. Starts
-    from the best of minimum fill, dissection and a sweep, and returns the best order met.
-    A step changes the fronts between two places only, and only these are computed again. The same
+    from the best of minimum fill, dissection and a sweep, and returns the best order met. A step
+    changes the fronts between two positions only, and only these are computed again. The same
     `seed` and number of `visits` give the same order.
 
     References
@@ -36,7 +36,7 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
         starts = [minimum_fill(core), nested_dissection(core), pathwidth_sweep(core)]
-        start = min(starts, key=lambda found: ordering_metrics(core, found).flops)
+        start = min(starts, key=lambda order: ordering_metrics(core, order).flops)
         joints = start[start >= core.n_primal] - core.n_primal
         if len(joints) < 3:
             return start

@@ -21,7 +21,7 @@ def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
     Parameters
     ----------
     pattern : BlockPattern
-        What is to be eliminated.
+        The pattern to be eliminated.
     coordinates : (n_primal, k) float array
         Anything that neighbours differ little in: positions, distances in the graph, eigenvectors.
 
@@ -30,10 +30,10 @@ def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
     George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1, for cuts by coordinates;
     Fiduccia and Mattheyses (1982) for the moves.
     """
-    indptr, beyond = primal_graph(pattern)
+    indptr, opposite = primal_graph(pattern)
     joint = pattern.adjacency[1][: indptr[-1]] - pattern.n_primal
     rows = pattern.block_sizes[pattern.n_primal + joint]
-    cut_depth = kernels.dissection(indptr, beyond, joint, rows, coordinates, pattern.n_dual)
+    cut_depth = kernels.dissection(indptr, opposite, joint, rows, coordinates, pattern.n_dual)
     phase = np.zeros(pattern.n_blocks, dtype=np.intp)
     deepest = cut_depth.max(initial=0)
     phase[pattern.n_primal :] = np.where(cut_depth > 0, deepest + 1 - cut_depth, 0)

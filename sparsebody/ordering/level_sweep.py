@@ -8,7 +8,7 @@ from sparsebody.sparse.pattern import BlockPattern
 
 
 def level_sweep(pattern: BlockPattern) -> IntArray:
-    """Eliminate the bodies of a level, the joints inside it, the joints to the next level; go on.
+    """Eliminate level by level: its bodies, the joints inside it, the joints to the next level.
 
     Levels are those of a breadth-first search from one body at the periphery, or from it and one of
     its neighbours; bodies in a level follow Cuthill and McKee. A joint to the world follows its
@@ -16,7 +16,7 @@ def level_sweep(pattern: BlockPattern) -> IntArray:
     In large mechanisms only some neighbours are tried.
 
     Not admissible: a joint comes before its body in the next level, and has a regular pivot only if
-    the bodies up to its level, held at all others, have independent constraints.
+    the bodies up to its level, with all others fixed, have independent constraints.
 
     On a ladder this is Featherstone (2008), fig. 8.4: half-bandwidth 3, 5 n - 2 blocks for n rungs.
 

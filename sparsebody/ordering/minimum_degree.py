@@ -15,10 +15,10 @@ def minimum_degree(pattern: BlockPattern) -> IntArray:
 
     A joint waits for both its bodies or, in a tree part, for its outer body. Admissible.
 
-    The eliminated blocks are kept as elements: sets of blocks that they couple. Degrees are the
+    Eliminated blocks are stored as elements: sets of blocks that they couple. Degrees are the
     upper bounds of the approximate minimum degree method, with its absorption of elements and its
     mass elimination of blocks that have nothing but the newest element left. A postorder of the
-    elimination tree then brings together what belongs together.
+    elimination tree then makes each subtree contiguous.
 
     References
     ----------
@@ -28,10 +28,10 @@ def minimum_degree(pattern: BlockPattern) -> IntArray:
 
 
 def in_phases(pattern: BlockPattern, phase: IntArray) -> IntArray:
-    """Do the same phase by phase: a block waits for those of a lower `phase` (n_blocks,) too.
+    """Return the order by minimum degree in which blocks of a lower `phase` (n_blocks,) come first.
 
-    A block that couples to nothing but what has just been eliminated waits for its turn all the
-    same. The phase of a joint must not be lower than those of the bodies that it waits for.
+    A block that couples to nothing but the newest element waits for its phase, too. The phase of a
+    joint must not be lower than those of the bodies that it waits for.
 
     References
     ----------
@@ -43,7 +43,7 @@ def in_phases(pattern: BlockPattern, phase: IntArray) -> IntArray:
 
 
 def without_waiting(pattern: BlockPattern, phase: IntArray) -> IntArray:
-    """Do the same with joints that wait for no body, only for lower phases. Not admissible."""
+    """Return the order in which joints wait for lower phases but for no body. Not admissible."""
     none = np.full(pattern.n_dual, -1, dtype=np.intp)
     return _by_degree(pattern, phase, none, np.zeros(pattern.n_dual, dtype=np.intp))
 

@@ -18,7 +18,7 @@ def minimum_fill(pattern: BlockPattern) -> IntArray:
 
     Admissible: a body comes right before its first joint. Among several that fill in equally little
     the one comes first after which a neighbour fills in least, then the one of the smallest front.
-    The graph is kept as rows of bits: n^2 / 8 bytes for n joints, and time in proportion to the
+    The graph is stored as rows of bits: n^2 / 8 bytes for n joints, and time in proportion to the
     squares of the fronts.
 
     References
@@ -44,7 +44,7 @@ def _core_order(pattern: BlockPattern) -> IntArray:
 def _by_place(pattern: BlockPattern) -> IntArray:
     """Return the joints (n_dual,) sorted by where they are, however they are numbered.
 
-    Their places are the distances of their bodies from landmarks.
+    Their coordinates are the distances of their bodies from landmarks.
     """
     distance = landmark_distances(pattern)
     distance = np.vstack([distance, np.zeros(distance.shape[1])])  # the last line is the world's

@@ -15,8 +15,8 @@ _STARTS = 4  # bodies to start from in each connected part
 def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
     """Take next the body, of those next to the ones taken, after which the fewest rows are cut.
 
-    Joints between bodies taken and bodies not yet taken are what a front holds: the greatest number
-    of their rows, over the sweep, is the weighted cut width, and bounds the vertex separation of
+    A front holds the joints between bodies taken and bodies not yet taken: the greatest number of
+    their rows, over the sweep, is the weighted cut width, and bounds the vertex separation of
     the graph of joints (its pathwidth). Bodies that were reached first come first among equal ones.
     Several starts are tried. Each joint follows its bodies: admissible.
 
@@ -25,12 +25,12 @@ def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
     Kinnersley (1992) for pathwidth as vertex separation; Diaz, Petit and Serna (2002) for surveys
     of layouts; the greedy rule is King's (1970), for rows instead of nodes.
     """
-    indptr, beyond = primal_graph(pattern)
+    indptr, opposite = primal_graph(pattern)
     joint = pattern.adjacency[1][: indptr[-1]]
     rows = pattern.block_sizes[joint]
     sequence = cuthill_mckee(pattern)
     orders = [
-        better_way(pattern, kernels.pathwidth_sweep(indptr, beyond, rows, sequence, k, _STARTS))
+        better_way(pattern, kernels.pathwidth_sweep(indptr, opposite, rows, sequence, k, _STARTS))
         for k in range(_STARTS)
     ]
     return min(orders, key=lambda order: ordering_metrics(pattern, order).flops)

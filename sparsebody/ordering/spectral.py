@@ -14,7 +14,7 @@ from sparsebody.sparse.levels import primal_graph
 from sparsebody.sparse.pattern import BlockPattern
 
 _DENSE = 60  # bodies up to which all eigenvectors are computed
-_MODES = 4  # eigenvalues that are told from zero and from each other
+_MODES = 4  # eigenvalues that are distinguished from zero and from each other
 _EQUAL = 1e-4  # relative gap below which eigenvalues count as one
 
 

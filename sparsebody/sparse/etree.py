@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.sparse.pattern import Blocks, check_order
@@ -15,7 +17,9 @@ from sparsebody.sparse.pattern import Blocks, check_order
 
 def positions(order: IntArray) -> IntArray:
     """Return the position (n_blocks,) at which each block is eliminated: the inverse order."""
-    return kernels.positions(order)
+    inverse = np.empty(len(order), dtype=np.intp)
+    inverse[order] = np.arange(len(order))
+    return inverse
 
 
 def ordered_adjacency(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntArray]:
