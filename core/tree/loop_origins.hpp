@@ -7,15 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "tree/motion.hpp"
+#include "tree/loop_constraints.hpp"
 
 namespace sparsebody::tree {
-
-// Links of a row's predecessor and successor, -1 for the world.
-struct LoopEnds {
-  using Element = Index;
-  Index predecessor, successor;
-};
 
 // Where the origins of links are, from that of the coordinates.
 class LinkOrigins {
@@ -54,7 +48,7 @@ inline void loop_rows_about_one_origin(const Links& links, const TreeMotion& mot
                                        View<double> k) {
   const LinkOrigins origins(links, motion, is_floating);
   for (Index row = 0; row < ends.size(); ++row) {
-    auto [p, s] = ends[row];
+    Index p = ends[row].link[0], s = ends[row].link[1];
     const Index reference = origins.root(s >= 0 ? s : p);
     // T about the origin
     Mat3 R = rotation[row];

@@ -27,7 +27,7 @@ def empty_articulated(tree: SpanningTree) -> Articulated:
     return Articulated(np.zeros((n, 27)), np.zeros((n_v, 8)), np.zeros((n, 6)))
 
 
-NOWHERE = np.zeros(0, dtype=np.bool_)  # prescribed
+NONE_PRESCRIBED = np.zeros(0, dtype=np.bool_)
 
 
 def forward_dynamics_tree(
@@ -53,6 +53,6 @@ def forward_dynamics_tree(
     qdd = np.empty(tree.n_velocities)
     external = NO_FORCE if force is None else force
     native.articulated_body(
-        tree.links, motion, tau, external, NOWHERE, empty_articulated(tree), qdd
+        tree.links, motion, tau, external, NONE_PRESCRIBED, empty_articulated(tree), qdd
     )
     return qdd

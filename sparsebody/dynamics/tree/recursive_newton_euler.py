@@ -64,7 +64,5 @@ def recursion(
     tau = np.empty(tree.n_velocities)
     acceleration, transmitted = np.empty((tree.n_bodies, 6)), np.empty((tree.n_bodies, 6))
     external = NO_FORCE if force is None else force
-    native.recursive_newton_euler(
-        tree.links, motion, qdd, external, acceleration, transmitted, tau
-    )
+    native.recursive_newton_euler(tree.links, motion, qdd, external, acceleration, transmitted, tau)
     return tau, acceleration, transmitted
