@@ -130,16 +130,10 @@ void fill_products(const DelassusGroups& groups, Index g, View<const double> X, 
       low = std::min(low, groups.low[k]), high = std::max(high, groups.high[k]);
       row[r] = groups(X, g, k);
     }
-    for (Index i = low; i < high; ++i) {
-      double factor[panel];
-      const double* tail[panel];
-      for (Index r = 0; r < n; ++r) factor[r] = row[r][i], tail[r] = row[r] + i;
-      double* target = A + i * m + i;
-      if (n == panel)
-        dense::add_combination(high - i, factor, tail, target);
-      else
-        for (Index r = 0; r < n; ++r) dense::add_scaled(high - i, factor[r], tail[r], target);
-    }
+    if (n == panel)
+      dense::add_square<panel>(m, low, high, 1.0, row, A);
+    else
+      for (Index r = 0; r < n; ++r) dense::add_square<1>(m, low, high, 1.0, {row[r]}, A);
   }
 }
 
