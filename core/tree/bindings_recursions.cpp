@@ -1,4 +1,3 @@
-#pragma GCC optimize("no-tree-slp-vectorize")
 #include "tree/aba.hpp"
 #include "tree/crba.hpp"
 #include "tree/frames.hpp"

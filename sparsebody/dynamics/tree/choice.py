@@ -10,9 +10,9 @@ import numpy as np
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.dynamics.tree.front_trees import least_fronts
-from sparsebody.dynamics.tree.joint_kinds import KINDS
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.model.joints import JOINT_TYPES, Free
 from sparsebody.model.system import System
 
 BREADTH_FIRST, DEPTH_FIRST, LEAST_DEPTH = 0, 1, 2
@@ -203,15 +203,13 @@ def _numbered(
 def _joint_sizes(system: System) -> tuple[IntArray, IntArray, IntArray]:
     """Return kind, positions and velocities of every joint, and last of a virtual free joint."""
     sizes = np.empty((3, system.n_joints + 1), dtype=np.intp)
-    sizes[:, -1] = KINDS["free"], 7, 6
+    sizes[:, -1] = Free.kind, 7, 6
     for group in system.groups:
         if len(group.joints) == 0:
             continue
-        if group.name not in KINDS:
-            raise ModelError(f"joints of type {group.name!r} are in no spanning tree yet")
-        some = system.joint_types[int(group.joints[0])]
+        joint_type = JOINT_TYPES[group.name]
         sizes[:, group.joints] = np.array(
-            [[KINDS[group.name]], [some.n_positions], [some.n_velocities]]
+            [[joint_type.kind], [joint_type.n_positions], [joint_type.n_velocities]]
         )
     return sizes[0], sizes[1], sizes[2]
 

@@ -16,7 +16,6 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.tree.links import Links
 from sparsebody.dynamics.tree.motion import TreeMotion
 from sparsebody.dynamics.tree.problem import TreeProblem
-from sparsebody.dynamics.tree.recursive_newton_euler import accelerations
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +55,7 @@ def loop_matrix(problem: TreeProblem, rows: LoopRows) -> FloatArray:
 def loop_right_hand_side(problem: TreeProblem, rows: LoopRows) -> FloatArray:
     """Return k + k_stab (m,), with qdd measured from problem.driven_qdd. (8.15), (8.22)."""
     velocity_product = np.empty((problem.tree.n_bodies, 6))
-    accelerations(problem.links, problem.motion, problem.driven_qdd, velocity_product)
+    native.link_accelerations(problem.links, problem.motion, problem.driven_qdd, velocity_product)
     padded = np.concatenate([velocity_product, np.zeros((1, 6))])  # the world is the last
     return np.asarray(rows.gamma - np.einsum("mea,mea->m", rows.wrench, padded[rows.link]))
 

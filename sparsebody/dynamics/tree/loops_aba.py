@@ -11,16 +11,15 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.tree.articulated_body import NO_DRIVES
-from sparsebody.dynamics.tree.frames import fill_body_accelerations
+from sparsebody.dynamics.tree.articulated_body import NONE_PRESCRIBED
 from sparsebody.dynamics.tree.front_trees import least_elimination
 from sparsebody.dynamics.tree.loop_closures import VaryingLoops, loop_table
 from sparsebody.dynamics.tree.loop_constraints import loop_rows
 from sparsebody.dynamics.tree.methods import TreeDynamics
-from sparsebody.dynamics.tree.motion import TreeMotion, empty_motion, fill_from_bodies
+from sparsebody.dynamics.tree.motion import TreeMotion, empty_motion
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.proximal import LEVELS, STIFFER, empty_proximal
-from sparsebody.dynamics.tree.recursive_newton_euler import NO_FORCE, accelerations
+from sparsebody.dynamics.tree.recursive_newton_euler import NO_FORCE
 from sparsebody.dynamics.tree.solution import TreeSolution, check_finite
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import AccuracyWarning, warn_user
@@ -98,14 +97,14 @@ class LoopsArticulatedBody(TreeDynamics):
         if self._varying is None or self.baumgarte is not None or body_force is not None:
             return super().acceleration(state, body_force=body_force)
         state, links, motion = self.problem(state).state, self.tree.links, self._motion
-        fill_from_bodies(links, state.position, state.orientation, state.velocity, motion)
+        native.motion_from_bodies(links, state.position, state.orientation, state.velocity, motion)
         rows = self._row_links, self._wrench, self._gamma
         native.fill_loop_rows(links, self._table, state.position, motion, *rows[1:])
         self._varying.overwrite(state, motion, *rows)
-        qdd, _ = self._iterate(motion, NO_FORCE, *rows, NO_DRIVES, self._at_rest, state)
+        qdd, _ = self._iterate(motion, NO_FORCE, *rows, NONE_PRESCRIBED, self._at_rest, state)
         result = np.empty((self.tree.n_bodies, 6))
-        accelerations(links, motion, qdd, self._work.acceleration)
-        fill_body_accelerations(links, motion, self._work.acceleration, result)
+        native.link_accelerations(links, motion, qdd, self._work.acceleration)
+        native.body_accelerations(links, motion, self._work.acceleration, result)
         check_finite(result, state.time)
         return result
 

@@ -14,7 +14,7 @@ from sparsebody.dynamics.tree.crba import free_equations
 from sparsebody.dynamics.tree.delassus import coupled_groups
 from sparsebody.dynamics.tree.loop_equations import LoopEquations
 from sparsebody.dynamics.tree.loops import RANK_TOLERANCE, LoopDynamics
-from sparsebody.dynamics.tree.ltl import ltl_factor, solve_lower, solve_upper
+from sparsebody.dynamics.tree.ltl import ltl_factor
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.solution import TreeSolution
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
@@ -71,7 +71,7 @@ class LoopsForce(LoopDynamics):
         H, right = free_equations(problem)
         L = ltl_factor(tree, H)
         z = right[None].copy()
-        solve_upper(tree.pattern, L, z)
+        native.solve_upper(tree.pattern, L, z)
         force, x, is_poor = self._by_products(equations, L, z[0])
         dropped = self._dropped(equations, x)
         if is_poor.any() or dropped > WORST_RESIDUAL:
@@ -105,7 +105,7 @@ class LoopsForce(LoopDynamics):
             force,
             x,
         )
-        solve_lower(pattern, L, x[None])
+        native.solve_lower(pattern, L, x[None])
         return force, x, is_poor
 
     def _by_factors(
@@ -135,7 +135,7 @@ class LoopsForce(LoopDynamics):
             kept = row[found.kept]
             keep[kept], force[kept], w[own] = True, found.force, found.whitened
         self._keep(keep)
-        solve_lower(self.tree.pattern, L, w[None])
+        native.solve_lower(self.tree.pattern, L, w[None])
         return force, w
 
     def _dropped(self, equations: LoopEquations, x: FloatArray) -> float:

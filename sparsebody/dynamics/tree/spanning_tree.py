@@ -35,7 +35,7 @@ class SpanningTree:
     joint: IntArray  # (n,) the system's number of each tree joint, -1 for a virtual free joint
     parent: IntArray  # (n,) lambda(i)
     direction: IntArray  # (n,) 1, or -1 where the parent is the joint's successor
-    kind: IntArray  # (n,) code of the joint type in joint_kinds
+    kind: IntArray  # (n,) index of the joint type in the native list
     first_velocity: IntArray  # (n + 1,) where each joint's velocity coordinates begin
     first_position: IntArray  # (n + 1,) where its position coordinates begin
     subtree_end: IntArray  # (n,) the number after the last of nu(i)
