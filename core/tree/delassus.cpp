@@ -96,7 +96,7 @@ void fill_whitened_rows(const ClusterBlocks& blocks, const DelassusGroups& group
         const double inverse = 1.0 / L[diagonal];
         for (Index l = low; l < low + width; ++l) own[l] *= inverse;
         for (Index i = k - 1; i >= first; --i)
-          dense::add_scaled(width, -L[diagonal - (k - i)], own + low, groups(X, g, i) + low);
+          dense::add_scaled(groups(X, g, i) + low, -L[diagonal - (k - i)], own + low, width);
         X_k[n] = own + groups.low[first];
         entry[n] = diagonal - (k - first);
       }
@@ -108,7 +108,7 @@ void fill_whitened_rows(const ClusterBlocks& blocks, const DelassusGroups& group
         if (n == panel)
           dense::add_combination(width, factor, X_k, target);
         else
-          for (int r = 0; r < n; ++r) dense::add_scaled(width, factor[r], X_k[r], target);
+          for (int r = 0; r < n; ++r) dense::add_scaled(target, factor[r], X_k[r], width);
       }
     }
   }
@@ -130,16 +130,10 @@ void fill_products(const DelassusGroups& groups, Index g, View<const double> X, 
       low = std::min(low, groups.low[k]), high = std::max(high, groups.high[k]);
       row[r] = groups(X, g, k);
     }
-    for (Index i = low; i < high; ++i) {
-      double factor[panel];
-      const double* tail[panel];
-      for (Index r = 0; r < n; ++r) factor[r] = row[r][i], tail[r] = row[r] + i;
-      double* target = A + i * m + i;
-      if (n == panel)
-        dense::add_combination(high - i, factor, tail, target);
-      else
-        for (Index r = 0; r < n; ++r) dense::add_scaled(high - i, factor[r], tail[r], target);
-    }
+    if (n == panel)
+      dense::add_square<panel>(m, low, high, 1.0, row, A);
+    else
+      for (Index r = 0; r < n; ++r) dense::add_square<1>(m, low, high, 1.0, {row[r]}, A);
   }
 }
 
@@ -171,14 +165,17 @@ Array<bool> solve_delassus(const DelassusGroups& groups, View<const double> X, V
     total.assign(m, 0.0), b.resize(m);
     for (int pass = 0; pass < refinements; ++pass) {
       for (Index i = 0; i < m; ++i) b[i] = k[rows[i]];
-      for (const Index c : coordinates)  // b = k - X' w
-        dense::add_scaled(groups.high[c] - groups.low[c], -w[c], groups(X, g, c) + groups.low[c],
-                          b.data() + groups.low[c]);
+      for (const Index c : coordinates) {  // b = k - X' w
+        const Index low = groups.low[c];
+        dense::add_scaled(b.data() + low, -w[c], groups(X, g, c) + low, groups.high[c] - low);
+      }
       for (Index i = 0; i < m; ++i) b[i] *= scale[i];
       dense::cholesky_solve(m, A_g, b.data());
       for (Index i = 0; i < m; ++i) total[i] += b[i] *= scale[i];
-      for (const Index c : coordinates)  // w += X lambda
-        w[c] += dense::dot(groups.high[c] - groups.low[c], groups(X, g, c) + groups.low[c], b.data() + groups.low[c]);
+      for (const Index c : coordinates) {  // w += X lambda
+        const Index low = groups.low[c];
+        w[c] += dense::dot(groups(X, g, c) + low, b.data() + low, groups.high[c] - low);
+      }
     }
     for (Index i = 0; i < m; ++i) force[rows[i]] = total[i];
   }

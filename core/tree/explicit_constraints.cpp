@@ -34,7 +34,7 @@ Index eliminate(View<double, 2> K, View<double> k, View<const bool> is_independe
   for (Index j = n - 1; j >= 0; --j)  // columns that must be independent go to the end
     if (is_independent[column_order[j]]) exchange_columns(K, column_order, j, --n_usable);
   std::vector<double> size(m);  // the largest entry of each row among the pivots to come
-  for (Index i = 0; i < m; ++i) size[i] = dense::largest(n_usable, &K(i, 0));
+  for (Index i = 0; i < m; ++i) size[i] = dense::largest(K[i].data(), n_usable);
   Index rank = 0;
   for (Index s = 0; s < std::min(m, n_usable); ++s) {
     double pivot = tolerance;
@@ -52,18 +52,18 @@ Index eliminate(View<double, 2> K, View<double> k, View<const bool> is_independe
       K(i, s) = factor;
       k[i] -= factor * k[s];
       double* own = K[i].data() + s + 1;
-      dense::add_scaled(n - s - 1, -factor, K[s].data() + s + 1, own);
-      size[i] = dense::largest(n_usable - s - 1, own);
+      dense::add_scaled(own, -factor, K[s].data() + s + 1, n - s - 1);
+      size[i] = dense::largest(own, n_usable - s - 1);
     }
     ++rank;
   }
   for (Index i = rank; i < m; ++i)
-    if (dense::largest(n - rank, K[i].data() + rank) > tolerance) return -1;
+    if (dense::largest(K[i].data() + rank, n - rank) > tolerance) return -1;
   for (Index s = rank - 1; s >= 0; --s) {  // U_11^-1 [U_12, k_1]
     double* own = K[s].data() + rank;
     for (Index t = s + 1; t < rank; ++t) {
       k[s] -= K(s, t) * k[t];
-      dense::add_scaled(n - rank, -K(s, t), K[t].data() + rank, own);
+      dense::add_scaled(own, -K(s, t), K[t].data() + rank, n - rank);
     }
     k[s] /= K(s, s);
     for (Index j = 0; j < n - rank; ++j) own[j] /= K(s, s);
@@ -74,9 +74,9 @@ Index eliminate(View<double, 2> K, View<double> k, View<const bool> is_independe
 void solve_transposed(const double* LU, Index n, Index rank, double* x) {
   for (Index s = 0; s < rank; ++s) {  // U'
     x[s] /= LU[s * n + s];
-    dense::add_scaled(rank - s - 1, -x[s], LU + s * n + s + 1, x + s + 1);
+    dense::add_scaled(x + s + 1, -x[s], LU + s * n + s + 1, rank - s - 1);
   }
-  for (Index s = rank - 1; s > 0; --s) dense::add_scaled(s, -x[s], LU + s * n, x);  // L'
+  for (Index s = rank - 1; s > 0; --s) dense::add_scaled(x, -x[s], LU + s * n, s);  // L'
 }
 
 ExplicitTables eliminate_blocks(const ClusterBlocks& blocks, View<const Index> first_row,
@@ -160,7 +160,7 @@ void add_row(const ExplicitRows& G, Index k, double factor, double* y) {
   if (G.entry[k] < 0)
     y[G.first[k]] += factor;
   else
-    dense::add_scaled(G.size[k], factor, G.values.data() + G.entry[k], y + G.first[k]);
+    dense::add_scaled(y + G.first[k], factor, G.values.data() + G.entry[k], G.size[k]);
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ Array<double> expand(const ExplicitRows& G, View<const double> y) {
   Array<double> x(G.g.size());
   for (Index k = 0; k < x.size(); ++k) {
     const double* own = y.data() + G.first[k];
-    x[k] = G.g[k] + (G.entry[k] < 0 ? *own : dense::dot(G.size[k], G.values.data() + G.entry[k], own));
+    x[k] = G.g[k] + (G.entry[k] < 0 ? *own : dense::dot(G.values.data() + G.entry[k], own, G.size[k]));
   }
   return x;
 }
@@ -203,7 +203,7 @@ Array<double, 2> projected_inertia(const BranchPattern& pattern, View<const doub
     for (Index e = 0; e < G.size[k]; ++e) {
       const Index i = G.first[k] + e;
       const double G_ki = G.entry[k] < 0 ? 1.0 : G.values[G.entry[k] + e];
-      dense::add_scaled(m - i, G_ki, HG.data() + k * m + i, product.data() + i * m + i);
+      dense::add_scaled(product.data() + i * m + i, G_ki, HG.data() + k * m + i, m - i);
     }
   return product;
 }

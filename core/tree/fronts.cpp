@@ -101,7 +101,7 @@ struct Front {
   }
   // Adds the rows of a link to those of its parent, on both sides.
   void merge(Index slot, Index parent_slot) const {
-    for (Index e = 0; e < link_size; ++e) dense::add_scaled(width, 1.0, row(slot + e), row(parent_slot + e));
+    for (Index e = 0; e < link_size; ++e) dense::add_scaled(row(parent_slot + e), 1.0, row(slot + e), width);
     for (Index r = 0; r < width; ++r)
       for (Index e = 0; e < link_size; ++e) row(r)[parent_slot + e] += row(r)[slot + e];
   }
@@ -109,7 +109,7 @@ struct Front {
 
 // Pivots of the same link or loop: U_k less what those before it take, so that F is changed once for all of them.
 void subtract_earlier(Index width, Index k, double* U, const double* inverse, const double* power) {
-  for (Index j = 0; j < k; ++j) dense::add_scaled(width, -power[j] * inverse[j], U + j * width, U + k * width);
+  for (Index j = 0; j < k; ++j) dense::add_scaled(U + k * width, -power[j] * inverse[j], U + j * width, width);
 }
 
 }  // namespace
@@ -195,7 +195,7 @@ double solve_fronts(const Links& links, const FrontPlan& plan, const TreeMotion&
         *u = 0.0;
         if (is_prescribed.empty() || !is_prescribed[k]) {
           *u = tau[k] - dot(motion.S[k], Force::load(own));  // u = tau - S' g
-          dense::add_scaled(step.width, *u * *inverse, U, g);  // g := g + U u / D
+          dense::add_scaled(g, *u * *inverse, U, step.width);  // g := g + U u / D
         }
         ++u, ++inverse, U += step.width;
       }
@@ -206,7 +206,7 @@ double solve_fronts(const Links& links, const FrontPlan& plan, const TreeMotion&
     } else {
       for (Index r = 0; r < next.first_pivot - step.first_pivot; ++r) {
         *u = -own[r];
-        dense::add_scaled(step.width, *u * *inverse, U, g);
+        dense::add_scaled(g, *u * *inverse, U, step.width);
         own[r] = 0.0;
         ++u, ++inverse, U += step.width;
       }
@@ -220,7 +220,7 @@ double solve_fronts(const Links& links, const FrontPlan& plan, const TreeMotion&
     const double* u = fronts.u.data() + next.first_pivot;
     const auto next_pivot = [&] {  // x = (u - U' y) / D
       U -= step.width;
-      return (*--u - dense::dot(step.width, U, y)) * *--inverse;
+      return (*--u - dense::dot(U, y, step.width)) * *--inverse;
     };
     if (step.is_link()) {
       const Index i = step.node;

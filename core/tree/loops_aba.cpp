@@ -48,7 +48,7 @@ std::tuple<Index, Index, double> proximal_iterations(const Links& links, const F
                                                      double stiffening, const ProximalWork& work, View<double> qdd,
                                                      View<double> lambda) {
   std::vector<double> mu(softness.begin(), softness.end());
-  const double gravity = dense::largest(3, links.gravity_.data());
+  const double gravity = dense::largest(links.gravity_.data(), 3);
   Index n_solutions = 0;
   double step = 0.0;
   for (Index level = 0; level < levels; ++level) {
@@ -65,7 +65,7 @@ std::tuple<Index, Index, double> proximal_iterations(const Links& links, const F
       for (Index k = 0; k < qdd.size(); ++k) qdd[k] += work.qdd_step[k];
       for (Index r = 0; r < lambda.size(); ++r) lambda[r] += work.lambda_step[r];
       const double largest =
-          dense::largest(6 * links.size(), reinterpret_cast<const double*>(work.acceleration.data()));
+          dense::largest(reinterpret_cast<const double*>(work.acceleration.data()), 6 * links.size());
       const double size = std::max({n_solutions == 1 ? change : 0.0, gravity, largest});
       step = size > 0.0 ? change / size : change;
       const bool is_last = step * std::min(1.0, std::max(best_rate, step / last)) <= step_tolerance;
