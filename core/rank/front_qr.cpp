@@ -126,13 +126,20 @@ void FrontQR::decide_group(Index first, Index end, double tolerance, double* rem
   reach(end - 1);
   for (Index column = first; column < end; ++column) {
     const Index begin = column / lanes * lanes;  // of the register that holds the column
-    squares_.assign(padded(end) - begin, 0.0);
-    for (Index i = pivot_row_; i < end_row_; ++i)
-      for (Index c = begin; c < end; c += lanes) pack(&squares_[c - begin]) += pack(row(i) + c) * pack(row(i) + c);
-    const auto square = squares_.begin() + (column - begin);
-    const Index best = column + (std::max_element(square, square + (end - column)) - square);
+    const Index m = end_row_ - pivot_row_, stride = stride_;
+    squares_.resize(std::max<Index>(padded(end) - begin, Index(squares_.size())));
+    for (Index c = begin; c < end; c += lanes) {
+      const double* F = row(pivot_row_) + c;
+      Pack sum = {};
+      for (Index i = 0; i < m; ++i) sum += pack(F + i * stride) * pack(F + i * stride);
+      pack(&squares_[c - begin]) = sum;
+    }
+    Index best = column;
+    for (Index c = column + 1; c < end; ++c)
+      if (squares_[c - begin] > squares_[best - begin]) best = c;
     if (best != column) {
-      for (Index i = pivot_row_; i < end_row_; ++i) std::swap(row(i)[best], row(i)[column]);
+      double* F = row(pivot_row_);
+      for (Index i = 0; i < m; ++i) std::swap(F[i * stride + best], F[i * stride + column]);
       std::swap(column_[best], column_[column]);
     }
     const double largest = squares_[best - begin];
