@@ -66,17 +66,6 @@ GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends) {
   return {std::move(start), std::move(indices)};
 }
 
-Array<Index> opposite_ends(const Graph& quotient, Index n_primal) {
-  Array<Index> opposite(quotient.start[n_primal]);
-  for (Index node = 0; node < n_primal; ++node)
-    for (Index entry = quotient.start[node]; entry < quotient.start[node + 1]; ++entry) {
-      opposite[entry] = -1;
-      for (const Index end : quotient[quotient.indices[entry]])
-        if (end != node) opposite[entry] = end;
-    }
-  return opposite;
-}
-
 GraphArrays dual_graph(const Graph& quotient, Index n_primal) {
   const Index n_dual = quotient.size() - n_primal;
   Array<Index> start(n_dual + 1);

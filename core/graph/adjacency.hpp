@@ -41,9 +41,6 @@ Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world = Worl
 // The quotient graph of [D A'; A 0]: edges become nodes n_nodes + e, next to their ends. Rows are sorted.
 GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends);
 
-// The nodes (n_primal rows) at the other end of every dual block of a primal one, entry by entry.
-Array<Index> opposite_ends(const Graph& quotient, Index n_primal);
-
 // The line graph: dual blocks are joined where they share a primal one. Rows are sorted.
 GraphArrays dual_graph(const Graph& quotient, Index n_primal);
 

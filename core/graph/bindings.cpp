@@ -24,9 +24,10 @@ void bind_graph(nb::module_& m) {
   // Adjacency
   def_kernel(m, "quotient_graph", [](Index n_primal, Ends ends) { return as_tuple(quotient_graph(n_primal, ends)); },
              arg("n_primal"), arg("ends"));
-  def_kernel(m, "opposite_ends", [](Indices start, Indices indices, Index n_primal) {
-               return opposite_ends({start, indices}, n_primal);
-             }, arg("start"), arg("indices"), arg("n_primal"));
+  def_kernel(m, "incidence", [](Index n_primal, Ends ends) {
+               const Incidence at = incidence(n_primal, ends);
+               return std::tuple(Array<Index>(at.start), Array<Index>(at.edge), Array<Index>(at.other));
+             }, arg("n_primal"), arg("ends"));
   def_kernel(m, "dual_graph", [](Indices start, Indices indices, Index n_primal) {
                return as_tuple(dual_graph({start, indices}, n_primal));
              }, arg("start"), arg("indices"), arg("n_primal"));

@@ -6,19 +6,31 @@
 
 namespace sparsebody {
 
-Array<Index> elimination_tree(const Graph& graph) {
-  const Index n = graph.size();
+namespace {
+
+// for_neighbours(i, visit): calls visit(k) for every neighbour of position i.
+template <class ForNeighbours>
+Array<Index> tree_of(Index n, ForNeighbours for_neighbours) {
   Array<Index> parent(n);
   std::fill(parent.begin(), parent.end(), -1);
   std::vector<Index> ancestor(n, -1);  // a short cut up the tree
   for (Index i = 0; i < n; ++i)
-    for (Index k : graph[i])  // from every earlier neighbour up to its present root, which becomes a child
+    for_neighbours(i, [&](Index k) {  // from an earlier neighbour up to its present root, which becomes a child
       while (k != -1 && k < i) {
         const Index above = std::exchange(ancestor[k], i);
         if (above == -1) parent[k] = i;
         k = above;
       }
+    });
   return parent;
+}
+
+}  // namespace
+
+Array<Index> elimination_tree(const Graph& graph) {
+  return tree_of(graph.size(), [&](Index i, auto visit) {
+    for (const Index k : graph[i]) visit(k);
+  });
 }
 
 Array<Index> postorder(Indices parent) {
@@ -47,9 +59,10 @@ Array<Index> postorder(Indices parent) {
 }
 
 Array<Index> postordered(const Graph& graph, Indices order) {
-  const GraphArrays by_position = reordered(graph, order);
-  const Array<Index> parent = elimination_tree(by_position.graph());
-  Array<Index> sequence = postorder(parent);
+  const std::vector<Index> position = positions(order);
+  Array<Index> sequence = postorder(tree_of(graph.size(), [&](Index p, auto visit) {
+    for (const Index block : graph[order[p]]) visit(position[block]);
+  }));
   for (Index& p : sequence) p = order[p];
   return sequence;
 }

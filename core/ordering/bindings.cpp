@@ -6,7 +6,6 @@ namespace sparsebody {
 
 void bind_ordering(nb::module_& m) {
   using nb::arg;
-  using Ends = View<const Index, 2>;
 
   def_kernel(m, "minimum_degree", [](Indices start, Indices indices, Indices size, Index n_primal, Indices awaited,
                                      Indices outer, Indices phase) {
@@ -15,16 +14,10 @@ void bind_ordering(nb::module_& m) {
   def_kernel(m, "minimum_fill", [](Indices start, Indices indices, Indices size) {
                return minimum_fill({start, indices}, size);
              }, arg("start"), arg("indices"), arg("size"));
-  def_kernel(m, "dissection", [](Indices start, Indices indices, Indices joint, Indices rows,
-                                 View<const double, 2> coordinates, Index n_joints) {
-               return dissection({start, indices}, joint, rows, coordinates, n_joints);
-             }, arg("start"), arg("indices"), arg("joint"), arg("rows"), arg("coordinates"), arg("n_joints"));
-  def_kernel(m, "level_sweep", [](Index n_primal, Ends ends) { return level_sweep(n_primal, ends); },
-             arg("n_primal"), arg("ends"));
-  def_kernel(m, "pathwidth_sweep", [](Indices start, Indices indices, Indices rows, Indices sequence, Index begin,
-                                      Index n_starts) {
-               return pathwidth_sweep({start, indices}, rows, sequence, begin, n_starts);
-             }, arg("start"), arg("indices"), arg("rows"), arg("sequence"), arg("begin"), arg("n_starts"));
+  def_kernel(m, "dissection", &dissection, arg("ends"), arg("joint_size"), arg("coordinates"));
+  def_kernel(m, "level_sweep", &level_sweep, arg("n_primal"), arg("ends"));
+  def_kernel(m, "pathwidth_sweep", &pathwidth_sweep, arg("ends"), arg("joint_size"), arg("sequence"), arg("start"),
+             arg("n_starts"));
   def_kernel(m, "sloan", [](Indices start, Indices indices, Indices sequence) {
                return sloan({start, indices}, sequence);
              }, arg("start"), arg("indices"), arg("sequence"));

@@ -25,9 +25,10 @@ double cost_of_cut(Index rows, Index smaller, Index n) {
 
 class Dissection {
  public:
-  Dissection(const Graph& bodies, Indices joint, Indices rows, View<const double, 2> coordinates)
-      : bodies_(bodies), joint_(joint), rows_(rows), coordinates_({coordinates.shape(1), coordinates.rows()}),
-        side_(bodies.size()), part_(bodies.size()) {
+  Dissection(View<const Index, 2> ends, Indices joint_size, View<const double, 2> coordinates)
+      : at_(incidence(coordinates.rows(), ends)), bodies_(at_.graph()),
+        coordinates_({coordinates.shape(1), coordinates.rows()}), side_(bodies_.size()), part_(bodies_.size()) {
+    for (const Index joint : at_.edge) rows_.push_back(joint_size[joint]);
     for (Index body = 0; body < coordinates.rows(); ++body)
       for (Index axis = 0; axis < coordinates.shape(1); ++axis) {
         const double x = coordinates(body, axis);
@@ -52,7 +53,7 @@ class Dissection {
       const Index middle = part.first + split(members);
       for (const Index body : members)
         for_neighbours(body, [&](Index other, Index entry) {
-          if (side_[other] != side_[body]) depth_of_cut[joint_[entry]] = part.depth;
+          if (side_[other] != side_[body]) depth_of_cut[at_.edge[entry]] = part.depth;
         });
       for (Index k = middle; k < part.end; ++k) part_[order[k]] = n_parts;
       ++n_parts;
@@ -138,8 +139,9 @@ class Dissection {
     return size;
   }
 
+  const Incidence at_;
   const Graph bodies_;
-  const Indices joint_, rows_;
+  std::vector<Index> rows_;        // of the joint of each entry
   Array<double, 2> coordinates_;   // (k, n_bodies)
   std::vector<std::int8_t> side_;  // of the part that is being cut
   std::vector<Index> part_;        // that holds each body
@@ -149,10 +151,9 @@ class Dissection {
 
 }  // namespace
 
-Array<Index> dissection(const Graph& bodies, Indices joint, Indices rows, View<const double, 2> coordinates,
-                        Index n_joints) {
-  Array<Index> depth_of_cut(n_joints);
-  Dissection(bodies, joint, rows, coordinates).run(depth_of_cut);
+Array<Index> dissection(View<const Index, 2> ends, Indices joint_size, View<const double, 2> coordinates) {
+  Array<Index> depth_of_cut(ends.rows());
+  Dissection(ends, joint_size, coordinates).run(depth_of_cut);
   return depth_of_cut;
 }
 

@@ -14,16 +14,16 @@ Array<Index> minimum_degree(const Graph& graph, Indices size, Index n_primal, In
 Array<Index> minimum_fill(const Graph& graph, Indices size);
 
 // The depth at which each joint is cut, from one on; 0 for those that are not.
-// bodies: the graph of bodies; joint, rows: of each of its entries; coordinates: (n_bodies, k).
-Array<Index> dissection(const Graph& bodies, Indices joint, Indices rows, View<const double, 2> coordinates,
-                        Index n_joints);
+// joint_size: scalar rows; coordinates: (n_bodies, k).
+Array<Index> dissection(View<const Index, 2> ends, Indices joint_size, View<const double, 2> coordinates);
 
 // All blocks, level by level; see level_sweep.cpp.
 Array<Index> level_sweep(Index n_primal, View<const Index, 2> ends);
 
-// The bodies so that few rows are in flight; rows: of the joint of each entry. In `sequence` every component is in one
-// piece; `start` of n_starts places is where to begin in each.
-Array<Index> pathwidth_sweep(const Graph& bodies, Indices rows, Indices sequence, Index start, Index n_starts);
+// The bodies so that few rows are in flight. In `sequence` every component is in one piece; the sweep of a component
+// begins at `start` of n_starts bodies, from its first to its last.
+Array<Index> pathwidth_sweep(View<const Index, 2> ends, Indices joint_size, Indices sequence, Index start,
+                             Index n_starts);
 
 // The bodies by Sloan's priorities; in `sequence` each component lies in one piece, between its ends.
 Array<Index> sloan(const Graph& bodies, Indices sequence);

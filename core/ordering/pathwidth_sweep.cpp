@@ -18,15 +18,18 @@ Index end_of_component(const Graph& bodies, Indices sequence, Indices position, 
 
 }  // namespace
 
-Array<Index> pathwidth_sweep(const Graph& bodies, Indices rows, Indices sequence, Index start, Index n_starts) {
+Array<Index> pathwidth_sweep(View<const Index, 2> ends, Indices joint_size, Indices sequence, Index start,
+                             Index n_starts) {
   const Index n = sequence.size();
+  const Incidence at = incidence(n, ends);
+  const Graph bodies = at.graph();
   const std::vector<Index> position = positions(sequence);
   Array<Index> order(n);
   std::vector<bool> is_taken(n), is_near(n);
   std::vector<Index> growth(n);  // of the rows in flight, when a body is taken
   for (Index body = 0; body < n; ++body)
     for (Index entry = bodies.start[body]; entry < bodies.start[body + 1]; ++entry)
-      if (bodies.indices[entry] >= 0) growth[body] += rows[entry];
+      if (bodies.indices[entry] >= 0) growth[body] += joint_size[at.edge[entry]];
   std::vector<Index> near;
   for (Index n_placed = 0; n_placed < n;) {
     const Index end = end_of_component(bodies, sequence, position, n_placed);
@@ -41,7 +44,7 @@ Array<Index> pathwidth_sweep(const Graph& bodies, Indices rows, Indices sequence
       for (Index entry = bodies.start[body]; entry < bodies.start[body + 1]; ++entry) {
         const Index other = bodies.indices[entry];
         if (other < 0 || is_taken[other]) continue;
-        growth[other] -= 2 * rows[entry];
+        growth[other] -= 2 * joint_size[at.edge[entry]];
         if (is_near[other]) continue;
         is_near[other] = true;
         near.push_back(other);

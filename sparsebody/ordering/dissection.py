@@ -7,7 +7,6 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.ordering.minimum_degree import in_phases
-from sparsebody.sparse.levels import primal_graph
 from sparsebody.sparse.pattern import BlockPattern
 
 
@@ -30,10 +29,8 @@ def dissected(pattern: BlockPattern, coordinates: FloatArray) -> IntArray:
     George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1, for cuts by coordinates;
     Fiduccia and Mattheyses (1982) for the moves.
     """
-    indptr, opposite = primal_graph(pattern)
-    joint = pattern.adjacency[1][: indptr[-1]] - pattern.n_primal
-    rows = pattern.block_sizes[pattern.n_primal + joint]
-    cut_depth = kernels.dissection(indptr, opposite, joint, rows, coordinates, pattern.n_dual)
+    joint_sizes = pattern.block_sizes[pattern.n_primal :]
+    cut_depth = kernels.dissection(pattern.ends, joint_sizes, coordinates)
     phase = np.zeros(pattern.n_blocks, dtype=np.intp)
     deepest = cut_depth.max(initial=0)
     phase[pattern.n_primal :] = np.where(cut_depth > 0, deepest + 1 - cut_depth, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.sweeps import better_way
-from sparsebody.sparse.levels import cuthill_mckee, primal_graph
+from sparsebody.sparse.levels import cuthill_mckee
 from sparsebody.sparse.metrics import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
@@ -25,12 +25,12 @@ def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
     Kinnersley (1992) for pathwidth as vertex separation; Diaz, Petit and Serna (2002) for surveys
     of layouts; the greedy rule is King's (1970), for rows instead of nodes.
     """
-    indptr, opposite = primal_graph(pattern)
-    joint = pattern.adjacency[1][: indptr[-1]]
-    rows = pattern.block_sizes[joint]
-    sequence = cuthill_mckee(pattern)
+    joint_sizes, sequence = pattern.block_sizes[pattern.n_primal :], cuthill_mckee(pattern)
     orders = [
-        better_way(pattern, kernels.pathwidth_sweep(indptr, opposite, rows, sequence, k, _STARTS))
-        for k in range(_STARTS)
+        better_way(
+            pattern,
+            kernels.pathwidth_sweep(pattern.ends, joint_sizes, sequence, start, _STARTS),
+        )
+        for start in range(_STARTS)
     ]
     return min(orders, key=lambda order: ordering_metrics(pattern, order).flops)

@@ -12,9 +12,8 @@ def primal_graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
 
     -1 if there is none. Parallel dual blocks repeat a neighbour.
     """
-    indptr, indices = pattern.adjacency
-    opposite = kernels.opposite_ends(indptr, indices, pattern.n_primal)
-    return indptr[: pattern.n_primal + 1], opposite
+    indptr, _, opposite = kernels.incidence(pattern.n_primal, pattern.ends)
+    return indptr, opposite
 
 
 def cuthill_mckee(pattern: BlockPattern) -> IntArray:
