@@ -120,7 +120,7 @@ class CoreBase(ABC):
         self, state: State, body_force: FloatArray | None, shift: FloatArray
     ) -> Arguments:
         """Return the arrays that a state gives to an assembly, which is the newest from now on."""
-        if not self._is_plain(state):
+        if not self._has_plain_arrays(state):
             state = self._plain(state)
         given = self._parts.at(state, body_force)
         self.newest += 1
@@ -141,7 +141,7 @@ class CoreBase(ABC):
         if body_force is None and self._parts.is_nothing:
             given = NOTHING
         else:
-            if not self._is_plain(state):
+            if not self._has_plain_arrays(state):
                 state = self._plain(state)
             given = self._parts.at(state, body_force)
         self._given, self._shift = given, shift
@@ -157,7 +157,7 @@ class CoreBase(ABC):
             shift,
         )
 
-    def _is_plain(self, state: State) -> bool:
+    def _has_plain_arrays(self, state: State) -> bool:
         at, turned, moving, tracked = self._shapes
         return (
             is_plain(state.position, at)
