@@ -55,6 +55,7 @@ class GivenParts:
                 len(system.point_forces.first),
             )
         )
+        self.is_nothing = not (self.system.n_joints or self.has_loads)
         self._varying: VaryingRows | None = None
         if self.system.n_joints and not len(system.coordinates.joint) and not self.has_loads:
             arrays = varying_arrays(self.system)

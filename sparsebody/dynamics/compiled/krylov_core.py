@@ -11,7 +11,6 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.accelerations import SolveReport
 from sparsebody.dynamics.compiled.core import Core
-from sparsebody.dynamics.compiled.solution import unscramble
 from sparsebody.errors import ConvergenceWarning, SingularSystemError
 from sparsebody.factorization.least_norm import least_norm
 from sparsebody.factorization.quasi_definite import quasi_definite
@@ -48,10 +47,6 @@ class KrylovCore(Core):
         self._factors = quasi_definite(self.symbolic)
         self._warned_of = False
         self._left = 0.0
-
-    def __reduce__(self) -> tuple[type[Core], tuple[object, ...]]:
-        """Copy and pickle what it is made of."""
-        return KrylovCore, self._made_of[:4]
 
     def accelerate(
         self,
@@ -120,7 +115,7 @@ class KrylovCore(Core):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        unscramble(self._workspace, acceleration, multiplier)
+        self._unscramble(acceleration, multiplier)
         return found.residual
 
     def damped_twists(self, error: FloatArray, damping: float) -> FloatArray:
@@ -136,7 +131,7 @@ class KrylovCore(Core):
         self._x[: self._n_primal] = self.transposed(self._factors.solve(gap))
         self._is_factorized = False
         twists = np.empty((self.system.n_bodies, 6))
-        unscramble(self._workspace, twists, np.zeros(0))
+        self._unscramble(twists, np.zeros(0))
         return twists
 
     def dropped_residual(self) -> float:
