@@ -1,6 +1,7 @@
 #include <cmath>
 #include <optional>
 
+#include "dynamics/reduced_evaluation.hpp"
 #include "dynamics/spatial_evaluation.hpp"
 #include "dynamics/spatial_tables.hpp"
 #include "python/arrays.hpp"
@@ -9,56 +10,99 @@ namespace sparsebody {
 
 namespace {
 
+using Indices = View<std::uint32_t>;
+using Vector = View<double>;
+using Table = View<double, 2>;
+using Loads = View<const double, 2>;
+using Rows = View<const double, 3>;
+using Values = View<const double>;
+
 constexpr Index few_bodies = 50;  // evaluations of fewer take less time than releasing the GIL is worth
 
 // Binds a constructor, and keeps its arguments as long as the object: it holds views of their memory.
 template <class Class, std::size_t... i, class F, class... Names>
-void def_keeping(Class& type, std::index_sequence<i...>, F make, const Names&... names) {
+void def_keeping(nb::class_<Class>& type, std::index_sequence<i...>, F make, const Names&... names) {
   type.def("__init__", make, nb::keep_alive<1, i + 2>()..., nb::arg(names)...);
 }
 
-// The arrays that an evaluation is called with; those of the state are taken as they are, others raise TypeError.
-struct Input {
-  View<double, 2> position, orientation, velocity;
-  View<double> coordinate;
-  double time;
-  View<const double, 2> load;
-  View<const double, 3> general_rows;
-  View<const double> general_gamma, stabilization;
-};
+// Runs f, without the GIL where that pays.
+template <class F>
+auto unlocked(Index n_bodies, F&& f) {
+  std::optional<nb::gil_scoped_release> released;
+  if (n_bodies > few_bodies) released.emplace();
+  return f();
+}
 
-class BoundEvaluation : public SpatialEvaluation {
- public:
-  Index n_coordinates = 0, max_corrections = 0;
-  double goal = 0.0;  // relative residual that is not corrected
-
-  EvaluationInput checked(const Input& in) const {
-    const Index n = n_bodies();
-    if (in.position.shape() != std::array{n, Index(3)} || in.orientation.shape() != std::array{n, Index(4)} ||
-        in.velocity.shape() != std::array{n, Index(6)} || in.coordinate.size() != n_coordinates ||
-        !std::isfinite(in.time))
+// Binds what all evaluations do. The arrays of states are taken as they are; others raise TypeError.
+template <class E>
+void def_evaluation(nb::class_<E>& type) {
+  const auto checked = [](const E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time) {
+    using Shape = Table::Shape;
+    const Index n = self.n_bodies();
+    if (position.shape() != Shape{n, 3} || orientation.shape() != Shape{n, 4} || velocity.shape() != Shape{n, 6} ||
+        coordinate.size() != self.n_coordinates() || !std::isfinite(time))
       throw nb::type_error("the arrays are no state of the system");
-    return {in.position, in.orientation, in.velocity, in.load, in.general_rows, in.general_gamma, in.stabilization};
-  }
-  // Runs f, without the GIL where that pays.
-  template <class F>
-  auto run(F&& f) const {
-    std::optional<nb::gil_scoped_release> released;
-    if (n_bodies() > few_bodies) released.emplace();
-    return f();
-  }
-};
+  };
+  const nb::arg position("position"), orientation("orientation"), velocity("velocity"),
+      coordinate("coordinate"), time("time"), load("load"),
+      general_rows("general_rows"), general_gamma("general_gamma"), stabilization("stabilization"),
+      acceleration("acceleration"), multiplier("multiplier"), gamma("gamma");
+  type.def(
+          "assemble",
+          [checked](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time,
+                    Loads load, Rows general_rows, Values general_gamma, Values stabilization) {
+            checked(self, position, orientation, velocity, coordinate, time);
+            const EvaluationInput in{position, orientation, velocity, load, general_rows, general_gamma, stabilization};
+            return unlocked(self.n_bodies(), [&] { return self.assemble(in); });
+          },
+          position, orientation, velocity, coordinate, time, load, general_rows, general_gamma, stabilization,
+          "Fill rows and right-hand side at a state; return the status.")
+      .def(
+          "accelerate",
+          [checked](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time,
+                    Loads load, Rows general_rows, Values general_gamma, Values stabilization, Table acceleration,
+                    Vector multiplier) {
+            checked(self, position, orientation, velocity, coordinate, time);
+            if (acceleration.shape() != Table::Shape{self.n_bodies(), 6})
+              throw nb::type_error("accelerations are (n_bodies, 6)");
+            const EvaluationInput in{position, orientation, velocity, load, general_rows, general_gamma, stabilization};
+            const auto [status, refinement] =
+                unlocked(self.n_bodies(), [&] { return self.accelerate(in, acceleration, multiplier); });
+            return std::tuple(status, refinement.residual, refinement.correction);
+          },
+          position, orientation, velocity, coordinate, time, load, general_rows, general_gamma, stabilization, acceleration,
+          multiplier,
+          "Assemble, factorize and solve; return the status, the relative residual and that of the last correction.")
+      .def("factorize", [](E& self) { return unlocked(self.n_bodies(), [&] { return self.factorize(); }); },
+           "Factorize what was assembled last; return the status.")
+      .def(
+          "solve",
+          [](E& self, Values right, double goal, bool is_shifted) {
+            const Refinement refinement =
+                unlocked(self.n_bodies(), [&] { return self.solve(right, goal, is_shifted); });
+            return std::pair(refinement.residual, refinement.correction);
+          },
+          nb::arg("right"), nb::arg("goal"), nb::arg("is_shifted"),
+          "Fill x for a right-hand side; return the relative residual and that of the last correction.")
+      .def(
+          "to_user_order",
+          [](E& self, Table acceleration, Vector multiplier) { self.to_user_order(acceleration, multiplier); },
+          acceleration, multiplier,
+          "Fill accelerations, and multipliers if there are any, in the user's numbering and units.")
+      .def(
+          "violation",
+          [](E& self, const RowTable& left_out, Rows general_rows, Values general_gamma, Values stabilization,
+             Vector gamma) {
+            const EvaluationInput in{{}, {}, {}, {}, general_rows, general_gamma, stabilization};
+            return unlocked(self.n_bodies(), [&] { return self.violation(left_out, in, gamma); });
+          },
+          nb::arg("left_out"), general_rows, general_gamma, stabilization, gamma,
+          "Fill gamma of rows left out at the newest state; return how far x violates them.");
+}
 
 }  // namespace
 
 void bind_dynamics_spatial(nb::module_& module) {
-  using Indices = View<std::uint32_t>;
-  using Vector = View<double>;
-  using Table = View<double, 2>;
-  using Loads = View<const double, 2>;
-  using Rows = View<const double, 3>;
-  using Values = View<const double>;
-
   auto row_table = nb::class_<RowTable>(module, "RowTable", "Rows of A, those of a joint together.");
   def_keeping(
       row_table, std::make_index_sequence<8>(),
@@ -68,86 +112,46 @@ void bind_dynamics_spatial(nb::module_& module) {
       },
       "predecessor", "successor", "anchor", "is_general", "first_row", "user_row", "general_row", "rows");
 
-  nb::class_<SpatialEvaluation>(module, "UncheckedEvaluation");  // what a ReducedEvaluation takes
-  auto evaluation = nb::class_<BoundEvaluation, SpatialEvaluation>(module, "SpatialEvaluation",
-                                                "Forward dynamics of bodies with six freedoms, in elimination order.");
+  auto spatial = nb::class_<SpatialEvaluation>(module, "SpatialEvaluation",
+                                               "Forward dynamics of bodies with six freedoms, in elimination order.");
   def_keeping(
-      evaluation, std::make_index_sequence<13>(),
-      [](BoundEvaluation* self, const RowTable& kept, const block_ldl::Tables& tables,
+      spatial, std::make_index_sequence<13>(),
+      [](SpatialEvaluation* self, const RowTable& kept, const block_ldl::Tables& tables,
          const block_ldl::Storage<double>& storage, Indices body, Vector gravity, Table unit, Table position,
          Table rotation, Table velocity, Vector right, Vector padded_x, Vector residual, Vector wrench,
          Index n_coordinates, Index max_corrections, double goal, Index chunk_length) {
-        new (self) BoundEvaluation{
-            {{kept, body, gravity, unit, position, rotation, velocity, right},
-             {padded_x, residual, wrench, {}, {}, {}},
-             tables,
-             storage,
-             make_chunks(tables, kept, body.size(), chunk_length)}};
-        self->n_coordinates = n_coordinates, self->max_corrections = max_corrections, self->goal = goal;
+        new (self) SpatialEvaluation{{kept, body, gravity, unit, position, rotation, velocity, right},
+                                     {padded_x, residual, wrench, {}, {}, {}},
+                                     tables,
+                                     storage,
+                                     make_chunks(tables, kept, body.size(), chunk_length),
+                                     n_coordinates,
+                                     max_corrections,
+                                     goal};
       },
       "kept", "tables", "storage", "body", "gravity", "unit", "position", "rotation", "velocity", "right", "padded_x",
       "residual", "wrench", "n_coordinates", "max_corrections", "goal", "chunk_length");
-  using E = BoundEvaluation;
-  evaluation
-      .def(
-          "assemble",
-          [](const E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time,
-             Loads load, Rows general_rows, Values general_gamma, Values stabilization) {
-            const EvaluationInput in = self.checked({position, orientation, velocity, coordinate, time, load,
-                                                     general_rows, general_gamma, stabilization});
-            return self.run([&] { return assemble(self.system, in); });
-          },
-          nb::arg("position"), nb::arg("orientation"), nb::arg("velocity"), nb::arg("coordinate"), nb::arg("time"),
-          nb::arg("load"), nb::arg("general_rows"), nb::arg("general_gamma"), nb::arg("stabilization"),
-          "Fill rows and right-hand side; return whether the state is finite and its quaternions unit.")
-      .def(
-          "accelerate",
-          [](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time, Loads load,
-             Rows general_rows, Values general_gamma, Values stabilization, Table acceleration, Vector multiplier) {
-            const EvaluationInput in = self.checked({position, orientation, velocity, coordinate, time, load,
-                                                     general_rows, general_gamma, stabilization});
-            if (acceleration.shape() != std::array{self.n_bodies(), Index(6)})
-              throw nb::type_error("accelerations are (n_bodies, 6)");
-            const auto [status, refinement] = self.run(
-                [&] { return self.accelerate(in, self.max_corrections, self.goal, acceleration, multiplier); });
-            return std::tuple(status, refinement.residual, refinement.correction);
-          },
-          nb::arg("position"), nb::arg("orientation"), nb::arg("velocity"), nb::arg("coordinate"), nb::arg("time"),
-          nb::arg("load"), nb::arg("general_rows"), nb::arg("general_gamma"), nb::arg("stabilization"),
-          nb::arg("acceleration"), nb::arg("multiplier"),
-          "Assemble, factorize and solve; return the status, the relative residual and that of the last correction.")
-      .def("factorize", [](E& self) { return self.run([&] { return self.factorize(); }); },
-           "Factorize what was assembled last; return the status.")
-      .def(
-          "solve",
-          [](E& self, Values right, double goal, bool is_shifted) {
-            const Refinement refinement = self.run(
-                [&] { return self.solve(right, self.max_corrections, std::max(goal, self.goal), is_shifted); });
-            return std::pair(refinement.residual, refinement.correction);
-          },
-          nb::arg("right"), nb::arg("goal"), nb::arg("is_shifted"),
-          "Fill x for a right-hand side; return the relative residual and that of the last correction.")
-      .def("compute_residual", &SpatialEvaluation::compute_residual, nb::arg("right"),
-           "Return the relative residual of x.")
-      .def("to_user_order", &SpatialEvaluation::to_user_order, nb::arg("acceleration"), nb::arg("multiplier"),
-           "Fill accelerations, and multipliers if there are any, in the user's numbering and units.")
-      .def(
-          "violation",
-          [](const E& self, const RowTable& left_out, Rows general_rows, Values general_gamma, Values stabilization,
-             Vector gamma) {
-            return self.run([&] {
-              const EvaluationInput in{{}, {}, {}, {}, general_rows, general_gamma, stabilization};
-              fill_rows(self.system, left_out, in, gamma.data(), 0, left_out.n_joints());
-              return violation(left_out, gamma.data(), self.system.kept, self.n_bodies(), self.solution.x(),
-                               self.system.right);
-            });
-          },
-          nb::arg("left_out"), nb::arg("general_rows"), nb::arg("general_gamma"), nb::arg("stabilization"),
-          nb::arg("gamma"), "Fill gamma of rows left out at the newest state; return how far x violates them.");
+  def_evaluation(spatial);
+  spatial.def("compute_residual", &SpatialEvaluation::compute_residual, nb::arg("right"),
+              "Return the relative residual of x.");
+
+  auto reduced = nb::class_<ReducedEvaluation>(module, "ReducedEvaluation",
+                                               "The same of bodies within displacement subgroups about the world.");
+  def_keeping(
+      reduced, std::make_index_sequence<5>(),
+      [](ReducedEvaluation* self, SpatialEvaluation& unreduced, SpatialEvaluation& reduced, Indices freedoms,
+         Table basis, Table fixed) { new (self) ReducedEvaluation{unreduced, reduced, freedoms, basis, fixed}; },
+      "unreduced", "reduced", "freedoms", "basis", "fixed");
+  def_evaluation(reduced);
+  module.def("retract", &retract, nb::arg("fixed"), nb::arg("position"), nb::arg("orientation"), nb::arg("retracted"),
+             "Fill positions with points where they have to be; return how far away they were, relative to reach.");
+
   module.attr("BAD_STATE") = bad_state;
+  module.attr("OUTSIDE_SUBGROUPS") = outside_subgroups;
   module.attr("ROUGH_CORRECTION") = rough_correction;
   module.attr("MARGIN") = margin;
   module.attr("UNIT_COLUMNS") = unit_columns;
+  module.attr("FIXED_COLUMNS") = fixed_columns;
 
   module.def("fill_units", &fill_units, nb::arg("mass"), nb::arg("inertia"), nb::arg("bodies"), nb::arg("unit"));
   module.def("fill_rows_on_successors", &fill_rows_on_successors, nb::arg("table"), nb::arg("unit"),

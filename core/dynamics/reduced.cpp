@@ -1,144 +1,16 @@
 #include "dynamics/reduced.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
 namespace sparsebody {
 namespace {
 
-constexpr double direction_tolerance = 1e-9;  // how far a state may leave its subgroup: directions, parts of velocities
-constexpr double point_tolerance = 1e-6;      // a point, in sizes of the body: integrators only correct it
-constexpr double rest_tolerance = 1e-12;      // velocities that are none [m/s]
-constexpr double row_tolerance = 1e-9;        // part of a row that is rounding
-
-// A vector on the freedoms of a body; in two registers.
-struct OnFreedoms {
-  Vec<double, 4> low;
-  Vec<double, 2> high;  // zero for three freedoms or less
-
-  // Q' r
-  OnFreedoms(const double* Q, Index d, const double* r) : low(Vec<double, 4>::load(Q) * r[0]), high{} {
-    for (int a = 1; a < 6; ++a) low += Vec<double, 4>::load(Q + 6 * a) * r[a];
-    if (d > 4)
-      for (int a = 0; a < 6; ++a) high += Vec<double, 2>::load(Q + 6 * a + 4) * r[a];
-  }
-  void store(double* y) const {
-    low.store(y);
-    high.store(y + 4);
-  }
-};
-
-// r = Q y
-void to_body(const double* Q, Index d, const double* y, double* r) {
-  for (int a = 0; a < 6; ++a, Q += 6) {
-    r[a] = Q[0] * y[0] + Q[1] * y[1] + Q[2] * y[2];
-    if (d > 3) r[a] += Q[3] * y[3] + Q[4] * y[4] + Q[5] * y[5];
-  }
-}
-
-double largest(const double* v) {
-  double m = 0.0;
-  for (int a = 0; a < 6; ++a) m = std::max(m, std::abs(v[a]));
-  return m;
-}
-double largest(const Vec3<double>& v) {
-  return std::max(std::max(std::abs(v.x), std::abs(v.y)), std::abs(v.z));
-}
-
-const FixedDirections& fixed_of(View<const double, 2> fixed, Index i) {
-  return *reinterpret_cast<const FixedDirections*>(fixed[i].data());
-}
-
-// Whether directions and a point of a body are where they belong.
-bool is_in_place(const FixedDirections& at, const Vec3<double>& x, const Mat3<double>& R) {
-  return largest(R * at.first - at.first_in_world) <= direction_tolerance &&
-         largest(R * at.second - at.second_in_world) <= direction_tolerance &&
-         largest(at.deviation(x, R)) <= point_tolerance * at.size;
-}
+constexpr double row_tolerance = 1e-9;  // part of a row that is rounding
 
 }  // namespace
-
-// ---- Evaluations
-
-// Forces on the freedoms; returns regular, or outside_subgroup where positions or velocities are.
-Index ReducedEvaluation::reduce_bodies() {
-  const SpatialWorkspace& w = unreduced.system;
-  double fastest = 0.0, outside = 0.0;
-  bool is_within = true;
-  for (Index i = 0; i < n_bodies(); ++i) {
-    const Index d = freedoms[i];
-    const double* const Q = &basis(i, 0);
-    OnFreedoms(Q, d, &w.right[6 * i]).store(&reduced.system.right[6 * i]);
-    const BodyUnit& unit = w.unit_of(i);
-    double v[6], y[6], r[6];
-    unit.to_unit(Motion<double>::load(&w.velocity(i, 0))).store(v);
-    fastest = std::max(fastest, unit.mass_inverse * largest(v));
-    if (d == 6) continue;
-    OnFreedoms(Q, d, v).store(y);
-    to_body(Q, d, y, r);
-    for (int a = 0; a < 6; ++a) r[a] = v[a] - r[a];  // the part outside the subgroup
-    outside = std::max(outside, unit.mass_inverse * largest(r));
-    is_within &= is_in_place(fixed_of(fixed, i), Vec3<double>::load(&w.position(i, 0)),
-                             Mat3<double>::load(&w.rotation(i, 0)));
-  }
-  const bool is_slow = outside <= direction_tolerance * fastest + rest_tolerance;
-  return is_within && is_slow ? block_ldl::regular : outside_subgroup;
-}
-
-void ReducedEvaluation::reduce_rows(bool both) {
-  const RowTable& kept = unreduced.system.kept;
-  double* const A = reduced.system.kept.rows.data();
-  const double* const rows = kept.rows.data();
-  for (Index j = 0; j < kept.n_joints(); ++j) {
-    const Index p = kept.predecessor[j], s = kept.successor[j];
-    const bool is_varying = both || kept.is_general[j];
-    for (Index k = kept.first_row[j]; k < Index(kept.first_row[j + 1]); ++k) {
-      OnFreedoms(&basis(p, 0), freedoms[p], rows + 12 * k).store(A + 12 * k);
-      if (is_varying) OnFreedoms(&basis(s, 0), freedoms[s], rows + 12 * k + 6).store(A + 12 * k + 6);
-    }
-  }
-}
-
-Index ReducedEvaluation::assemble(const EvaluationInput& in) {
-  const SpatialWorkspace& w = unreduced.system;
-  if (!sparsebody::assemble(w, in)) return bad_state;
-  const Index status = reduce_bodies();
-  reduce_rows(false);
-  std::copy(w.right.begin() + 6 * n_bodies(), w.right.end(), reduced.system.right.begin() + 6 * n_bodies());
-  return status;
-}
-
-EvaluationResult ReducedEvaluation::accelerate(const EvaluationInput& in, Index max_corrections, double goal,
-                                               View<double, 2> acceleration, View<double> multiplier) {
-  if (const Index status = assemble(in); status != block_ldl::regular) return {status, {}};
-  if (const Index status = reduced.factorize(); status != block_ldl::regular) return {status, {}};
-  const Refinement refinement = reduced.solve(reduced.system.right, max_corrections, goal, false);
-  to_user_order(acceleration, multiplier);
-  return {block_ldl::regular, refinement};
-}
-
-void ReducedEvaluation::to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
-  const View<double> y = reduced.solution.x(), x = unreduced.solution.x();
-  for (Index i = 0; i < n_bodies(); ++i) to_body(&basis(i, 0), freedoms[i], &y[6 * i], &x[6 * i]);
-  std::copy(y.begin() + 6 * n_bodies(), y.end(), x.begin() + 6 * n_bodies());
-  unreduced.to_user_order(acceleration, multiplier);
-}
-
-double retract(View<const double, 2> fixed, View<const double, 2> position, View<const double, 2> orientation,
-               View<double, 2> retracted) {
-  double farthest = 0.0;
-  for (Index i = 0; i < fixed.rows(); ++i) {
-    const FixedDirections& at = fixed_of(fixed, i);
-    const double* const q = &orientation(i, 0);
-    const auto x = Vec3<double>::load(&position(i, 0));
-    const Vec3<double> gap = at.deviation(x, Mat3<double>::from_quaternion(q[0], q[1], q[2], q[3]));
-    (x - gap).store(&retracted(i, 0));
-    farthest = std::max(farthest, largest(gap) / at.size);
-  }
-  return farthest;
-}
-
-// ---- The choice of rows
 
 Array<double> rows_on_freedoms(View<const Index> row_joint, View<const Index, 2> ends, View<const double, 3> A,
                                View<const double, 3> to_freedoms, View<const double, 3> inverse,

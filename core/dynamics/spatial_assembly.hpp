@@ -106,8 +106,5 @@ inline bool assemble(const SpatialWorkspace& w, const EvaluationInput& in, Index
   fill_rows(w, w.kept, in, w.right.data() + 6 * w.n_bodies(), first_joint, last_joint);
   return is_sound;
 }
-inline bool assemble(const SpatialWorkspace& w, const EvaluationInput& in) {
-  return assemble(w, in, 0, w.n_bodies(), 0, w.kept.n_joints());
-}
 
 }  // namespace sparsebody

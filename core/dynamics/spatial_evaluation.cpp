@@ -8,7 +8,7 @@ Index SpatialEvaluation::assemble_and_factorize(const EvaluationInput& in) {
   Index status = block_ldl::regular;
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
     const Chunk &chunk = chunks[c], &next = chunks[c + 1];
-    if (!assemble(system, in, chunk.body, next.body, chunk.joint, next.joint)) return bad_state;
+    if (!sparsebody::assemble(system, in, chunk.body, next.body, chunk.joint, next.joint)) return bad_state;
     if (status == block_ldl::regular)
       status = block_ldl::eliminate<double>(tables, rows(), system.right, 0.0, storage, chunk.pivot, next.pivot);
   }
@@ -30,8 +30,8 @@ double SpatialEvaluation::substitute() {
   return relative_residual(solution, system.kept, n_bodies(), right.data());
 }
 
-Refinement SpatialEvaluation::refine(View<const double> right, Index max_corrections, double goal, bool is_exact,
-                                     bool is_shifted, double residual) {
+Refinement SpatialEvaluation::refine(View<const double> right, double goal, bool is_exact, bool is_shifted,
+                                     double residual) {
   double correction = 0.0;
   const double sufficient = std::max(
       sufficient_residual, wrench_rounding * relative(ResidualSizes::largest(solution.wrenches),
@@ -49,9 +49,9 @@ Refinement SpatialEvaluation::refine(View<const double> right, Index max_correct
   return {residual, correction};
 }
 
-Refinement SpatialEvaluation::solve(View<const double> right, Index max_corrections, double goal, bool is_shifted) {
+Refinement SpatialEvaluation::solve(View<const double> right, double larger_goal, bool is_shifted) {
   block_ldl::solve<double>(tables, rows(), storage, right, 1.0, false, solution.x());
-  return refine(right, max_corrections, goal, true, is_shifted, compute_residual(right));
+  return refine(right, std::max(goal, larger_goal), true, is_shifted, compute_residual(right));
 }
 
 void SpatialEvaluation::to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
@@ -72,8 +72,8 @@ void SpatialEvaluation::to_user_order(View<double, 2> acceleration, View<double>
   for (Index k = 0; k < user_row.size(); ++k) multiplier[user_row[k]] = -x[6 * n + k];
 }
 
-EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, Index max_corrections, double goal,
-                                               View<double, 2> acceleration, View<double> multiplier) {
+EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, View<double, 2> acceleration,
+                                               View<double> multiplier) {
   const Index status = assemble_and_factorize(in);
   if (status == bad_state) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -81,7 +81,7 @@ EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, Index 
   }
   const double residual = substitute();
   const Refinement refinement =
-      refine(system.right, max_corrections, goal, !multiplier.empty(), status != block_ldl::regular, residual);
+      refine(system.right, goal, !multiplier.empty(), status != block_ldl::regular, residual);
   to_user_order(acceleration, multiplier);
   return {status, refinement};
 }

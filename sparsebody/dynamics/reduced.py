@@ -15,6 +15,7 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.compiled import ReducedCore
 from sparsebody.dynamics.compiled.complementary_reactions import ReactionTree
+from sparsebody.dynamics.compiled.reduced_core import POINT_TOLERANCE
 from sparsebody.dynamics.independence import independent_rows
 from sparsebody.dynamics.redundancy import rows_at
 from sparsebody.factorization.block_ldl import safe_order
@@ -195,7 +196,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     """Return (n_bodies, 28): what bodies keep in place, as it is at a state.
 
     Two directions, on the body and in the world; a point, on the body, in the world, the three
-    directions in which it must not move; and the size of the body.
+    directions in which it must not move, and how far it may.
     """
     n, kind = system.n_bodies, motion.kind
     R = rotation_from_quaternion(state.orientation)
@@ -215,7 +216,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
         motion.point,
         state.position + np.einsum("nab,nb->na", R, motion.point),
         across.reshape(n, 9),
-        gyration + np.linalg.norm(motion.point, axis=1),
+        POINT_TOLERANCE * (gyration + np.linalg.norm(motion.point, axis=1)),
     ]
     return np.column_stack(columns)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsebody._core import joints
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.motion import JointMotion
@@ -31,8 +32,9 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
     if n == 0:
         return CoordinateMotion(value, np.zeros(0), dual, drift)
     for group in system.groups:
-        if len(group.items) and group.kernels.coordinate is not None:
-            group.kernels.coordinate(
+        if len(group.items):
+            joints.fill_coordinates(
+                group.kind,
                 group.items,
                 tracked.joint,
                 tracked.index,

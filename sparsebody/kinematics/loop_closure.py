@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsebody._core import joints
 from sparsebody.arrays import FloatArray
 from sparsebody.kinematics.coordinates import CoordinateMotion, prescribed_motion
 from sparsebody.kinematics.motion import JointMotion
@@ -19,7 +20,8 @@ def position_errors(
     """
     error = np.zeros(system.n_rows)
     for group in system.groups:
-        group.kernels.error(
+        joints.fill_errors(
+            group.kind,
             group.joints,
             system.first_row,
             motion.rotation,

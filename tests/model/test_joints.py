@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from random_mechanisms import random_position, random_type
 
+from sparsebody._core import joints
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical, JointType
@@ -28,7 +29,8 @@ def errors(joint_type: JointType, E: np.ndarray, r: np.ndarray) -> np.ndarray:
     error = np.zeros(joint_type.n_constraints)
     joint, row = np.array([0]), np.array([0])
     parameter = np.array([joint_type.parameter])
-    joint_type.kernels.error(joint, row, E[None].copy(), r[None].copy(), parameter, error)
+    poses = E[None].copy(), r[None].copy(), parameter
+    joints.fill_errors(joint_type.kind, joint, row, *poses, error)
     return error
 
 
@@ -112,8 +114,8 @@ def test_motion_subspace_is_the_rate_of_the_transform(name: str, seed: int) -> N
 def test_compiled_coordinates_agree_with_the_type(name: str, seed: int) -> None:
     """Value q, dual W with W' S = 1 on its column, and (dW/dt)' v_J by differences."""
     joint_type, q, rng = sample(name, seed)
-    kernel, n = joint_type.kernels.coordinate, joint_type.n_velocities
-    if kernel is None:
+    n = joint_type.n_velocities
+    if not joint_type.has_named_coordinates:
         assert not joint_type.scalar_positions
         return
     S = joint_type.motion_subspace(q)
@@ -124,7 +126,8 @@ def test_compiled_coordinates_agree_with_the_type(name: str, seed: int) -> None:
         value, W, drift = np.zeros(n), np.zeros((n, 6)), np.zeros(n)
         items = np.arange(n)
         parameter = np.array([joint_type.parameter])
-        kernel(
+        joints.fill_coordinates(
+            joint_type.kind,
             items,
             np.zeros(n, dtype=np.intp),
             items,

@@ -1,9 +1,9 @@
 """Compiled evaluations: from a state to accelerations in one call, with nothing allocated."""
 
-from sparsebody.dynamics.compiled.base import WORST_RESIDUAL, is_plain
+from sparsebody.dynamics.compiled.base import WORST_RESIDUAL, ReductionViolated, is_plain
 from sparsebody.dynamics.compiled.core import Core
 from sparsebody.dynamics.compiled.krylov_core import KrylovCore
-from sparsebody.dynamics.compiled.planar_core import PlanarCore, ReductionViolated
+from sparsebody.dynamics.compiled.planar_core import PlanarCore
 from sparsebody.dynamics.compiled.reduced_core import ReducedCore
 
 __all__ = [

@@ -20,6 +20,10 @@ WORST_RESIDUAL = 1e-6
 _UNWANTED = np.zeros(0)
 
 
+class ReductionViolated(Exception):
+    """A state outside the subgroups that a reduction to fewer freedoms assumes."""
+
+
 class CoreBase(ABC):
     """A System, what is given for it, and its bodies and joints in elimination order."""
 
@@ -138,7 +142,7 @@ class CoreBase(ABC):
         if body_force is None and self._parts.is_nothing:
             given = NOTHING
         else:
-            if not self._is_plain(state):
+            if not self._has_plain_arrays(state):
                 state = self._plain(state)
             given = self._parts.at(state, body_force)
         self._given, self._shift = given, shift
@@ -154,7 +158,7 @@ class CoreBase(ABC):
             shift,
         )
 
-    def _is_plain(self, state: State) -> bool:
+    def _has_plain_arrays(self, state: State) -> bool:
         at, turned, moving, tracked = self._shapes
         return (
             is_plain(state.position, at)

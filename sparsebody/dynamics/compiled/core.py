@@ -6,14 +6,14 @@ Bodies and kept rows are numbered in elimination order, in units in which inerti
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.compiled.base import CoreBase, checked
+from sparsebody.dynamics.compiled.base import CoreBase, ReductionViolated, checked
 from sparsebody.dynamics.compiled.given import GivenParts
 from sparsebody.dynamics.compiled.tables import (
     INERTIA_ROOTS,
@@ -32,7 +32,8 @@ from sparsebody.sparse.etree import positions, postordered
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
-BAD_STATE, ROUGH_CORRECTION = dynamics.BAD_STATE, dynamics.ROUGH_CORRECTION
+ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION
+NO_STATE = dynamics.BAD_STATE, dynamics.OUTSIDE_SUBGROUPS  # statuses
 CHUNK_LENGTH = 512  # pivots
 MAX_REFINEMENTS = 2  # of a solution by block LDL'
 MAX_CORRECTIONS = 8  # of solutions by other factorizations; one or two are usual
@@ -80,6 +81,7 @@ class Core(CoreBase):
         self._unit = unit_table(system, bodies)
         is_easy = _is_even(self._unit[:n]) and _is_leaves_first(self.symbolic)
         self._goal = EVEN_TREE_RESIDUAL if is_easy else ROUNDING_RESIDUAL
+        self._evaluation: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
         self._evaluation, self._values, self.right, self._x = self._new_evaluation()
         self._left_out, _ = self._row_table(structure.left_out)
         self._left_out_gamma = np.zeros(len(structure.left_out))
@@ -131,8 +133,14 @@ class Core(CoreBase):
         ShapeError, ModelError
             If the state is none of the system, or not finite.
         """
-        if not self._called(self._evaluation.assemble, state, body_force, shift):
-            self._refuse(state)
+        status = self._called(self._evaluation.assemble, state, body_force, shift)
+        if status != REGULAR:
+            self._refuse_state(status, state)
+
+    def _refuse_state(self, status: int, state: State) -> NoReturn:
+        if status == dynamics.OUTSIDE_SUBGROUPS:
+            raise ReductionViolated
+        self._refuse(state)
 
     def accelerate(
         self,
@@ -152,8 +160,8 @@ class Core(CoreBase):
         if status == REGULAR and not correction > ROUGH_CORRECTION:
             self._is_factorized = True
             return checked(residual, state.time)
-        if status == BAD_STATE:
-            self._refuse(state)
+        if status in NO_STATE:
+            self._refuse_state(status, state)
         if status != REGULAR:
             self._examine(status, state.time)
         self._go_over_to_qr()

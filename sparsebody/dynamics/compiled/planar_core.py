@@ -11,7 +11,7 @@ import numpy as np
 from sparsebody._core import dynamics as native
 from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.compiled.base import CoreBase, checked
+from sparsebody.dynamics.compiled.base import CoreBase, ReductionViolated, checked
 from sparsebody.dynamics.compiled.complementary_reactions import (
     ReactionTree,
     fill_complementary_reactions,
@@ -33,10 +33,6 @@ from sparsebody.sparse.saddle import SaddleMatrix
 
 STEPS = 8  # corrections of solutions by other factorizations at most
 GOOD = native.PlanarEvaluation.GOOD
-
-
-class ReductionViolated(Exception):
-    """A state outside the subgroups that a reduction to fewer freedoms assumes."""
 
 
 class PlanarCore(CoreBase):
