@@ -4,6 +4,7 @@
 #include "dynamics/reduced_evaluation.hpp"
 #include "dynamics/spatial_evaluation.hpp"
 #include "dynamics/spatial_tables.hpp"
+#include "dynamics/varying_rows.hpp"
 #include "python/arrays.hpp"
 
 namespace sparsebody {
@@ -145,6 +146,26 @@ void bind_dynamics_spatial(nb::module_& module) {
   def_evaluation(reduced);
   module.def("retract", &retract, nb::arg("fixed"), nb::arg("position"), nb::arg("orientation"), nb::arg("retracted"),
              "Fill positions with points where they have to be; return how far away they were, relative to reach.");
+
+  using Ints = View<Index>;
+  using Matrices = View<double, 3>;
+  auto varying = nb::class_<VaryingRows>(module, "VaryingRows", "Rows of joints whose T varies in S coordinates.");
+  def_keeping(
+      varying, std::make_index_sequence<10>(),
+      [](VaryingRows* self, Ints predecessor, Ints successor, Matrices predecessor_rotation, Table predecessor_point,
+         Matrices successor_rotation, Table successor_point, Ints kind, Ints first_row, Matrices rows, Vector gamma) {
+        new (self) VaryingRows{{predecessor, successor, predecessor_rotation, predecessor_point, successor_rotation,
+                                successor_point},
+                               kind, first_row, rows, gamma};
+      },
+      "predecessor", "successor", "predecessor_rotation", "predecessor_point", "successor_rotation", "successor_point",
+      "kind", "first_row", "rows", "asked");
+  varying.def(
+      "fill",
+      [](const VaryingRows& self, Loads position, Loads orientation, Loads velocity) {
+        unlocked(self.kind.size(), [&] { self.fill({position, orientation, velocity}); });
+      },
+      nb::arg("position"), nb::arg("orientation"), nb::arg("velocity"), "Fill rows and gamma at a state.");
 
   module.attr("BAD_STATE") = bad_state;
   module.attr("OUTSIDE_SUBGROUPS") = outside_subgroups;

@@ -109,7 +109,7 @@ def given_joints(system: System) -> BoolArray:
     """Return (n_joints,) whether a joint's rows are not just constant ones on the successor."""
     is_given = np.zeros(system.n_joints, dtype=bool)
     for group in system.groups:
-        if group.kernels.subspace is not None:
+        if group.has_varying_T:
             is_given[group.joints] = True
     is_given[system.coordinates.joint] = True
     return is_given
