@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <type_traits>
 #include <vector>
 
@@ -11,15 +12,13 @@ namespace {
 
 bool is_positive_and_finite(double x) { return x > 0.0 && x < std::numeric_limits<double>::infinity(); }
 
-// The primal rows of x, k columns, become D^-1 times those of f, which may be the same array.
+// The primal rows of x = D^-1 f, for k columns.
 void apply_inverse(const SaddlePattern& pattern, Blocks inverse, const double* f, View<double, 2> x) {
-  const Index n_columns = x.shape(1), width = inverse.shape(1);
-  std::vector<double> part(width * n_columns);
+  const Index n_columns = x.shape(1);
   for (Index i = 0; i < pattern.n_primal(); ++i) {
     const Index first = pattern.offsets[i] * n_columns, size = pattern.size(i);
-    std::copy_n(f + first, size * n_columns, part.data());
     for (Index a = 0; a < size; ++a) {
-      const double* const row = &inverse(i, a, 0);
+      const double *const row = &inverse(i, a, 0), *const part = f + first;
       for (Index k = 0; k < n_columns; ++k) {
         double total = 0.0;
         for (Index b = 0; b < size; ++b) total += row[b] * part[b * n_columns + k];
@@ -241,14 +240,15 @@ Array<double, 2> primal_solution(Offsets offsets, Ends ends, Blocks inverse, ARo
   const SaddlePattern pattern{offsets, ends};
   const Index n_columns = rhs.shape(1), first = pattern.n_primal_rows();
   Array<double, 2> x(rhs.shape());
-  std::copy_n(rhs.begin(), first * n_columns, x.begin());
+  const std::unique_ptr<double[]> force(new double[first * n_columns]);
+  std::copy_n(rhs.begin(), first * n_columns, force.get());
   pattern.for_each_part([&](Index r, Index side, Index i) {  // f - A' y
     const double *const row = &rows(r, side, 0), *const factor = y.data() + r * n_columns;
-    double* const part = x.data() + offsets[i] * n_columns;
+    double* const part = force.get() + offsets[i] * n_columns;
     for (Index b = 0; b < pattern.size(i); ++b)
       for (Index k = 0; k < n_columns; ++k) part[b * n_columns + k] -= row[b] * factor[k];
   });
-  apply_inverse(pattern, inverse, x.data(), x);
+  apply_inverse(pattern, inverse, force.get(), x);
   std::copy(y.begin(), y.end(), x.begin() + first * n_columns);
   return x;
 }
