@@ -5,6 +5,9 @@
 #include "python/arrays.hpp"
 
 namespace sparsebody {
+
+void bind_factorization_block_qr(nb::module_& module);
+
 namespace {
 
 using Table = View<std::uint32_t, 2>;
@@ -75,6 +78,7 @@ void bind_factorization(nb::module_& module) {
   nb::module_ plain_ldl = module.def_submodule("plain_ldl", "LDL' in any order, with every operation counted.");
   bind_plain_ldl(plain_ldl);
   bind_saddle(module);
+  bind_factorization_block_qr(module);
 }
 
 }  // namespace sparsebody

@@ -1,7 +1,142 @@
+#include <nanobind/stl/vector.h>
+
+#include "joints/joint_arrays.hpp"
+#include "joints/joint_types.hpp"
 #include "python/arrays.hpp"
 
 namespace sparsebody {
 
-void bind_joints(nb::module_& module) { (void)module; }
+namespace {
+
+using joints::JointInfo, joints::Subgroup;
+using Pose = Transform<double>;
+
+Pose pose_of(View<const double, 2> E, View<const double> r) {
+  return {Mat3<double>::load(E.data()), Vec3<double>::load(r.data())};
+}
+
+// Columns as a matrix of six rows.
+template <class Columns>
+Array<double, 2> matrix_of(const Columns& columns) {
+  const Index n = Index(columns.size());
+  Array<double, 2> matrix({6, n});
+  for (Index k = 0; k < n; ++k) {
+    double column[6];
+    columns[k].store(column);
+    for (Index a = 0; a < 6; ++a) matrix(a, k) = column[a];
+  }
+  return matrix;
+}
+
+std::tuple<Array<double, 2>, Array<double>> pose(int kind, double parameter, View<const double> q) {
+  const Pose X = joint_pose(kind, q.data(), parameter);
+  Array<double, 2> E({3, 3});
+  Array<double> r(3);
+  X.E.store(E.data());
+  X.r.store(r.data());
+  return {std::move(E), std::move(r)};
+}
+
+Array<double> coordinates(int kind, double parameter, View<const double, 2> E, View<const double> r) {
+  Array<double> q;
+  visit_joint(kind, parameter, [&]<class J>(const J& joint) {
+    q = Array<double>(J::info.n_positions);
+    joint.coordinates(pose_of(E, r), q.data());
+  });
+  return q;
+}
+
+Array<double> rates(int kind, View<const double, 2> E, View<const double> r, View<const double> velocity) {
+  Array<double> qd;
+  visit_joint(kind, 0.0, [&]<class J>(const J&) { qd = Array<double>(J::info.n_velocities); });
+  joint_rate(kind, pose_of(E, r), Motion<double>::load(velocity.data()), qd.data());
+  return qd;
+}
+
+Array<double> drift_of(int kind, View<const double, 2> E, View<const double> r, View<const double> velocity) {
+  Array<double> c(6);
+  joint_drift(kind, pose_of(E, r), Motion<double>::load(velocity.data())).store(c.data());
+  return c;
+}
+
+// A matrix that f makes of the type and the pose.
+template <class F>
+auto subspace(F f) {
+  return [f](int kind, double parameter, View<const double, 2> E, View<const double> r) {
+    Array<double, 2> matrix;
+    visit_joint(kind, parameter, [&](const auto& joint) { matrix = matrix_of(f(joint, pose_of(E, r))); });
+    return matrix;
+  };
+}
+
+const char* name_of(Subgroup subgroup) {
+  constexpr const char* names[] = {"",       "rigid",       "rotation", "translation",
+                                   "screw", "cylindrical", "planar",   "spherical"};
+  return names[int(subgroup)];
+}
+
+}  // namespace
+
+void bind_joints(nb::module_& module) {
+  nb::class_<JointInfo>(module, "JointInfo", "The names and sizes of a joint type.")
+      .def_ro("name", &JointInfo::name)
+      .def_ro("n_positions", &JointInfo::n_positions)
+      .def_ro("n_velocities", &JointInfo::n_velocities)
+      .def_ro("n_scalars", &JointInfo::n_scalars, "Velocities, the last ones, that are rates of scalar positions.")
+      .def_ro("counts_turns", &JointInfo::counts_turns, "A pose shows the whole turns of the angles.")
+      .def_ro("has_varying_T", &JointInfo::has_varying_T, "T varies in S coordinates.")
+      .def_ro("has_named_coordinates", &JointInfo::has_named_coordinates, "The basis of S is not arbitrary.")
+      .def_prop_ro("subgroup", [](const JointInfo& info) { return name_of(info.subgroup); },
+                   "The smallest displacement subgroup that the motion stays in, or an empty string.")
+      .def_prop_ro("units", [](const JointInfo& info) {
+        return std::vector<std::string>(info.units.begin(), info.units.begin() + info.n_positions);
+      });
+  module.def(
+      "types",
+      [] {
+        return []<class... J>(joints::TypeList<J...>) { return std::vector<JointInfo>{J::info...}; }(JointTypes{});
+      },
+      "All joint types; the index of one is its kind.");
+
+  module.def("pose", &pose, nb::arg("kind"), nb::arg("parameter"), nb::arg("q"));
+  module.def("coordinates", &coordinates, nb::arg("kind"), nb::arg("parameter"), nb::arg("E"), nb::arg("r"));
+  module.def("rates", &rates, nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("velocity"));
+  module.def("drift", &drift_of, nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("velocity"));
+  const auto def_subspace = [&](const char* name, auto f) {
+    module.def(name, subspace(f), nb::arg("kind"), nb::arg("parameter"), nb::arg("E"), nb::arg("r"));
+  };
+  def_subspace("motion_subspace", [](const auto& joint, const Pose& X) { return joint.motion_subspace(X); });
+  def_subspace("active_force_subspace",
+               [](const auto& joint, const Pose& X) { return joints::active_force_subspace(joint, X); });
+  def_subspace("constraint_force_subspace",
+               [](const auto& joint, const Pose& X) { return joint.constraint_force_subspace(X); });
+
+  def_kernel(
+      module, "position_errors",
+      [](View<const Index> first_row, View<const Index> kind, View<const double, 3> E, View<const double, 2> r,
+         View<const double> parameter) {
+        return position_errors(first_row, {kind, E, r, parameter});
+      },
+      nb::arg("first_row"), nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
+      "delta of all constraint rows, zero where the joints close.");
+  def_kernel(
+      module, "fill_subspaces",
+      [](View<const Index> members, View<const Index> first_row, View<const Index> kind, View<const double, 3> E,
+         View<const double, 2> r, View<const double> parameter, View<const double, 2> velocity,
+         View<double, 2> subspace, View<double> drift) {
+        fill_subspaces(members, first_row, {kind, E, r, parameter}, velocity, subspace, drift);
+      },
+      nb::arg("joints"), nb::arg("first_row"), nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
+      nb::arg("velocity"), nb::arg("subspace"), nb::arg("drift"), "T' and (dT/dt)' v_J of some joints.");
+  def_kernel(
+      module, "coordinate_motions",
+      [](View<const Index> joint, View<const Index> index, View<const Index> kind, View<const double, 3> E,
+         View<const double, 2> r, View<const double> parameter, View<const double, 2> velocity) {
+        auto out = coordinate_motions(joint, index, {kind, E, r, parameter}, velocity);
+        return std::tuple(std::move(out.value), std::move(out.dual), std::move(out.drift));
+      },
+      nb::arg("joint"), nb::arg("index"), nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
+      nb::arg("velocity"), "Value, W and (dW/dt)' v_J of velocity coordinates.");
+}
 
 }  // namespace sparsebody

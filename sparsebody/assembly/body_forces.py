@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.point_forces import add_point_forces
 from sparsebody.errors import ModelError
@@ -35,32 +35,13 @@ def bias_forces(system: System, velocity: FloatArray) -> FloatArray:
     ----------
     Featherstone (2008), eq. (2.32) for x*.
     """
-    force = np.empty_like(velocity)
-    _bias_forces(system.inertia, system.mass, velocity, force)
-    return force
-
-
-@njit(cache=True)
-def _bias_forces(
-    inertia: FloatArray, mass: FloatArray, velocity: FloatArray, force: FloatArray
-) -> None:
-    momentum = np.empty(3)
-    for i in range(velocity.shape[0]):
-        w, u = velocity[i, :3], velocity[i, 3:]  # u x m u = 0 at the center of mass
-        for a in range(3):
-            momentum[a] = (
-                inertia[i, a, 0] * w[0] + inertia[i, a, 1] * w[1] + inertia[i, a, 2] * w[2]
-            )
-        for a in range(3):
-            b, c = (a + 1) % 3, (a + 2) % 3
-            force[i, a] = w[b] * momentum[c] - w[c] * momentum[b]
-            force[i, a + 3] = mass[i] * (w[b] * u[c] - w[c] * u[b])
+    return model.bias_forces(system.inertia, system.mass, velocity)
 
 
 def applied_forces(
     system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
 ) -> FloatArray:
-    """Return P T_a tau + f_x (n_bodies, 6) in body coordinates: all that the model prescribes.
+    """Return P T_a tau + f_x (n_bodies, 6) in body coordinates, all forces of the model.
 
     Gravity, external forces, and the springs, dampers and efforts on joints and between points.
     """
@@ -73,7 +54,7 @@ def applied_forces(
 def model_loads(
     system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
 ) -> FloatArray:
-    """Return the same without gravity."""
+    """Return the forces of the model except gravity, (n_bodies, 6) in body coordinates."""
     force = np.zeros((system.n_bodies, 6))
     if len(system.external_forces.body):
         _add_external_forces(system, body_rotations(state), force)
@@ -84,7 +65,7 @@ def model_loads(
         effort = _efforts(
             system.point_forces.effort, state.time, lambda k: f"point force {names[k]!r}"
         )
-        add_point_forces(system, state, body_rotations(state), effort, force)
+        add_point_forces(system, state, effort, force)
     return force
 
 
@@ -132,11 +113,11 @@ def add_joint_wrenches(
     wrench: FloatArray,
     force: FloatArray,
 ) -> None:
-    """Add wrenches (n, 6) in S of the given joints to the successors, their opposites to the rest.
+    """Add wrenches (n, 6) in S of joints to their successors, the opposites to their predecessors.
 
     `force` (n_bodies, 6) is in body coordinates.
     """
-    _add_joint_wrenches(
+    model.add_joint_wrenches(
         joint,
         system.predecessor,
         system.successor,
@@ -147,37 +128,6 @@ def add_joint_wrenches(
         wrench,
         force,
     )
-
-
-@njit(cache=True)
-def _add_joint_wrenches(
-    joint: IntArray,
-    predecessor: IntArray,
-    successor: IntArray,
-    successor_rotation: FloatArray,
-    successor_point: FloatArray,
-    to_successor: FloatArray,
-    arm: FloatArray,
-    wrench: FloatArray,
-    force: FloatArray,
-) -> None:
-    n, f = np.empty(3), np.empty(3)
-    for k in range(joint.size):
-        j = joint[k]
-        for side in range(2):
-            body = successor[j] if side == 1 else predecessor[j]
-            if body < 0:
-                continue
-            R = successor_rotation[j] if side == 1 else to_successor[j].T
-            point = successor_point[j] if side == 1 else arm[j]
-            sign = 1.0 if side == 1 else -1.0
-            for a in range(3):
-                n[a] = R[a, 0] * wrench[k, 0] + R[a, 1] * wrench[k, 1] + R[a, 2] * wrench[k, 2]
-                f[a] = R[a, 0] * wrench[k, 3] + R[a, 1] * wrench[k, 4] + R[a, 2] * wrench[k, 5]
-            for a in range(3):
-                b, c = (a + 1) % 3, (a + 2) % 3
-                force[body, a] += sign * (n[a] + point[b] * f[c] - point[c] * f[b])
-                force[body, a + 3] += sign * f[a]
 
 
 def _add_joint_forces(

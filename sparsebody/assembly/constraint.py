@@ -1,4 +1,4 @@
-"""Constraint rows on the bodies, and the accelerations that they ask for."""
+"""Constraint rows on the bodies, and the right-hand side of A a = gamma."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from sparsebody._core import joints, model
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.coordinates import CoordinateMotion, prescribed_motion
 from sparsebody.kinematics.loop_closure import prescribed_velocities
@@ -25,7 +26,7 @@ class ConstraintRows:
     rows: FloatArray  # (n_rows, 2, 6) on the predecessor's and the successor's velocity
     drift: FloatArray  # (n_rows,) (dT/dt)' v_J seen from S, less d sigma/dt
     velocity: FloatArray  # (n_rows,) T' v_J
-    acceleration: FloatArray  # (n_rows,) asked of A a
+    acceleration: FloatArray  # (n_rows,) right-hand side of A a
 
 
 def constraint_rows(
@@ -37,10 +38,68 @@ def constraint_rows(
     is that seen from S and sigma the velocity of a prescribed coordinate.
     """
     subspace, drift = _subspaces(system, state, motion, coordinates)
-    n = system.n_rows
-    rows, velocity, acceleration = np.zeros((n, 2, 6)), np.empty(n), np.empty(n)
-    fill_constraint_rows(
-        system.row_joint,
+    rows, velocity, acceleration = rows_on_bodies(system, system.row_joint, motion, subspace, drift)
+    return ConstraintRows(subspace, rows, drift, velocity, acceleration)
+
+
+def velocity_errors(
+    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
+) -> FloatArray:
+    """Return T' v_J, less the prescribed velocities, of all constraint rows [rad/s, m/s]."""
+    subspace, _ = _subspaces(system, state, motion, coordinates)
+    velocity = model.row_velocities(system.row_joint, subspace, motion.velocity)
+    return velocity - prescribed_velocities(system, state.time)
+
+
+def _subspaces(
+    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
+) -> tuple[FloatArray, FloatArray]:
+    """Return T' (n_rows, 6) and (dT/dt)' v_J less the prescribed accelerations."""
+    subspace, drift = system.subspace, np.zeros(system.n_rows)
+    items = system.coordinates.prescribed
+    varying = system.varying_joints
+    if len(items) or len(varying):
+        subspace = subspace.copy()
+    if len(varying):
+        joints.fill_subspaces(
+            varying,
+            system.first_row,
+            system.joint_kind,
+            motion.rotation,
+            motion.translation,
+            system.parameter,
+            motion.velocity,
+            subspace,
+            drift,
+        )
+    if len(items):
+        row = system.coordinates.row[items]
+        subspace[row] = coordinates.dual[items]
+        drift[row] = coordinates.drift[items] - prescribed_motion(system, state.time)[:, 2]
+    return subspace, drift
+
+
+def rows_on_bodies(
+    system: System, joint: IntArray, motion: JointMotion, subspace: FloatArray, drift: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return rows t' of joints on the bodies.
+
+    Parameters
+    ----------
+    joint : (n,) int array
+        The joint of each row.
+    subspace, drift : (n, 6) and (n,) float arrays
+        t', a column of T or W in S coordinates, and (dt/dt)' v_J.
+
+    Returns
+    -------
+    rows : (n, 2, 6) float array
+        t' on the predecessor's and the successor's velocity, in body coordinates.
+    velocity, acceleration : (n,) float arrays
+        t' v_J, and rows times accelerations where d(t' v_J)/dt = 0.
+    """
+    return model.constraint_rows(
+        joint,
         system.predecessor,
         system.successor,
         system.successor_rotation,
@@ -51,58 +110,10 @@ def constraint_rows(
         motion.predecessor_velocity,
         subspace,
         drift,
-        rows,
-        velocity,
-        acceleration,
     )
-    return ConstraintRows(subspace, rows, drift, velocity, acceleration)
 
 
-def velocity_errors(
-    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
-) -> FloatArray:
-    """Return T' v_J, less what drives ask for, of all constraint rows [rad/s, m/s]."""
-    subspace, _ = _subspaces(system, state, motion, coordinates)
-    error = -prescribed_velocities(system, state.time)
-    _add_row_velocities(system.row_joint, subspace, motion.velocity, error)
-    return error
-
-
-def _subspaces(
-    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
-) -> tuple[FloatArray, FloatArray]:
-    """Return T' (n_rows, 6) and (dT/dt)' v_J less the prescribed accelerations."""
-    subspace, drift = system.subspace, np.zeros(system.n_rows)
-    items = system.coordinates.prescribed
-    if len(items) or any(group.kernels.subspace is not None for group in system.groups):
-        subspace = subspace.copy()
-    for group in system.groups:
-        if group.kernels.subspace is not None:
-            group.kernels.subspace(
-                group.joints,
-                system.first_row,
-                motion.rotation,
-                motion.translation,
-                motion.velocity,
-                subspace,
-                drift,
-            )
-    if len(items):
-        row = system.coordinates.row[items]
-        subspace[row] = coordinates.dual[items]
-        drift[row] = coordinates.drift[items] - prescribed_motion(system, state.time)[:, 2]
-    return subspace, drift
-
-
-@njit(cache=True)
-def _add_row_velocities(
-    row_joint: IntArray, subspace: FloatArray, v_J: FloatArray, velocity: FloatArray
-) -> None:
-    for k in range(row_joint.size):
-        for a in range(6):
-            velocity[k] += subspace[k, a] * v_J[row_joint[k], a]
-
-
+# still used by dynamics/compiled/varying.py, with what follows
 @njit(**NO_COUNTS)
 def fill_constraint_rows(
     row_joint: IntArray,

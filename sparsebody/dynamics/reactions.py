@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from numba import njit
 from scipy.sparse import block_array, csc_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody._core import model
+from sparsebody.arrays import FloatArray
 from sparsebody.errors import ConvergenceWarning
 from sparsebody.factorization.least_norm import least_norm
 from sparsebody.model.system import System
@@ -26,18 +26,7 @@ def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray)
 
     Prescribed coordinates are constraint rows, so the wrench contains the force of the drive.
     """
-    wrench = np.zeros((system.n_joints, 6))
-    _add_rows(system.row_joint, subspace, multiplier, wrench)
-    return wrench
-
-
-@njit(cache=True)
-def _add_rows(
-    joint: IntArray, subspace: FloatArray, multiplier: FloatArray, wrench: FloatArray
-) -> None:
-    for k in range(joint.size):
-        for a in range(6):
-            wrench[joint[k], a] += subspace[k, a] * multiplier[k]
+    return model.joint_wrenches(system.n_joints, system.row_joint, subspace, multiplier)
 
 
 def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsebody._core import joints
 from sparsebody.arrays import FloatArray
 from sparsebody.kinematics.coordinates import CoordinateMotion, prescribed_motion
 from sparsebody.kinematics.motion import JointMotion
@@ -17,16 +18,13 @@ def position_errors(
 
     Rows of prescribed coordinates hold the difference from the given value, angles modulo turns.
     """
-    error = np.zeros(system.n_rows)
-    for group in system.groups:
-        group.kernels.error(
-            group.joints,
-            system.first_row,
-            motion.rotation,
-            motion.translation,
-            system.parameter,
-            error,
-        )
+    error = joints.position_errors(
+        system.first_row,
+        system.joint_kind,
+        motion.rotation,
+        motion.translation,
+        system.parameter,
+    )
     tracked = system.coordinates
     items = tracked.prescribed
     if len(items):

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
+from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.system import State, System
 
 
 @dataclass(frozen=True, eq=False)
 class JointMotion:
-    """What the constraints, the joint forces and the pictures need to know of the joints.
+    """Relative poses and velocities at the joints.
 
     S and P are the joint frames on successor and predecessor; E rotates P to S coordinates.
     """
@@ -26,6 +27,7 @@ class JointMotion:
     predecessor_velocity: FloatArray  # (n_joints, 6) v_p in S coordinates
 
 
+# still used by dynamics/compiled/varying.py
 @njit(cache=True, inline="always")
 def rotation_matrix(quaternion: FloatArray, R: FloatArray) -> None:
     """Fill R (3, 3), body to world, from a unit quaternion (w, x, y, z)."""
@@ -41,17 +43,9 @@ def rotation_matrix(quaternion: FloatArray, R: FloatArray) -> None:
     R[2, 2] = 1.0 - 2.0 * (x * x + y * y)
 
 
-@njit(cache=True)
-def _rotations(orientation: FloatArray, rotation: FloatArray) -> None:
-    for i in range(orientation.shape[0]):
-        rotation_matrix(orientation[i], rotation[i])
-
-
 def body_rotations(state: State) -> FloatArray:
     """Return (n_bodies, 3, 3) rotations from body to world axes."""
-    rotation = np.empty((len(state.orientation), 3, 3))
-    _rotations(state.orientation, rotation)
-    return rotation
+    return model.rotations(state.orientation)
 
 
 def joint_motion(system: System, state: State) -> JointMotion:
@@ -60,35 +54,14 @@ def joint_motion(system: System, state: State) -> JointMotion:
     Featherstone (2008), (8.24) for X_SP and (8.7) for v_J; positions enter only as differences
     between neighbours, so that nothing is lost far from the world's origin.
     """
-    n = system.n_joints
-    motion = JointMotion(
-        rotation=np.empty((n, 3, 3)),
-        translation=np.empty((n, 3)),
-        to_successor=np.empty((n, 3, 3)),
-        arm=np.empty((n, 3)),
-        velocity=np.empty((n, 6)),
-        predecessor_velocity=np.empty((n, 6)),
+    return JointMotion(
+        *model.joint_motions(
+            *system.joint_frames, state.position, state.orientation, state.velocity
+        )
     )
-    fill_joint_motion(
-        system.predecessor,
-        system.successor,
-        system.predecessor_rotation,
-        system.predecessor_point,
-        system.successor_rotation,
-        system.successor_point,
-        state.position,
-        body_rotations(state),
-        state.velocity,
-        motion.rotation,
-        motion.translation,
-        motion.to_successor,
-        motion.arm,
-        motion.velocity,
-        motion.predecessor_velocity,
-    )
-    return motion
 
 
+# still used by dynamics/compiled/varying.py, dynamics/tree/coordinates.py
 @njit(cache=True)
 def fill_joint_motion(
     predecessor: IntArray,

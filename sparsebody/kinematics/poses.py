@@ -1,14 +1,12 @@
-"""Moving bodies by twists, and what the world sees of them."""
+"""Bodies displaced by twists, and the motion of points and centers of mass in the world."""
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-from numba import njit
 
+from sparsebody._core import model
 from sparsebody.arrays import FloatArray
-from sparsebody.kinematics.motion import body_rotations, rotation_matrix
+from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.system import State, System
 
 
@@ -18,41 +16,8 @@ def displaced(state: State, twist: FloatArray) -> State:
     x += R u and q <- q exp(w): the twist (n_bodies, 6), angular part first, acts for unit time
     while the axes of the body stay those of `state` for the translation.
     """
-    position, orientation = np.empty_like(state.position), np.empty_like(state.orientation)
-    _displaced(state.position, state.orientation, twist, position, orientation)
+    position, orientation = model.displaced(state.position, state.orientation, twist)
     return State(position, orientation, state.velocity, state.coordinate, state.time)
-
-
-@njit(cache=True)
-def _displaced(
-    position: FloatArray,
-    orientation: FloatArray,
-    twist: FloatArray,
-    new_position: FloatArray,
-    new_orientation: FloatArray,
-) -> None:
-    R = np.empty((3, 3))
-    for i in range(position.shape[0]):
-        rotation_matrix(orientation[i], R)
-        for a in range(3):
-            new_position[i, a] = position[i, a]
-            for b in range(3):
-                new_position[i, a] += R[a, b] * twist[i, 3 + b]
-        w0, w1, w2 = twist[i, 0], twist[i, 1], twist[i, 2]
-        angle = math.sqrt(w0 * w0 + w1 * w1 + w2 * w2)
-        half = math.cos(0.5 * angle)
-        s = 0.5 if angle < 1e-8 else math.sin(0.5 * angle) / angle
-        x, y, z = s * w0, s * w1, s * w2
-        q0, q1, q2, q3 = orientation[i]
-        p0 = q0 * half - q1 * x - q2 * y - q3 * z
-        p1 = q0 * x + q1 * half + q2 * z - q3 * y
-        p2 = q0 * y - q1 * z + q2 * half + q3 * x
-        p3 = q0 * z + q1 * y - q2 * x + q3 * half
-        norm = math.sqrt(p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
-        new_orientation[i, 0] = p0 / norm
-        new_orientation[i, 1] = p1 / norm
-        new_orientation[i, 2] = p2 / norm
-        new_orientation[i, 3] = p3 / norm
 
 
 def point_position(system: System, state: State, body: str, point: FloatArray) -> FloatArray:

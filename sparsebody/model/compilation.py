@@ -151,7 +151,7 @@ def _constant_subspaces(joints: JointColumns, first_row: IntArray) -> FloatArray
 
 
 def _constant_subspace(joint_type: JointType) -> FloatArray:
-    if joint_type.kernels.subspace is not None or joint_type.n_constraints == 0:
+    if joint_type.has_varying_T or joint_type.n_constraints == 0:
         return np.zeros((joint_type.n_constraints, 6))
     zero = joint_type.coordinates(np.eye(3), np.zeros(3))
     return joint_type.constraint_force_subspace(zero).T

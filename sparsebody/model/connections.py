@@ -43,7 +43,7 @@ def check_coordinate(who: str, joint_type: JointType, coordinate: object) -> Non
             f"{who}: coordinate is {coordinate!r}, but a {joint_type.name} joint has "
             f"{joint_type.n_velocities} (counted from 0)"
         )
-    if joint_type.kernels.coordinate is None:
+    if not joint_type.has_named_coordinates:
         raise ModelError(
             f"{who}: a {joint_type.name} joint has no named coordinates; use add_point_force"
         )

@@ -8,16 +8,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.model.joints import JointKernels, JointType
+from sparsebody.model.joints import JOINT_TYPES, JointKernels, JointType
 from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.spatial import symmetric_inverse
-
-_UNIT = 1e-6  # how far from 1 the norm of a quaternion may be
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +38,22 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class JointGroup:
-    """The joints of one type, and the tracked coordinates on them, with the type's kernels."""
+    """The joints of one type, and the tracked coordinates on them."""
 
     name: str
-    kernels: JointKernels
+    kernels: JointKernels  # still used by dynamics/compiled/varying.py
     joints: IntArray
     items: IntArray
+
+    @property
+    def subgroup(self) -> str:
+        """The smallest displacement subgroup that the type moves in; empty for none."""
+        return JOINT_TYPES[self.name].subgroup
+
+    @property
+    def has_varying_T(self) -> bool:
+        """Whether T of the type varies in S coordinates."""
+        return JOINT_TYPES[self.name].has_varying_T
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +155,34 @@ class System:
         """Number of constraint rows, dependent ones included."""
         return int(self.first_row[-1])
 
+    @property
+    def joint_frames(
+        self,
+    ) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Predecessors, successors, and the joint frames (rotation, point) on either."""
+        return (
+            self.predecessor,
+            self.successor,
+            self.predecessor_rotation,
+            self.predecessor_point,
+            self.successor_rotation,
+            self.successor_point,
+        )
+
+    @cached_property
+    def joint_kind(self) -> IntArray:
+        """(n_joints,) the index of each joint's type in the native list."""
+        kind = np.empty(self.n_joints, dtype=np.intp)
+        for group in self.groups:
+            kind[group.joints] = JOINT_TYPES[group.name].kind
+        return kind
+
+    @cached_property
+    def varying_joints(self) -> IntArray:
+        """The joints whose T varies in S coordinates."""
+        groups = [group.joints for group in self.groups if group.has_varying_T]
+        return np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
+
     @cached_property
     def row_joint(self) -> IntArray:
         """(n_rows,) the joint of each constraint row."""
@@ -204,29 +240,8 @@ def check_state(system: System, state: State) -> None:
             raise ShapeError(f"state.{field} has shape {array.shape}, the system needs {shape}")
     if not math.isfinite(state.time):
         raise ModelError(f"state.time is {state.time}; it must be finite")
-    if not _is_sound(state.position, state.orientation, state.velocity, state.coordinate):
+    if not model.is_regular(state.position, state.orientation, state.velocity, state.coordinate):
         _refuse(system, state)
-
-
-@njit(cache=True)
-def _is_sound(
-    position: FloatArray, orientation: FloatArray, velocity: FloatArray, coordinate: FloatArray
-) -> bool:
-    """Whether every number is finite and every quaternion unit to 1e-6."""
-    for value in coordinate:
-        if not math.isfinite(value):
-            return False
-    for i in range(position.shape[0]):
-        not_finite, square = 0.0, 0.0  # x - x is zero unless x is infinite or no number
-        for a in range(3):
-            not_finite += position[i, a] - position[i, a]
-        for a in range(6):
-            not_finite += velocity[i, a] - velocity[i, a]
-        for a in range(4):
-            square += orientation[i, a] ** 2
-        if not (not_finite == 0.0 and abs(math.sqrt(square) - 1.0) <= _UNIT):
-            return False
-    return True
 
 
 def _refuse(system: System, state: State) -> None:

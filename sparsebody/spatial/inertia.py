@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import spatial as native
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import ModelError
 from sparsebody.spatial.shapes import floats, leading_shape, model_array
@@ -121,23 +121,8 @@ def symmetric_inverse(matrices: FloatArray, out: FloatArray | None = None) -> Fl
     (n, k, k), where that is given.
     """
     inverse = np.empty((len(matrices), 3, 3)) if out is None else out
-    _invert(np.ascontiguousarray(matrices, dtype=float), inverse)
+    native.fill_symmetric_inverses(matrices, inverse)
     return inverse
-
-
-@njit(cache=True, error_model="numpy")
-def _invert(matrices: FloatArray, inverse: FloatArray) -> None:
-    for i in range(len(matrices)):
-        a, b, c = matrices[i, 0, 0], matrices[i, 1, 1], matrices[i, 2, 2]
-        d, e, f = matrices[i, 0, 1], matrices[i, 0, 2], matrices[i, 1, 2]
-        C_00, C_01, C_02 = b * c - f * f, e * f - c * d, d * f - b * e
-        determinant = a * C_00 + d * C_01 + e * C_02
-        inverse[i, 0, 0] = C_00 / determinant
-        inverse[i, 1, 1] = (a * c - e * e) / determinant
-        inverse[i, 2, 2] = (a * b - d * d) / determinant
-        inverse[i, 0, 1] = inverse[i, 1, 0] = C_01 / determinant
-        inverse[i, 0, 2] = inverse[i, 2, 0] = C_02 / determinant
-        inverse[i, 1, 2] = inverse[i, 2, 1] = (d * e - a * f) / determinant
 
 
 # --- the check of what a user gives ---

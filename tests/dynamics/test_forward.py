@@ -45,7 +45,7 @@ PER_TYPE = 7  # random mechanisms; with the mixed ones 234 are compared with Pin
 def add_joint_forces(mechanism: Mechanism, rng: np.random.Generator) -> None:
     """Springs, dampers and efforts on all coordinates of the tree joints."""
     for name, joint in mechanism.joints.items():
-        if name.startswith("loop") or joint.type.kernels.coordinate is None:
+        if name.startswith("loop") or not joint.type.has_named_coordinates:
             continue
         for i in range(joint.type.n_velocities):
             has_position = i in joint.type.scalar_positions

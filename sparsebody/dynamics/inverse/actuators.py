@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import joints
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.constraint import fill_constraint_rows
-from sparsebody.dynamics.tree.joint_kinds import KINDS, joint_drift, joint_rate
+from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.motion import JointMotion
 from sparsebody.model.system import System
@@ -25,7 +24,6 @@ class Actuators:
 
     joint: IntArray  # (p,) the system's numbers
     coordinate: IntArray  # (p,) which velocity coordinate of the joint
-    kind: IntArray  # (p,) codes of the joint types in joint_kinds
     names: Sequence[str]  # (p,) for people
 
     def __len__(self) -> int:
@@ -67,9 +65,8 @@ def actuators_of(system: System, actuated: Iterable[Freedom] | None = None) -> A
         pairs = [pair for freedom in named for pair in _pairs(system, freedom)]
         joint, coordinate = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         _refuse_twice(system, joint, coordinate)
-    code = np.array([KINDS[kind.name] for kind in system.joint_types], dtype=np.intp)
     names = _Names(system, joint, coordinate, freedoms)
-    return Actuators(np.ascontiguousarray(joint), coordinate.astype(np.intp), code[joint], names)
+    return Actuators(np.ascontiguousarray(joint), coordinate.astype(np.intp), names)
 
 
 def _pairs(system: System, freedom: Freedom) -> list[tuple[int, int]]:
@@ -119,60 +116,17 @@ class _Names(Sequence[str]):
 
 def actuator_rows(system: System, actuators: Actuators, motion: JointMotion) -> ActuatorRows:
     """Return the rows of the actuated coordinates at a pose."""
-    p, joint = len(actuators), actuators.joint
-    dual, drift = np.zeros((p, 6)), np.zeros(p)
-    _duals(
-        actuators.kind,
+    joint = actuators.joint
+    _, dual, drift = joints.coordinate_motions(
         joint,
         actuators.coordinate,
+        system.joint_kind,
         motion.rotation,
         motion.translation,
+        system.parameter,
         motion.velocity,
-        dual,
-        drift,
     )
-    rows, rate, asked = np.zeros((p, 2, 6)), np.empty(p), np.empty(p)
-    fill_constraint_rows(
-        joint,
-        system.predecessor,
-        system.successor,
-        system.successor_rotation,
-        system.successor_point,
-        motion.to_successor,
-        motion.arm,
-        motion.velocity,
-        motion.predecessor_velocity,
-        dual,
-        drift,
-        rows,
-        rate,
-        asked,
-    )
-    return ActuatorRows(dual, rows, rate, asked)
-
-
-@njit(cache=True)
-def _duals(
-    kind: IntArray,
-    joint: IntArray,
-    coordinate: IntArray,
-    E: FloatArray,
-    r: FloatArray,
-    velocity: FloatArray,
-    dual: FloatArray,
-    drift: FloatArray,
-) -> None:
-    """Fill W' and (dW/dt)' v_J = -W' (dS/dt) qd."""
-    unit, rate, c = np.zeros(6), np.empty(6), np.empty(6)
-    for k in range(joint.size):
-        j = joint[k]
-        joint_drift(kind[k], E[j], r[j], velocity[j], c)
-        for a in range(6):
-            unit[a] = 1.0
-            joint_rate(kind[k], E[j], r[j], unit, rate)
-            unit[a] = 0.0
-            dual[k, a] = rate[coordinate[k]]
-            drift[k] -= dual[k, a] * c[a]
+    return ActuatorRows(dual, *rows_on_bodies(system, joint, motion, dual, drift))
 
 
 def released_drives(system: System, actuators: Actuators) -> tuple[IntArray, IntArray]:

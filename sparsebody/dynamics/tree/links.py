@@ -1,4 +1,4 @@
-"""The constants of the links for compiled code: one row of numbers a body.
+"""The constants of the links of a tree: one row of numbers a body.
 
 A link is a body in the axes of its own frame on its tree joint, with the origin there: S on the
 successor, or P on the predecessor where the tree runs the other way. The other frame of the joint,

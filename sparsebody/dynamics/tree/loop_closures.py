@@ -1,6 +1,6 @@
-"""The rows of passive loop joints on their links in one compiled pass.
+"""The rows of passive loop joints on their links, without those of all other joints.
 
-What loop_constraints finds with drives and stabilization, by way of all joints of the system.
+loop_constraints gives the same with drives and stabilization, by way of all joints of the system.
 """
 
 from __future__ import annotations
@@ -8,23 +8,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.compiled.varying import VaryingRows, fill_varying_rows, varying_arrays
 from sparsebody.dynamics.tree.front_order import constrained_loops
-from sparsebody.dynamics.tree.links import BODY, FRAME, FRAME_POINT, Links
-from sparsebody.dynamics.tree.loop_constraints import rows_to_links
-from sparsebody.dynamics.tree.motion import CENTER, ROTATION, TreeMotion
-from sparsebody.dynamics.tree.registers import dot6, load3, load_matrix, moved, negative, store3
+from sparsebody.dynamics.tree.links import FRAME, FRAME_POINT
+from sparsebody.dynamics.tree.motion import TreeMotion
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.model.selection import with_joints
 from sparsebody.model.system import State
-from sparsebody.spatial.tuples import add, cross, difference, turned
 
 
 class LoopTable(NamedTuple):
-    """Constants of the loop joints that have rows, for compiled code."""
+    """Constants of the loop joints that have rows."""
 
     ends: IntArray  # (n, 2) links of predecessor and successor, -1 for the world
     first_row: IntArray  # (n + 1,) among loop rows
@@ -73,69 +70,20 @@ class VaryingLoops:
         self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
         arrays = varying_arrays(with_joints(system, joint))
         self._rows, self._asked = arrays["rows"], arrays["asked"]
-        self._all = VaryingRows(**arrays)
+        self._all, self._links = VaryingRows(**arrays), tree.links
 
-    def at(self, state: State) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Return which rows vary, the rows (k, 2, 6) on the bodies, and what they ask for."""
-        if len(self.row):
-            bodies = state.position, state.orientation, state.velocity
-            fill_varying_rows(self._all, *bodies)
-        return self.row, self._rows, self._asked
-
-
-@njit(cache=True, error_model="numpy")
-def take_rows(
-    links: Links,
-    motion: TreeMotion,
-    row_links: IntArray,
-    place: IntArray,
-    given: FloatArray,
-    given_asked: FloatArray,
-    wrench: FloatArray,
-    asked: FloatArray,
-) -> None:
-    """Fill some rows with given ones (k, 2, 6) in body coordinates."""
-    for k in range(place.size):
-        row = place[k]
-        wrench[row] = given[k]
-        asked[row] = given_asked[k]
-        rows_to_links(links, motion, row_links[row : row + 1], wrench[row : row + 1])
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def fill_loop_rows(
-    links: Links,
-    table: LoopTable,
-    position: FloatArray,
-    motion: TreeMotion,
-    wrench: FloatArray,
-    asked: FloatArray,
-) -> None:
-    """Fill the rows of A on both links, and T'(a_s - a_p) = -T'(v_s x v_p) that they ask for.
-
-    `position` (n_bodies, 3) are the centers of mass, in the system's order.
-    """
-    for loop in range(table.ends.shape[0]):
-        p, s = table.ends[loop, 0], table.ends[loop, 1]
-        d = load3(table.anchor, loop, 0)  # from the predecessor's origin to the successor's
-        w_s = u_s = w_p = u_p = (0.0, 0.0, 0.0)
-        R = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-        if s >= 0:
-            R = load_matrix(motion.place, s, ROTATION)
-            d = difference(
-                load3(position, links.integers[s, BODY], 0), load3(motion.inertia, s, CENTER)
-            )
-            w_s, u_s = load3(motion.velocity, s, 0), load3(motion.velocity, s, 3)
-        if p >= 0:
-            d = difference(d, load3(position, links.integers[p, BODY], 0))
-            d = add(d, load3(motion.inertia, p, CENTER))
-            w_p = load3(motion.velocity, p, 0)
-            u_p = moved(w_p, load3(motion.velocity, p, 3), d)
-        c_w, c_u = cross(w_p, w_s), add(cross(w_p, u_s), cross(u_p, w_s))
-        for row in range(table.first_row[loop], table.first_row[loop + 1]):
-            n, f = turned(R, load3(table.row, row, 0)), turned(R, load3(table.row, row, 3))
-            asked[row] = dot6(n, f, c_w, c_u)
-            store3(wrench[row], 1, 0, n)
-            store3(wrench[row], 1, 3, f)
-            store3(wrench[row], 0, 0, negative(add(n, cross(d, f))))
-            store3(wrench[row], 0, 3, negative(f))
+    def overwrite(
+        self,
+        state: State,
+        motion: TreeMotion,
+        link: IntArray,
+        wrench: FloatArray,
+        gamma: FloatArray,
+    ) -> None:
+        """Overwrite those of all loop rows, `wrench` (m, 2, 6) on `link` (m, 2) and gamma (m,)."""
+        if len(self.row) == 0:
+            return
+        fill_varying_rows(self._all, state.position, state.orientation, state.velocity)
+        own = self._rows.copy()
+        native.rows_to_links(self._links, motion, link[self.row], own)
+        wrench[self.row], gamma[self.row] = own, self._asked

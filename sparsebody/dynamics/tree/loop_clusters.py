@@ -13,14 +13,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 
 
 class BlockPlaces(NamedTuple):
-    """Where entries of K are in its packed values: row[r] + local[k]."""
+    """The blocks of K in its packed values; entry (r, k) is at row[r] + local[k]."""
 
     row: IntArray  # (m,) where each row begins, rows in the order of LoopClusters.row
     local: IntArray  # (n_velocities,) place among the columns of its cluster, -1 for none
@@ -105,7 +105,7 @@ def loop_clusters(tree: SpanningTree) -> LoopClusters:
     n_rows = np.diff(system.first_row)[tree.loop_joint]
     loop = np.flatnonzero(n_rows > 0)
     ends = tree.loop_predecessor[loop], tree.loop_successor[loop]
-    label, loop_label = _labels(tree.parent, *ends)
+    label, loop_label = native.loop_labels(tree.parent, *ends)
     known, cluster = np.unique(loop_label, return_inverse=True)
     order = np.lexsort((np.maximum(*ends), cluster))
     loop, cluster = loop[order], cluster[order]
@@ -153,44 +153,3 @@ def _ranges(first: IntArray, sizes: IntArray) -> IntArray:
     """Return first[0], first[0] + 1, ..., and so on for each range."""
     before = _sums(sizes)
     return np.asarray(np.arange(before[-1]) + np.repeat(first - before[:-1], sizes), dtype=np.intp)
-
-
-@njit(cache=True)
-def _labels(
-    parent: IntArray, predecessor: IntArray, successor: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Return the least joint that coupling connects to each tree joint, and to each loop.
-
-    Joints that are connected are a subtree; a walk towards the world enters it and leaves it at
-    the body below its least joint, or ends in it where the other end of the loop is there too.
-    """
-    label = np.arange(parent.size)
-    for e in range(predecessor.size):
-        i, j, joined = predecessor[e], successor[e], -1
-        while i != j:
-            least = _found(label, max(i, j))
-            if least == joined:
-                break
-            if i > j:
-                i = parent[least]
-            else:
-                j = parent[least]
-            if joined >= 0:
-                label[max(joined, least)] = min(joined, least)
-                least = min(joined, least)
-            joined = least
-    loop_label = np.empty(predecessor.size, dtype=np.intp)
-    for e in range(predecessor.size):
-        loop_label[e] = _found(label, max(predecessor[e], successor[e]))
-    for i in range(parent.size):
-        label[i] = _found(label, i)
-    return label, loop_label
-
-
-@njit(cache=True)
-def _found(label: IntArray, i: int) -> int:
-    """Return the least member known of the set of i; halve the way there."""
-    while label[i] != i:
-        label[i] = label[label[i]]
-        i = label[i]
-    return i

@@ -13,7 +13,6 @@ from sparsebody.model.bodies import RigidBody
 from sparsebody.model.connections import Joint
 from sparsebody.model.frames import Frame, Frames, all_axes, axes
 from sparsebody.model.joints import JOINT_TYPES, JointType, Revolute
-from sparsebody.model.joints.base import pose_parts
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.shapes import Polyline
 from sparsebody.model.time_functions import TimeFunction
@@ -209,7 +208,7 @@ def placed(
 
     Featherstone (2008), sec. 4.4: the pose of S in P from the joint, v_J = S qd.
     """
-    E, r = pose_parts(joint_type, q)
+    E, r = joint_type.pose(q)
     v_J = joint_type.motion_subspace(q) @ qd
     to_world_P = parent.rotation @ predecessor_frame.rotation
     to_world_S = to_world_P @ E.T

@@ -1,92 +1,23 @@
-"""Position-error formulas that several joint types share. Featherstone (2008), table 8.1.
-
-They follow from X = X_err X_J with X_err ~ 1 - d x; d3 and d6 along and about the common z axis.
-Angles are whole ones, not the sines of the table, which vanish for a joint put together backwards.
-"""
+"""Rows of joint types whose T varies, for Numba; still used by dynamics/compiled/varying.py."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from numba import njit
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import FloatArray, IntArray
+
+Kernel = Callable[..., None]
 
 
-@njit(cache=True, inline="always")
-def tilt_error(E: FloatArray, error: FloatArray, row: int) -> None:
-    """d1, d2: the z axes of P and S are not parallel; the turn that takes z_P to z_S."""
-    sine = math.sqrt(E[0, 2] ** 2 + E[1, 2] ** 2)
-    if sine < 1e-8 and E[2, 2] < 0.0:  # opposite: a turn about any axis across
-        error[row], error[row + 1] = math.pi, 0.0
-        return
-    stretch = math.atan2(sine, E[2, 2]) / sine if sine > 0.0 else 1.0
-    error[row] = stretch * E[1, 2]
-    error[row + 1] = -stretch * E[0, 2]
+@dataclass(frozen=True)
+class JointKernels:
+    """subspace(joints, first_row, E, r, velocity, T, drift); None where T is constant in S."""
 
-
-@njit(cache=True, inline="always")
-def turn_error(E: FloatArray, error: FloatArray, row: int) -> None:
-    """d1, d2, d3: S is turned; the rotation vector of S in P."""
-    square = 0.0
-    for a in range(3):
-        b, c = (a + 1) % 3, (a + 2) % 3
-        error[row + a] = 0.5 * (E[b, c] - E[c, b])
-        square += error[row + a] ** 2
-    sine, cosine = math.sqrt(square), 0.5 * (E[0, 0] + E[1, 1] + E[2, 2] - 1.0)
-    if sine < 1e-8 and cosine < 0.0:  # half a turn: E = 2 n n' - 1
-        k = 0
-        for a in range(1, 3):
-            if E[a, a] > E[k, k]:
-                k = a
-        n_k = math.sqrt(0.5 * (1.0 + E[k, k]))
-        for a in range(3):
-            error[row + a] = math.pi * (n_k if a == k else 0.5 * E[a, k] / n_k)
-        return
-    stretch = math.atan2(sine, cosine) / sine if sine > 0.0 else 1.0
-    for a in range(3):
-        error[row + a] *= stretch
-
-
-@njit(cache=True, inline="always")
-def offset_error(E: FloatArray, r: FloatArray, error: FloatArray, row: int) -> None:
-    """d4, d5: S is off the z axis of P, at whatever height (X53, -X43 where z axes are parallel).
-
-    As long as that distance, and never away from the x and y axes of S along which the rows act:
-    the orthogonal matrix nearest to E[:2, :2], a reflection for opposite z axes, times r.
-    """
-    side = 1.0 if E[2, 2] >= 0.0 else -1.0
-    scale = 1.0 / (1.0 + abs(E[2, 2]))
-    c, s = scale * (E[0, 0] + side * E[1, 1]), scale * (E[0, 1] - side * E[1, 0])
-    error[row] = c * r[0] + s * r[1]
-    error[row + 1] = side * (c * r[1] - s * r[0])
-
-
-@njit(cache=True, inline="always")
-def height_error(E: FloatArray, r: FloatArray, error: FloatArray, row: int) -> None:
-    """d6: S is off the xy plane of P; with the sign of the side that the z axis of S points to."""
-    error[row] = r[2] if E[2, 2] >= 0.0 else -r[2]
-
-
-@njit(cache=True, inline="always")
-def point_error(E: FloatArray, r: FloatArray, error: FloatArray, row: int) -> None:
-    """d4, d5, d6: the origins of S and P do not coincide."""
-    for a in range(3):
-        error[row + a] = E[a, 0] * r[0] + E[a, 1] * r[1] + E[a, 2] * r[2]
-
-
-@njit(cache=True, inline="always")
-def turn_angle(E: FloatArray) -> float:
-    """Angle of S about the common z axis, in (-pi, pi]."""
-    return math.atan2(E[0, 1] - E[1, 0], E[0, 0] + E[1, 1])
-
-
-@njit(cache=True, inline="always")
-def unit_dual(W: FloatArray, item: int, axis: int) -> None:
-    """W = the unit vector along one of the six axes."""
-    for a in range(6):
-        W[item, a] = 0.0
-    W[item, axis] = 1.0
+    subspace: Kernel | None = None
 
 
 @njit(cache=True, inline="always")
@@ -101,3 +32,98 @@ def axis_of_predecessor(
         rows[row, a + 3] = E[a, axis]
         drift -= (velocity[b] * E[c, axis] - velocity[c] * E[b, axis]) * velocity[a + 3]
     return drift
+
+
+@njit(cache=True)
+def _universal(
+    joints: IntArray,
+    first_row: IntArray,
+    E: FloatArray,
+    r: FloatArray,
+    velocity: FloatArray,
+    T: FloatArray,
+    drift: FloatArray,
+) -> None:
+    for j in joints:
+        row = first_row[j]
+        x, w = E[j, :, 0], velocity[j]  # x_P in S coordinates; dx/dt = -w x x
+        for a in range(6):
+            T[row, a] = 0.0
+        T[row, 0], T[row, 2] = -x[2], x[0]  # the moment about x_P x y_S
+        rate_0, rate_2 = w[2] * x[1] - w[1] * x[2], w[1] * x[0] - w[0] * x[1]
+        drift[row] = -rate_2 * w[0] + rate_0 * w[2]
+        for a in range(3):
+            for b in range(6):
+                T[row + 1 + a, b] = 1.0 if b == a + 3 else 0.0
+            drift[row + 1 + a] = 0.0
+
+
+@njit(cache=True)
+def _point_on_line(
+    joints: IntArray,
+    first_row: IntArray,
+    E: FloatArray,
+    r: FloatArray,
+    velocity: FloatArray,
+    T: FloatArray,
+    drift: FloatArray,
+) -> None:
+    for j in joints:
+        for axis in range(2):
+            row = first_row[j] + axis
+            drift[row] = axis_of_predecessor(E[j], axis, velocity[j], T, row)
+
+
+@njit(cache=True)
+def _point_on_plane(
+    joints: IntArray,
+    first_row: IntArray,
+    E: FloatArray,
+    r: FloatArray,
+    velocity: FloatArray,
+    T: FloatArray,
+    drift: FloatArray,
+) -> None:
+    for j in joints:
+        row = first_row[j]
+        drift[row] = axis_of_predecessor(E[j], 2, velocity[j], T, row)
+
+
+@njit(cache=True)
+def _constant_distance(
+    joints: IntArray,
+    first_row: IntArray,
+    E: FloatArray,
+    r: FloatArray,
+    velocity: FloatArray,
+    T: FloatArray,
+    drift: FloatArray,
+) -> None:
+    for j in joints:
+        row, w = first_row[j], velocity[j]
+        distance = math.sqrt(r[j, 0] ** 2 + r[j, 1] ** 2 + r[j, 2] ** 2)
+        if distance == 0.0:  # only before assembly: any direction takes the points apart
+            for a in range(6):
+                T[row, a] = 1.0 if a == 5 else 0.0
+            drift[row] = 0.0
+            continue
+        along, across = 0.0, 0.0  # u = E r / |r|, p = E r, dp/dt = v - w x p
+        for a in range(3):
+            u = (E[j, a, 0] * r[j, 0] + E[j, a, 1] * r[j, 1] + E[j, a, 2] * r[j, 2]) / distance
+            T[row, a] = 0.0
+            T[row, a + 3] = u
+        for a in range(3):
+            b, c = (a + 1) % 3, (a + 2) % 3
+            rate = w[a + 3] - distance * (w[b] * T[row, c + 3] - w[c] * T[row, b + 3])
+            along += T[row, a + 3] * rate
+            across += rate * w[a + 3]
+        speed = w[3] * T[row, 3] + w[4] * T[row, 4] + w[5] * T[row, 5]
+        drift[row] = (across - along * speed) / distance  # (du/dt)' v
+
+
+subspace_kernels: dict[str, Kernel] = {
+    "universal": _universal,
+    "point-on-line": _point_on_line,
+    "point-on-plane": _point_on_plane,
+    "constant-distance": _constant_distance,
+}

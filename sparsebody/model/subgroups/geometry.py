@@ -45,7 +45,7 @@ def geometry(system: System) -> Geometry:
     n = system.n_bodies
     code = np.full(system.n_joints, OTHER, dtype=np.intp)
     for group in system.groups:
-        code[group.joints] = CODES.get(group.name, OTHER)
+        code[group.joints] = CODES.get(group.subgroup, OTHER)
     ends = np.stack([system.predecessor, system.successor]) % (n + 1)
     rotation = np.stack([system.predecessor_rotation, system.successor_rotation])
     point = np.stack([system.predecessor_point, system.successor_point])

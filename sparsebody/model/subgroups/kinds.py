@@ -46,17 +46,16 @@ KINDS = (
     Kind("Schoenflies", (RZ, TX, TY, TZ)),
 )
 
-# Types of joints, by the subgroups that they move in.
+# Joints by the smallest subgroups that they move in.
 OTHER, FIXED, REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, PLANAR, BALL = range(8)
 CODES = {
-    "fixed": FIXED,
-    "revolute": REVOLUTE,
-    "prismatic": PRISMATIC,
-    "helical": HELICAL,
+    "rigid": FIXED,
+    "rotation": REVOLUTE,
+    "translation": PRISMATIC,
+    "screw": HELICAL,
     "cylindrical": CYLINDRICAL,
     "planar": PLANAR,
     "spherical": BALL,
-    "universal": BALL,
 }
 IN_KIND = {  # joints that link bodies of a class, slides within it and fixed joints left aside
     TURN: (REVOLUTE,),

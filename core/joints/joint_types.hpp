@@ -1,0 +1,163 @@
+// The joint types: one header each, one line each in JointTypes; and what follows from their members.
+//
+// The index of a type in the list is its `kind`. `visit_joint(kind, parameter, f)` calls f with the type; the
+// functions joint_position ... joint_varying_rows do so for one member each.
+#pragma once
+
+#include <type_traits>
+
+#include "joints/constant_distance.hpp"
+#include "joints/cylindrical.hpp"
+#include "joints/fixed.hpp"
+#include "joints/free.hpp"
+#include "joints/helical.hpp"
+#include "joints/planar.hpp"
+#include "joints/point_on_line.hpp"
+#include "joints/point_on_plane.hpp"
+#include "joints/prismatic.hpp"
+#include "joints/revolute.hpp"
+#include "joints/spherical.hpp"
+#include "joints/universal.hpp"
+
+namespace sparsebody {
+
+namespace joints {
+
+template <class... J> struct TypeList {};
+
+using JointTypes = TypeList<
+    Revolute,
+    Prismatic,
+    Helical,
+    Cylindrical,
+    Planar,
+    Spherical,
+    Universal,
+    Fixed,
+    Free,
+    PointOnLine,
+    PointOnPlane,
+    ConstantDistance>;
+
+}  // namespace joints
+
+using joints::JointTypes;
+
+// The index of a type in the list: `kind_of<joints::Spherical>`.
+template <class J, class... Js>
+constexpr int index_in(joints::TypeList<Js...>) {
+  int index = 0;
+  (void)((std::is_same_v<J, Js> || (++index, false)) || ...);
+  return index;
+}
+template <class J> inline constexpr int kind_of = index_in<J>(JointTypes{});
+
+// A type with its number, where it has one.
+template <class J>
+constexpr J joint_of(double parameter) {
+  if constexpr (requires { J{parameter}; })
+    return J{parameter};
+  else
+    return J{};
+}
+
+// f(J) of the type of this kind.
+template <class F>
+[[gnu::always_inline]] inline void visit_joint(int kind, double parameter, F&& f) {
+  [&]<class... J>(joints::TypeList<J...>) {
+    int k = 0;
+    (void)((kind == k++ && (f(joint_of<J>(parameter)), true)) || ...);
+  }(JointTypes{});
+}
+
+// --- What follows from the members of a type ---
+
+namespace joints {
+
+// W: qd = W' v_J
+template <class J, class T>
+ForceColumns<T, J::info.n_velocities> active_force_subspace(const J& joint, const Transform<T>& X) {
+  if constexpr (requires { joint.active_force_subspace(X); }) {
+    return joint.active_force_subspace(X);
+  } else {
+    ForceColumns<T, J::info.n_velocities> W;
+    const auto S = joint.motion_subspace(X);
+    for (int k = 0; k < J::info.n_velocities; ++k) W[k] = {S[k].angular, S[k].linear};
+    return W;
+  }
+}
+
+// c = (dS/dt) qd
+template <class J, class T>
+Motion<T> drift(const J& joint, const Transform<T>& X, const Motion<T>& v) {
+  if constexpr (requires { joint.drift(X, v); })
+    return joint.drift(X, v);
+  else
+    return {};
+}
+
+// The rows of T', and (dT/dt)' v_J = -T' c.
+template <class J, class T>
+void constraint_rows(const J& joint, const Transform<T>& X, const Motion<T>& v, T* rows, T* row_drift) {
+  const auto columns = joint.constraint_force_subspace(X);
+  const Motion<T> c = drift(joint, X, v);
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    columns[k].store(rows + 6 * k);
+    row_drift[k] = -dot(c, columns[k]);
+  }
+}
+
+}  // namespace joints
+
+// --- The same by the kind of a joint ---
+
+// Positions q of a pose, angles in (-pi, pi].
+template <class T>
+void joint_position(int kind, const Transform<T>& X, double parameter, T* q) {
+  visit_joint(kind, parameter, [&](const auto& joint) { joint.coordinates(X, q); });
+}
+
+// X_SP at positions q.
+template <class T>
+Transform<T> joint_pose(int kind, const T* q, double parameter) {
+  Transform<T> X;
+  visit_joint(kind, parameter, [&](const auto& joint) { X = joint.pose(q); });
+  return X;
+}
+
+// qd = W' v_J
+template <class T>
+void joint_rate(int kind, const Transform<T>& X, const Motion<T>& v, T* qd) {
+  visit_joint(kind, 0.0, [&](const auto& joint) {
+    const auto W = joints::active_force_subspace(joint, X);
+    for (std::size_t k = 0; k < W.size(); ++k) qd[k] = dot(v, W[k]);
+  });
+}
+
+// The columns of S, one for each velocity.
+template <class T>
+void joint_subspace(int kind, const Transform<T>& X, double parameter, Motion<T>* S) {
+  visit_joint(kind, parameter, [&](const auto& joint) {
+    const auto columns = joint.motion_subspace(X);
+    for (std::size_t k = 0; k < columns.size(); ++k) S[k] = columns[k];
+  });
+}
+
+// c = (dS/dt) qd seen from S, for v_J = S qd. Featherstone (2008), sec. 3.5, c_J.
+template <class T>
+Motion<T> joint_drift(int kind, const Transform<T>& X, const Motion<T>& v) {
+  Motion<T> c;
+  visit_joint(kind, 0.0, [&](const auto& joint) { c = joints::drift(joint, X, v); });
+  return c;
+}
+
+// The rows of T' (n_constraints x 6) and (dT/dt)' v_J, of a joint whose T varies.
+template <class T>
+void joint_varying_rows(int kind, const Transform<T>& X, const Motion<T>& v, T* rows, T* row_drift) {
+  visit_joint(kind, 0.0, [&](const auto& joint) {
+    if constexpr (std::remove_cvref_t<decltype(joint)>::info.has_varying_T)
+      joints::constraint_rows(joint, X, v, rows, row_drift);
+  });
+}
+
+}  // namespace sparsebody

@@ -1,0 +1,84 @@
+// Columns of T, or of W, as rows on the velocities of the bodies. Featherstone (2008), (8.10), (8.64).
+#pragma once
+
+#include "dynamics/constraint_rows.hpp"
+#include "model/joint_motion.hpp"
+
+namespace sparsebody::model {
+
+// t' v_J on both bodies, and the right-hand side of t' (a_s - a_p) = -t' (v_s x v_p) - (dt/dt)' v_J.
+struct ConstraintRow {
+  Force<double> on_predecessor, on_successor;
+  double velocity, acceleration;
+};
+
+inline ConstraintRow constraint_row(const Force<double>& t, double drift, const Transform<double>& X_S,
+                                    const JointMotion& motion) {
+  const RelativeMotion<double> relative(motion.X_p, motion.v_p, motion.v_J);
+  return {relative.on_predecessor(t), X_S.transpose(t), dot(motion.v_J, t), relative.required_acceleration(t) - drift};
+}
+
+// The motions of joints as Python keeps them.
+struct JointMotions {
+  View<const double, 3> to_successor;  // X_p
+  View<const double, 2> arm, velocity, predecessor_velocity;
+
+  Transform<double> X_p(Index j) const {
+    return {Mat3<double>::load(&to_successor(j, 0, 0)), Vec3<double>::load(&arm(j, 0))};
+  }
+  JointMotion operator[](Index j) const {
+    return {{}, X_p(j), Motion<double>::load(&velocity(j, 0)), Motion<double>::load(&predecessor_velocity(j, 0))};
+  }
+};
+
+struct ConstraintRows {
+  Array<double, 3> rows;  // on the predecessor's and the successor's velocity; zero on the world
+  Array<double> velocity, acceleration;
+};
+
+// Row k is on joint[k].
+inline ConstraintRows constraint_rows(View<const Index> joint, const JointFrames& frames, const JointMotions& motions,
+                                      View<const double, 2> subspace, View<const double> drift) {
+  const Index n = joint.size();
+  ConstraintRows out{Array<double, 3>({n, 2, 6}), Array<double>(n), Array<double>(n)};
+  for (Index k = 0; k < n; ++k) {
+    const Index j = joint[k];
+    const ConstraintRow row = constraint_row(Force<double>::load(&subspace(k, 0)), drift[k], frames.X_S(j), motions[j]);
+    if (frames.predecessor[j] >= 0) row.on_predecessor.store(&out.rows(k, 0, 0));
+    if (frames.successor[j] >= 0) row.on_successor.store(&out.rows(k, 1, 0));
+    out.velocity[k] = row.velocity;
+    out.acceleration[k] = row.acceleration;
+  }
+  return out;
+}
+
+// T' v_J
+inline Array<double> row_velocities(View<const Index> joint, View<const double, 2> subspace,
+                                    View<const double, 2> v_J) {
+  Array<double> velocity(joint.size());
+  for (Index k = 0; k < joint.size(); ++k)
+    velocity[k] = dot(Motion<double>::load(&v_J(joint[k], 0)), Force<double>::load(&subspace(k, 0)));
+  return velocity;
+}
+
+// T lambda of every joint
+inline Array<double, 2> joint_wrenches(Index n_joints, View<const Index> joint, View<const double, 2> subspace,
+                                       View<const double> multiplier) {
+  Array<double, 2> wrench({n_joints, 6});
+  for (Index k = 0; k < joint.size(); ++k)
+    (Force<double>::load(&subspace(k, 0)) * multiplier[k]).add_to(&wrench(joint[k], 0));
+  return wrench;
+}
+
+// Wrenches in S, on the successors; their opposites on the predecessors.
+inline void add_joint_wrenches(View<const Index> joint, const JointFrames& frames, const JointMotions& motions,
+                               View<const double, 2> wrench, View<double, 2> force) {
+  for (Index k = 0; k < joint.size(); ++k) {
+    const Index j = joint[k], p = frames.predecessor[j], s = frames.successor[j];
+    const Force<double> f = Force<double>::load(&wrench(k, 0));
+    if (s >= 0) frames.X_S(j).transpose(f).add_to(&force(s, 0));
+    if (p >= 0) (-motions.X_p(j).transpose(f)).add_to(&force(p, 0));
+  }
+}
+
+}  // namespace sparsebody::model

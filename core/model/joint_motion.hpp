@@ -1,0 +1,69 @@
+// Relative motion at the joints, from the poses and velocities of the bodies. Featherstone (2008), (8.24), (8.7).
+// P and S are the joint frames on predecessor and successor. Body coordinates have their origin at the center of mass.
+#pragma once
+
+#include "base/array.hpp"
+#include "spatial/transform.hpp"
+
+namespace sparsebody::model {
+
+// The bodies of the joints, -1 for the world, and the frames on them.
+struct JointFrames {
+  View<const Index> predecessor, successor;
+  View<const double, 3> predecessor_rotation;  // joint to body axes
+  View<const double, 2> predecessor_point;     // origin in body coordinates
+  View<const double, 3> successor_rotation;
+  View<const double, 2> successor_point;
+
+  Index size() const { return predecessor.size(); }
+  // From the predecessor's body coordinates to P, and from the successor's to S.
+  Transform<double> X_P(Index j) const { return to_frame(predecessor_rotation, predecessor_point, j); }
+  Transform<double> X_S(Index j) const { return to_frame(successor_rotation, successor_point, j); }
+
+ private:
+  static Transform<double> to_frame(View<const double, 3> rotation, View<const double, 2> point, Index j) {
+    return {transpose(Mat3<double>::load(&rotation(j, 0, 0))), Vec3<double>::load(&point(j, 0))};
+  }
+};
+
+// R turns body into world axes; x is the center of mass, v in body coordinates.
+struct BodyMotion {
+  Mat3<double> R = Mat3<double>::identity();
+  Vec3<double> x;
+  Motion<double> v;
+};
+
+struct BodyMotions {
+  View<const double, 2> position, orientation, velocity;
+
+  // That of a body, or of the world, -1.
+  BodyMotion operator[](Index body) const {
+    if (body < 0) return {};
+    const double* q = &orientation(body, 0);
+    return {Mat3<double>::from_quaternion(q[0], q[1], q[2], q[3]), Vec3<double>::load(&position(body, 0)),
+            Motion<double>::load(&velocity(body, 0))};
+  }
+};
+
+struct JointMotion {
+  Transform<double> X;    // X_SP
+  Transform<double> X_p;  // from the predecessor's body coordinates to S
+  Motion<double> v_J;     // v_s - v_p in S coordinates
+  Motion<double> v_p;     // in S coordinates
+};
+
+// Positions enter only as differences between neighbours, so that nothing is lost far from the world's origin.
+inline JointMotion joint_motion(const Transform<double>& X_P, const Transform<double>& X_S, const BodyMotion& p,
+                                const BodyMotion& s) {
+  JointMotion motion;
+  const Mat3<double> R_S = s.R * transpose(X_S.E);  // S to world axes
+  motion.X_p.E = transpose_times(R_S, p.R);
+  motion.X_p.r = transpose_times(p.R, s.x - p.x + s.R * X_S.r);
+  motion.X.E = motion.X_p.E * transpose(X_P.E);  // X_SP = X_Sp X_pP
+  motion.X.r = X_P.E * (motion.X_p.r - X_P.r);
+  motion.v_p = motion.X_p * p.v;
+  motion.v_J = X_S * s.v - motion.v_p;  // v_J = v_s - v_p
+  return motion;
+}
+
+}  // namespace sparsebody::model

@@ -1,0 +1,93 @@
+// Mechanisms whose bodies all move parallel to one plane: going out from the world, each joint hands the normal of the
+// plane on from its predecessor to its successor, or back. Herve (1999), Mech. Mach. Theory 34:719.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "model/incidence.hpp"
+#include "model/joint_motion.hpp"
+
+namespace sparsebody::model {
+
+// What a joint demands of the normal, the z axis being its own.
+enum class NormalOf : Index { other, about_z, along_z, rigid };
+
+// Whether the rows of a joint keep bodies parallel to a plane by three, and marks these in is_outer. All rows must act
+// either in the plane or out of it.
+inline bool keeps_plane(NormalOf kind, const Vec3<double>& normal, View<const double, 2> subspace, Index first,
+                        Index last, View<bool> is_outer, double tolerance) {
+  if (kind == NormalOf::about_z && std::sqrt(normal.x * normal.x + normal.y * normal.y) > tolerance) return false;
+  if (kind == NormalOf::along_z && std::abs(normal.z) > tolerance) return false;
+  int n_outer = 0;
+  bool is_pure = true;
+  for (Index k = first; k < last && is_pure; ++k) {
+    const auto [moment, force] = Force<double>::load(&subspace(k, 0));
+    const Vec3<double> tilt = cross(normal, moment), slip = cross(normal, force);
+    const double about = dot(normal, moment), along = dot(normal, force);
+    const double outer = std::sqrt(dot(tilt, tilt) + along * along), inner = std::sqrt(dot(slip, slip) + about * about);
+    is_pure = std::min(inner, outer) <= tolerance;
+    is_outer[k] = outer > inner;
+    n_outer += outer > inner;
+  }
+  if (is_pure && n_outer == 3) return true;
+  std::fill(is_outer.begin() + first, is_outer.begin() + last, false);
+  return false;
+}
+
+struct PlanarMotion {
+  Array<double, 3> basis;  // (n + 1, 3, 3) rows: the normal and two vectors across it, in body axes; the world last
+  Array<Index> bodies;     // from the world outwards
+  Array<Index> joint;      // that holds each body in the plane
+  Array<bool> is_outer;    // rows of these joints that keep bodies in the plane
+  Index n_reached = 0;     // bodies; the rest is meaningless unless it is all
+};
+
+// Breadth first from the world, the normal being that of its first joint that has one.
+inline PlanarMotion planar_motion(Index n, const JointFrames& frames, View<const Index> kind,
+                                  View<const Index> first_row, View<const double, 2> subspace, double tolerance) {
+  PlanarMotion plane{Array<double, 3>({n + 1, 3, 3}), Array<Index>(n), Array<Index>(n),
+                     Array<bool>(subspace.rows())};
+  const auto node = [n](Index body) { return body < 0 ? n : body; };
+  const JointIncidence incidence(n + 1, frames.size(), [&](int side, Index j) {
+    return node(side == 0 ? frames.predecessor[j] : frames.successor[j]);
+  });
+  const auto joints_of_world = incidence[n];
+  const auto first = std::find_if(joints_of_world.begin(), joints_of_world.end(),
+                                  [&](Index j) { return NormalOf(kind[j]) == NormalOf::about_z; });
+  if (first == joints_of_world.end()) return plane;
+  std::vector<Vec3<double>> normal(n + 1);
+  normal[n] = (frames.predecessor[*first] < 0 ? frames.X_P(*first) : frames.X_S(*first)).E.row(2);
+  std::vector<char> is_reached(n + 1);
+  is_reached[n] = true;
+  Index reached = 0;
+  for (Index head = -1; head < reached; ++head) {
+    const Index body = head < 0 ? n : plane.bodies[head];
+    for (const Index j : incidence[body]) {
+      const bool is_outward = node(frames.predecessor[j]) == body;
+      const Index other = node(is_outward ? frames.successor[j] : frames.predecessor[j]);
+      if (is_reached[other] || NormalOf(kind[j]) == NormalOf::other) continue;
+      const auto X_near = is_outward ? frames.X_P(j) : frames.X_S(j), X_far = is_outward ? frames.X_S(j) : frames.X_P(j);
+      const Vec3<double> in_joint = X_near.E * normal[body];
+      if (!keeps_plane(NormalOf(kind[j]), in_joint, subspace, first_row[j], first_row[j + 1], plane.is_outer, tolerance))
+        continue;
+      normal[other] = transpose_times(X_far.E, in_joint);
+      is_reached[other] = true;
+      plane.bodies[reached++] = other;
+      plane.joint[other] = j;
+    }
+  }
+  plane.n_reached = reached;
+  if (reached < n) return plane;
+  for (Index i = 0; i <= n; ++i) {
+    const Vec3<double> z = 1.0 / norm(normal[i]) * normal[i];
+    const Vec3<double> across = std::abs(z.z) > 0.6 ? Vec3<double>{z.z, 0.0, -z.x} : Vec3<double>{-z.y, z.x, 0.0};
+    const Vec3<double> x = 1.0 / norm(across) * across;
+    z.store(&plane.basis(i, 0, 0));
+    x.store(&plane.basis(i, 1, 0));
+    cross(z, x).store(&plane.basis(i, 2, 0));
+  }
+  return plane;
+}
+
+}  // namespace sparsebody::model

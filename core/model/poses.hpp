@@ -1,0 +1,87 @@
+// Poses of bodies: center of mass x in the world, unit quaternion q = (w, x, y, z) from body to world axes.
+#pragma once
+
+#include <cmath>
+
+#include "base/array.hpp"
+#include "spatial/motion.hpp"
+
+namespace sparsebody::model {
+
+inline Mat3<double> rotation_of(View<const double, 2> orientation, Index i) {
+  const double* q = &orientation(i, 0);
+  return Mat3<double>::from_quaternion(q[0], q[1], q[2], q[3]);
+}
+
+inline Array<double, 3> rotations(View<const double, 2> orientation) {
+  const Index n = orientation.rows();
+  auto R = Array<double, 3>::uninitialized({n, 3, 3});
+  for (Index i = 0; i < n; ++i) rotation_of(orientation, i).store(&R(i, 0, 0));
+  return R;
+}
+
+// q (s, v), the product of two quaternions
+inline void multiply_quaternion(const double* q, double s, const Vec3<double>& v, double* product) {
+  product[0] = q[0] * s - q[1] * v.x - q[2] * v.y - q[3] * v.z;
+  product[1] = q[0] * v.x + q[1] * s + q[2] * v.z - q[3] * v.y;
+  product[2] = q[0] * v.y - q[1] * v.z + q[2] * s + q[3] * v.x;
+  product[3] = q[0] * v.z + q[1] * v.y - q[2] * v.x + q[3] * s;
+}
+
+inline void normalize_quaternion(double* q) {
+  const double scale = 1.0 / std::sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+  for (int a = 0; a < 4; ++a) q[a] *= scale;
+}
+
+struct Poses {
+  explicit Poses(Index n) : position(Rows::uninitialized({n, 3})), orientation(Rows::uninitialized({n, 4})) {}
+
+  using Rows = Array<double, 2>;
+  Rows position, orientation;
+};
+
+// x + R u and q exp(w) of small twists (w, u) in body coordinates.
+inline Poses displaced(View<const double, 2> position, View<const double, 2> orientation,
+                       View<const double, 2> twist) {
+  const Index n = position.rows();
+  Poses moved(n);
+  for (Index i = 0; i < n; ++i) {
+    const auto [w, u] = Motion<double>::load(&twist(i, 0));
+    (Vec3<double>::load(&position(i, 0)) + rotation_of(orientation, i) * u).store(&moved.position(i, 0));
+    const double angle = norm(w), s = angle < 1e-8 ? 0.5 : std::sin(0.5 * angle) / angle;
+    multiply_quaternion(&orientation(i, 0), std::cos(0.5 * angle), s * w, &moved.orientation(i, 0));
+    normalize_quaternion(&moved.orientation(i, 0));
+  }
+  return moved;
+}
+
+// dx/dt = R u and dq/dt = q (0, w) / 2
+inline Poses pose_rates(View<const double, 2> orientation, View<const double, 2> velocity) {
+  const Index n = orientation.rows();
+  Poses rate(n);
+  for (Index i = 0; i < n; ++i) {
+    const auto [w, u] = Motion<double>::load(&velocity(i, 0));
+    (rotation_of(orientation, i) * u).store(&rate.position(i, 0));
+    multiply_quaternion(&orientation(i, 0), 0.0, 0.5 * w, &rate.orientation(i, 0));
+  }
+  return rate;
+}
+
+// Whether every number is finite and every quaternion of unit length to 1e-6.
+inline bool is_regular(View<const double, 2> position, View<const double, 2> orientation,
+                       View<const double, 2> velocity, View<const double> coordinate) {
+  constexpr double unit_tolerance = 1e-6;
+  Index n_infinite = 0;  // x - x is zero unless x is infinite or NaN
+  for (const double x : coordinate) n_infinite += !(x - x == 0.0);
+  for (const double x : position) n_infinite += !(x - x == 0.0);
+  for (const double x : velocity) n_infinite += !(x - x == 0.0);
+  if (n_infinite > 0) return false;
+  for (Index i = 0; i < orientation.rows(); ++i) {
+    const double* q = &orientation(i, 0);
+    const double norm = std::sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+    if (!(std::abs(norm - 1.0) <= unit_tolerance)) return false;
+  }
+  return true;
+}
+
+}  // namespace sparsebody::model
