@@ -7,9 +7,9 @@ void bind_dynamics_reduced(nb::module_& module);
 void bind_dynamics_spatial(nb::module_& module);
 
 void bind_dynamics(nb::module_& module) {
+  bind_dynamics_spatial(module);
   bind_dynamics_planar(module);
   bind_dynamics_reduced(module);
-  bind_dynamics_spatial(module);
 }
 
 }  // namespace sparsebody

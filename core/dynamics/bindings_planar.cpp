@@ -7,26 +7,48 @@
 namespace sparsebody {
 namespace {
 
-constexpr Index few_bodies = 50;  // evaluations of fewer take less time than releasing the GIL is worth
+// The arrays of a state are taken as they are; other ones raise TypeError.
+struct StateArrays {
+  View<double, 2> position, orientation, velocity;
+  View<double> coordinate;
+  double time;
+};
 
-class BoundPlanarEvaluation : public PlanarEvaluation {
- public:
+struct GeneralArrays {
+  View<const double, 2> load;
+  View<const double, 3> general_rows;
+  View<const double> general_gamma, stabilization;
+};
+
+EvaluationInput checked_input(Index n_bodies, Index n_coordinates, const StateArrays& state,
+                                     const GeneralArrays& in = {}) {
+  if (state.position.shape() != std::array{n_bodies, Index(3)} ||
+      state.orientation.shape() != std::array{n_bodies, Index(4)} ||
+      state.velocity.shape() != std::array{n_bodies, Index(6)} || state.coordinate.size() != n_coordinates ||
+      !std::isfinite(state.time))
+    throw nb::type_error("the arrays are no state of the system");
+  return {state.position, state.orientation, state.velocity, in.load, in.general_rows, in.general_gamma,
+          in.stabilization};
+}
+
+// Runs f, without the GIL where that pays.
+template <class F>
+auto run_released(Index n_bodies, F&& f) {
+  constexpr Index few_bodies = 50;  // evaluations of fewer take less time than releasing the GIL is worth
+  std::optional<nb::gil_scoped_release> released;
+  if (n_bodies > few_bodies) released.emplace();
+  return f();
+}
+
+struct BoundPlanarEvaluation : PlanarEvaluation {
   Index n_coordinates = 0;
 
-  // Arrays of a state are taken as they are; others raise TypeError.
-  PlanarInput checked(View<double, 2> position, View<double, 2> orientation, View<double, 2> velocity) const {
-    const Index n = n_bodies();
-    if (position.shape() != std::array{n, Index(3)} || orientation.shape() != std::array{n, Index(4)} ||
-        velocity.shape() != std::array{n, Index(6)})
-      throw nb::type_error("the arrays are no state of the system");
-    return {position, orientation, velocity, {}, {}, {}, {}};
+  EvaluationInput checked(const StateArrays& state, const GeneralArrays& in = {}) const {
+    return checked_input(n_bodies(), n_coordinates, state, in);
   }
-  // Runs f, without the GIL where that pays.
   template <class F>
   auto run(F&& f) const {
-    std::optional<nb::gil_scoped_release> released;
-    if (n_bodies() > few_bodies) released.emplace();
-    return f();
+    return run_released(n_bodies(), f);
   }
 };
 
@@ -94,33 +116,30 @@ void bind_dynamics_planar(nb::module_& module) {
           nb::keep_alive<1, 11>())
       .def(
           "assemble",
-          [](E& self, Table position, Table orientation, Table velocity, Loads load, Rows general_rows, Values general_gamma, Values stabilization) {
-            PlanarInput in = self.checked(position, orientation, velocity);
-            in.load = load, in.general_rows = general_rows, in.general_gamma = general_gamma;
-            in.stabilization = stabilization;
+          [](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time, Loads load,
+             Rows general_rows, Values general_gamma, Values stabilization) {
+            const EvaluationInput in = self.checked({position, orientation, velocity, coordinate, time},
+                                                    {load, general_rows, general_gamma, stabilization});
             return int(self.run([&] { return self.assemble(in); }));
           },
-          "position"_a, "orientation"_a, "velocity"_a, "load"_a, "general_rows"_a,
+          "position"_a, "orientation"_a, "velocity"_a, "coordinate"_a, "time"_a, "load"_a, "general_rows"_a,
           "general_gamma"_a, "stabilization"_a, "Fill rows and right-hand side; return a status.")
       .def(
           "accelerate",
-          [](E& self, Table position, Table orientation, Table velocity, Loads load, Rows general_rows,
-             Values general_gamma, Values stabilization, Table acceleration, Vector multiplier) {
-            PlanarInput in = self.checked(position, orientation, velocity);
-            in.load = load, in.general_rows = general_rows, in.general_gamma = general_gamma;
-            in.stabilization = stabilization;
+          [](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time, Loads load,
+             Rows general_rows, Values general_gamma, Values stabilization, Table acceleration, Vector multiplier) {
+            const EvaluationInput in = self.checked({position, orientation, velocity, coordinate, time},
+                                                    {load, general_rows, general_gamma, stabilization});
             return int(self.run([&] { return self.accelerate(in, acceleration, multiplier); }));
           },
-          "position"_a, "orientation"_a, "velocity"_a, "load"_a, "general_rows"_a,
+          "position"_a, "orientation"_a, "velocity"_a, "coordinate"_a, "time"_a, "load"_a, "general_rows"_a,
           "general_gamma"_a, "stabilization"_a, "acceleration"_a, "multiplier"_a,
           "Assemble, factorize and solve at once; return a status.")
       .def(
           "accelerate",
           [](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time,
              Table acceleration) {
-            if (coordinate.size() != self.n_coordinates || !std::isfinite(time))
-              throw nb::type_error("the arrays are no state of the system");
-            const PlanarInput in = self.checked(position, orientation, velocity);
+            const EvaluationInput in = self.checked({position, orientation, velocity, coordinate, time});
             return int(self.run([&] { return self.accelerate(in, acceleration, {}); }));
           },
           "position"_a, "orientation"_a, "velocity"_a, "coordinate"_a, "time"_a, "acceleration"_a,

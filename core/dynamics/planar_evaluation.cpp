@@ -14,7 +14,6 @@ constexpr double plane_tolerance = 1e-9;      // how far a state may leave the p
 constexpr double rest_tolerance = 1e-12;      // velocities that are none [rad/s, m/s]
 constexpr double row_tolerance = 1e-9;        // part of a row within the plane that is nothing but rounding
 constexpr double largest_residual = 1e-6;     // of a solution that is one
-constexpr Index large_mechanism = 1 << 14;    // bodies from which on memory is requested ahead
 
 PlanarForce<double> load_force(const double* row) { return {row[0], {row[1], row[2]}}; }
 void store_force(const PlanarForce<double>& t, double* row) { row[0] = t.n, row[1] = t.f.x, row[2] = t.f.y; }
@@ -23,7 +22,7 @@ void store_force(const PlanarForce<double>& t, double* row) { row[0] = t.n, row[
 
 // ---- Bodies: a state in the plane, and the forces of (8.64)
 
-PlanarEvaluation::Status PlanarEvaluation::assemble_bodies(const PlanarInput& in) {
+PlanarEvaluation::Status PlanarEvaluation::assemble_bodies(const EvaluationInput& in) {
   const Vec3<double> normal = axes.row(0), first = axes.row(1), second = axes.row(2);
   const Index n = n_bodies();
   const bool has_load = in.load.rows() > 0;
@@ -97,7 +96,7 @@ void PlanarEvaluation::fill_rows_on_successors(PlanarRows& table, const Successo
 }
 
 // Fills the rows of a table on their predecessors and gamma, at the newest state.
-void PlanarEvaluation::fill_rows(PlanarRows& table, const PlanarInput& in, double* gamma) const {
+void PlanarEvaluation::fill_rows(PlanarRows& table, const EvaluationInput& in, double* gamma) const {
   const Index m = table.n_joints(), n = n_bodies();
   for (Index j = 0; j < m; ++j) {
     const auto& joint = table.joints[j];
@@ -141,13 +140,13 @@ void PlanarEvaluation::fill_rows(PlanarRows& table, const PlanarInput& in, doubl
 
 // ---- Evaluations
 
-PlanarEvaluation::Status PlanarEvaluation::assemble(const PlanarInput& in) {
+PlanarEvaluation::Status PlanarEvaluation::assemble(const EvaluationInput& in) {
   const Status status = assemble_bodies(in);
   fill_rows(kept, in, right.data() + 3 * n_bodies());
   return status;
 }
 
-PlanarEvaluation::Status PlanarEvaluation::accelerate(const PlanarInput& in, View<double, 2> acceleration,
+PlanarEvaluation::Status PlanarEvaluation::accelerate(const EvaluationInput& in, View<double, 2> acceleration,
                                                       View<double> multiplier) {
   if (const Status status = assemble(in); status != good) return status;
   BlockQR::Residuals residuals;
@@ -170,7 +169,7 @@ void PlanarEvaluation::to_user_order(View<double, 2> acceleration, View<double> 
     for (Index k = 0; k < Index(kept.rows.size()); ++k) multiplier[kept.rows[k].user] = -x[3 * n + k];
 }
 
-double PlanarEvaluation::violation(PlanarRows& left_out, const PlanarInput& in) const {
+double PlanarEvaluation::violation(PlanarRows& left_out, const EvaluationInput& in) const {
   const Index n = n_bodies();
   std::vector<double> gamma(left_out.rows.size());
   fill_rows(left_out, in, gamma.data());

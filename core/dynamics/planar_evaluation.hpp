@@ -8,20 +8,12 @@
 #include <memory>
 
 #include "dynamics/planar_rows.hpp"
+#include "dynamics/spatial_workspace.hpp"
 #include "factorization/block_qr.hpp"
 #include "spatial/double_double.hpp"
 #include "spatial/vector.hpp"
 
 namespace sparsebody {
-
-// What an evaluation is called with, in the user's numbering.
-struct PlanarInput {
-  View<const double, 2> position, orientation, velocity;  // (n, 3), (n, 4), (n, 6) as in State
-  View<const double, 2> load;                             // (n, 6) additional forces, or (0, 6)
-  View<const double, 3> general_rows;                     // (k_general, 2, 6) that other functions compute
-  View<const double> general_gamma;                       // (k_general,)
-  View<const double> stabilization;                       // (k_all,) added to gamma, or (0,)
-};
 
 // Rows within the plane, those of a joint together: m joints, k rows.
 struct PlanarRows {
@@ -63,7 +55,7 @@ class ExtendedPlanarSystem {
 
   // Corrects the solution of `evaluation` at the newest state with residuals made from the state, taken as exact;
   // returns the last correction, relative to the largest acceleration, both where inertias are one.
-  double solve(PlanarEvaluation& evaluation, const PlanarInput& in);
+  double solve(PlanarEvaluation& evaluation, const EvaluationInput& in);
 
  private:
   struct Frame {
@@ -73,8 +65,8 @@ class ExtendedPlanarSystem {
     PlanarForce<Extended> on[2];  // predecessor and successor, in units
     Extended gamma;
   };
-  void gather(const PlanarEvaluation& evaluation, const PlanarInput& in);
-  void fill_rows(const PlanarEvaluation& evaluation, const PlanarInput& in);
+  void gather(const PlanarEvaluation& evaluation, const EvaluationInput& in);
+  void fill_rows(const PlanarEvaluation& evaluation, const EvaluationInput& in);
   double fill_residual(const PlanarRows& kept);
   double subtract_forces(const PlanarRows& kept);
 
@@ -109,10 +101,10 @@ class PlanarEvaluation {
   Index n_bodies() const { return Index(bodies.size()); }
 
   // Fills rows and right-hand side; returns good, not_finite or out_of_plane.
-  Status assemble(const PlanarInput& in);
+  Status assemble(const EvaluationInput& in);
   // Assembles, factorizes and solves at once. With multipliers (k_all,) the residual is that of the solution, without,
   // (0,), it may be an estimate.
-  Status accelerate(const PlanarInput& in, View<double, 2> acceleration, View<double> multiplier);
+  Status accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
   // Fills x for a right-hand side from the newest factors; the residual is an estimate unless `accurate`.
   void solve(View<const double> rhs, bool accurate) { residual = qr->solve(kept.A, rhs, accurate, x).last; }
   // Fills accelerations (n, 6), and multipliers (k_all,), if any, in the user's numbering and units; multipliers get
@@ -122,11 +114,11 @@ class PlanarEvaluation {
   void fill_rows_on_successors(PlanarRows& table, const SuccessorFrames& frames) const;
   // The largest violation of rows left out by the newest solution, relative to the largest acceleration that a row
   // could feel, with the solution or with the bodies free.
-  double violation(PlanarRows& left_out, const PlanarInput& in) const;
+  double violation(PlanarRows& left_out, const EvaluationInput& in) const;
 
  private:
-  Status assemble_bodies(const PlanarInput& in);
-  void fill_rows(PlanarRows& table, const PlanarInput& in, double* gamma) const;
+  Status assemble_bodies(const EvaluationInput& in);
+  void fill_rows(PlanarRows& table, const EvaluationInput& in, double* gamma) const;
   PlanarForce<double> part_in_plane(Index body, const Vec3<double>& moment, const Vec3<double>& force) const;
 };
 

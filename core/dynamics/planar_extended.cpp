@@ -63,7 +63,7 @@ ExtendedPlanarSystem::ExtendedPlanarSystem(const PlanarEvaluation& evaluation, c
 }
 
 // The motion of all bodies in the plane.
-void ExtendedPlanarSystem::gather(const PlanarEvaluation& evaluation, const PlanarInput& in) {
+void ExtendedPlanarSystem::gather(const PlanarEvaluation& evaluation, const EvaluationInput& in) {
   const Index n = evaluation.n_bodies();
   const Frame& world = frames_[n];
   for (Index i = 0; i < n; ++i) {
@@ -80,7 +80,7 @@ void ExtendedPlanarSystem::gather(const PlanarEvaluation& evaluation, const Plan
 }
 
 // Rows and gamma; general rows as they are.
-void ExtendedPlanarSystem::fill_rows(const PlanarEvaluation& evaluation, const PlanarInput& in) {
+void ExtendedPlanarSystem::fill_rows(const PlanarEvaluation& evaluation, const EvaluationInput& in) {
   const PlanarRows& kept = evaluation.kept;
   const Index n = evaluation.n_bodies();
   for (Index j = 0; j < kept.n_joints(); ++j) {
@@ -159,7 +159,7 @@ double ExtendedPlanarSystem::subtract_forces(const PlanarRows& kept) {
   return largest;
 }
 
-double ExtendedPlanarSystem::solve(PlanarEvaluation& evaluation, const PlanarInput& in) {
+double ExtendedPlanarSystem::solve(PlanarEvaluation& evaluation, const EvaluationInput& in) {
   gather(evaluation, in);
   fill_rows(evaluation, in);
   const Index n = 3 * evaluation.n_bodies(), m = Index(gap_.size());

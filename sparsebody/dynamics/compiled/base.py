@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,9 +18,6 @@ from sparsebody.model.system import State, System, check_state
 
 WORST_RESIDUAL = 1e-6
 _UNWANTED = np.zeros(0)
-Arguments = tuple[
-    FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
-]
 
 
 class ReductionViolated(Exception):
@@ -116,18 +114,21 @@ class CoreBase(ABC):
         self._x[:] = solution
         return axes
 
-    def _arguments(
-        self, state: State, body_force: FloatArray | None, shift: FloatArray
-    ) -> Arguments:
-        """Return the arrays that a state gives to an assembly, which is the newest from now on."""
-        if not self._has_plain_arrays(state):
-            state = self._plain(state)
-        given = self._parts.at(state, body_force)
-        self.newest += 1
-        self._is_factorized = False
-        self._given, self._shift = given, shift
-        load, rows, asked = given.load, given.rows, given.acceleration
-        return state.position, state.orientation, state.velocity, load, rows, asked, shift
+    def _called(
+        self,
+        kernel: Callable[..., Any],
+        state: State,
+        body_force: FloatArray | None,
+        shift: FloatArray,
+        *outputs: FloatArray,
+    ) -> Any:
+        """Call a kernel that assembles; a copy of states that it does not take as they are."""
+        arguments = self._kernel_arguments(state, body_force, shift)
+        try:
+            return kernel(*arguments, *outputs)
+        except TypeError:
+            arguments = self._kernel_arguments(self._plain(state), body_force, shift)
+            return kernel(*arguments, *outputs)
 
     def _kernel_arguments(
         self, state: State, body_force: FloatArray | None, shift: FloatArray

@@ -5,7 +5,6 @@ Bodies and kept rows are numbered in elimination order, in units in which inerti
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -142,22 +141,6 @@ class Core(CoreBase):
         if status == dynamics.OUTSIDE_SUBGROUPS:
             raise ReductionViolated
         self._refuse(state)
-
-    def _called(
-        self,
-        kernel: Callable[..., Any],
-        state: State,
-        body_force: FloatArray | None,
-        shift: FloatArray,
-        *outputs: FloatArray,
-    ) -> Any:
-        """Call a kernel that assembles; a copy of states that it does not take as they are."""
-        arguments = self._kernel_arguments(state, body_force, shift)
-        try:
-            return kernel(*arguments, *outputs)
-        except TypeError:
-            arguments = self._kernel_arguments(self._plain(state), body_force, shift)
-            return kernel(*arguments, *outputs)
 
     def accelerate(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import cached_property
 from typing import NoReturn
 
@@ -94,8 +95,6 @@ class PlanarCore(CoreBase):
         )
         self._evaluation.fill_rows_on_successors(self._left_out.native, self._left_out.frames)
         self._numeric: Numeric | None = None
-        # Whether a state alone decides, unless there are additional forces.
-        self._is_plain = not (parts.has_loads or parts.system.n_joints)
 
     def __reduce__(self) -> tuple[type[PlanarCore], tuple[object, ...]]:
         """Copy and pickle what it is made of: native objects can be neither."""
@@ -109,7 +108,7 @@ class PlanarCore(CoreBase):
         ReductionViolated
             If the state has left the plane.
         """
-        status = self._evaluation.assemble(*self._arguments(state, body_force, shift))
+        status = self._called(self._evaluation.assemble, state, body_force, shift)
         if status != GOOD:
             self._refuse_status(status, state)
 
@@ -144,11 +143,11 @@ class PlanarCore(CoreBase):
         multiplier: FloatArray,
     ) -> int:
         """Return the status of an evaluation in one call; arguments cost time, too."""
-        if self._is_plain and body_force is None and shift.size == multiplier.size == 0:
+        if self._parts.is_nothing and body_force is None and shift.size == multiplier.size == 0:
             self.newest += 1
             self._is_factorized = False
             self._given, self._shift = NOTHING, shift
-            try:
+            with contextlib.suppress(TypeError):  # arrays of another kind
                 return self._evaluation.accelerate(
                     state.position,
                     state.orientation,
@@ -157,10 +156,8 @@ class PlanarCore(CoreBase):
                     state.time,
                     acceleration,
                 )
-            except TypeError:  # arrays of another kind
-                pass
-        arguments = self._arguments(state, body_force, shift)
-        return self._evaluation.accelerate(*arguments, acceleration, multiplier)
+        call = self._evaluation.accelerate
+        return int(self._called(call, state, body_force, shift, acceleration, multiplier))
 
     def _refuse_status(self, status: int, state: State) -> NoReturn:
         """Raise what a status means."""

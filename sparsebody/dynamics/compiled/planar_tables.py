@@ -52,6 +52,8 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
     given = parts.at(state, None)
     status = evaluation.assemble(
         *(np.array(a, order="C") for a in (state.position, state.orientation, state.velocity)),
+        np.array(state.coordinate),
+        state.time,
         given.load,
         given.rows,
         given.acceleration,

@@ -12,14 +12,16 @@ from sparsebody.dynamics.compiled.complementary_reactions import (
     fill_complementary_reactions,
 )
 from sparsebody.dynamics.compiled.core import Core
-from sparsebody.dynamics.compiled.reduced import ACROSS, STRAY
 from sparsebody.model.system import State, System
 
-CLOSED = 1e-11  # distances of points that are rounding, in sizes of the body
+POINT_TOLERANCE = (
+    1e-6  # how far a point may stray, in sizes of the body: integrators only correct it
+)
+CLOSED_DISTANCE = 1e-11  # of points that is rounding, in sizes of the body
 
 
 class ReducedCore(Core):
-    """The same where bodies move within subgroups about the world; see `Core`.
+    """See `Core`; rows and forces are multiplied by a basis of what each body can do.
 
     Parameters
     ----------
@@ -27,8 +29,8 @@ class ReducedCore(Core):
         Orthonormal twists of the freedoms in the leading columns, where inertias are one.
     freedoms : (n_bodies,) int array
         Their number.
-    held : (n_bodies, N_HELD) float array
-        What bodies keep in place; see `reduced`.
+    fixed : (n_bodies, 28) float array
+        Directions and points that bodies keep in place; see `reduced.fixed_directions`.
     tree : ReactionTree
         The joints that see to that.
     """
@@ -41,11 +43,11 @@ class ReducedCore(Core):
         factorization: str,
         basis: FloatArray,
         freedoms: IntArray,
-        held: FloatArray,
+        fixed: FloatArray,
         tree: ReactionTree,
     ) -> None:
         super().__init__(system, structure, order, factorization)
-        self._made_of = (*self._made_of, basis, freedoms, held, tree)
+        self._made_of = (*self._made_of, basis, freedoms, fixed, tree)
         bodies, n = self._bodies, system.n_bodies
         assert isinstance(self._evaluation, dynamics.SpatialEvaluation)
         self._values[:] = 0.0
@@ -54,10 +56,10 @@ class ReducedCore(Core):
             reduced=self._evaluation,
             freedoms=np.append(freedoms[bodies], 0).astype(np.uint32),
             basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
-            fixed=np.ascontiguousarray(held[bodies]),
+            fixed=np.ascontiguousarray(fixed[bodies]),
         )
-        self._tree, self._held = tree, np.ascontiguousarray(held)
-        self._has_points = bool(np.any(held[:, ACROSS : ACROSS + 9]))
+        self._tree, self._fixed = tree, np.ascontiguousarray(fixed)
+        self._has_points = bool(np.any(fixed[:, 18:27]))
 
     def accelerate(
         self,
@@ -81,14 +83,16 @@ class ReducedCore(Core):
         multiplier: FloatArray,
     ) -> None:
         """Fill the multipliers of the rows that keep the bodies within their subgroups."""
-        fill_complementary_reactions(self.system, self._tree, state, body_force, acceleration, multiplier)
+        fill_complementary_reactions(
+            self.system, self._tree, state, body_force, acceleration, multiplier
+        )
 
     def retracted(self, state: State) -> State:
         """Return the state with the points of bodies put back to where they have to stay."""
         if not self._has_points:
             return state
         position = np.array(state.position)
-        dynamics.retract(self._held, state.position, state.orientation, position)
+        dynamics.retract(self._fixed, state.position, state.orientation, position)
         return state.with_(position=position)
 
     def is_astray(self, state: State) -> bool:
@@ -96,5 +100,5 @@ class ReducedCore(Core):
         if not self._has_points:
             return False
         position = np.empty_like(state.position)
-        strayed = dynamics.retract(self._held, state.position, state.orientation, position)
-        return strayed * STRAY > CLOSED
+        distance = dynamics.retract(self._fixed, state.position, state.orientation, position)
+        return distance * POINT_TOLERANCE > CLOSED_DISTANCE

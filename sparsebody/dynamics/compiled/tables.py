@@ -20,7 +20,7 @@ INERTIA_ROOTS, MASS_ROOT = [0, 2, 5], 12  # columns of a table of units: diagona
 
 
 def body_arrays(system: System, bodies: IntArray, unit: FloatArray, k: int) -> dict[str, Any]:
-    """Return arrays of a SpatialEvaluation for `bodies`, the user's numbers in order, and k rows."""
+    """Return arrays of a SpatialEvaluation for `bodies`, the user's numbers in order; k rows."""
     n = len(bodies)
     rotation = large_zeros((n + 1, 9))
     rotation[n, ::4] = 1.0
