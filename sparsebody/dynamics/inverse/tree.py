@@ -28,7 +28,7 @@ from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import inverse_dynamics
 from sparsebody.dynamics.tree.solution import TreeSolution, accelerations_of
 from sparsebody.dynamics.tree.spanning_tree import loop_error
-from sparsebody.dynamics.tree.wanted_qdd import joint_accelerations
+from sparsebody.dynamics.tree.frames import joint_accelerations
 from sparsebody.model.system import System
 
 
