@@ -1,4 +1,4 @@
-"""From accelerations of the joint coordinates to what every method returns."""
+"""Accelerations of bodies and constraint forces, from accelerations of joint coordinates."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class TreeSolution:
-    """What a method finds."""
+    """Accelerations of the joint coordinates, and multipliers of the loop joints."""
 
     qdd: FloatArray  # (n_velocities,)
-    multiplier: FloatArray  # (n_rows,) of the rows of loop joints; others are not looked at
+    multiplier: FloatArray  # (n_rows,) of the rows of loop joints; others are ignored
     is_unique: bool = True  # whether the multipliers are
     dropped_residual: float = 0.0  # of rows that the method left out
 
@@ -36,7 +36,7 @@ def accelerations_of(
 ) -> Accelerations:
     """Return the accelerations of the bodies and the constraint forces of all joints.
 
-    The forces of tree joints are what the recursive Newton-Euler algorithm leaves for them; the
+    The forces of tree joints are what the recursive Newton-Euler algorithm finds transmitted; the
     residual is the largest violation of a loop row, or of a tree joint's tau = 0.
 
     Raises
