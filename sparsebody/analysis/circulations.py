@@ -17,15 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebody.analysis.circulation_kernels import (
-    fill_circulations,
-    fill_freedoms,
-    spread,
-)
+from sparsebody._core import rank as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles, short_cycles
+from sparsebody.sparse.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 
 N_SAMPLES = 6  # random circulations: as many as a joint's wrench has components
 
@@ -85,19 +82,10 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
     cycles = Cycles(found.start, constrained[found.edge], found.sign)
     n, sizes = len(cycles), joint_sizes(system)
     axes, origin = successor_frames(system, state)
-    free, n_free = np.empty((system.n_joints, 6, 6)), np.empty(system.n_joints, dtype=np.intp)
-    fill_freedoms(system.first_row, subspace, sizes, free, n_free)
-    result = Circulations(
-        cycles,
-        np.zeros(n, dtype=np.intp),
-        np.zeros((n, 6, 6)),
-        np.zeros((n, 3)),
-        np.zeros(n),
-        np.full(n, np.inf),
-        np.zeros((system.n_joints, 6)),
-        np.zeros((system.n_joints, 6, N_SAMPLES)),
+    free, n_free = kernels.joint_freedoms(
+        system.first_row, subspace, sizes, CIRCULATION_TOLERANCE, REMAINDER_FLOOR
     )
-    fill_circulations(
+    dimension, wrench, center, length, gap = kernels.cycle_wrenches(
         cycles.start,
         cycles.edge,
         axes,
@@ -105,28 +93,23 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
         sizes,
         free,
         n_free,
-        result.dimension,
-        result.wrench,
-        result.center,
-        result.length,
-        result.gap,
+        CIRCULATION_TOLERANCE,
+        REMAINDER_FLOOR,
     )
-    spread(
+    share, sample = kernels.circulation_samples(
         cycles.start,
         cycles.edge,
         cycles.sign,
         axes,
         origin,
         sizes,
-        result.dimension,
-        result.wrench,
-        result.center,
-        result.length,
+        dimension,
+        wrench,
+        center,
+        length,
         np.random.default_rng(seed).normal(size=(n, 6, N_SAMPLES)),
-        result.share,
-        result.sample,
     )
-    return result
+    return Circulations(cycles, dimension, wrench, center, length, gap, share, sample)
 
 
 def cycle_wrenches(

@@ -13,13 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csc_array, csr_array, diags_array
 from scipy.sparse.linalg import splu
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody._core import rank as kernels
+from sparsebody.arrays import FloatArray
 from sparsebody.sparse.norms import Product
-from sparsebody.spatial.doubled import plus, product, scaled
 
 ROUNDING = float(np.finfo(float).eps)
 STEPS = 40  # corrections at most
@@ -99,30 +98,7 @@ def exact_product(K: csr_array, x: FloatArray) -> FloatArray:
 
 def residual(K: csr_array, right: FloatArray, high: FloatArray, low: FloatArray) -> FloatArray:
     """Return right - K (high + low) of 31 digits, rounded once."""
-    rest = np.empty(len(right))
-    indptr, indices = K.indptr.astype(np.intp), K.indices.astype(np.intp)
-    _residual(indptr, indices, K.data, right, high, low, rest)
-    return rest
-
-
-@njit(cache=True, error_model="numpy")
-def _residual(
-    indptr: IntArray,
-    indices: IntArray,
-    data: FloatArray,
-    right: FloatArray,
-    high: FloatArray,
-    low: FloatArray,
-    rest: FloatArray,
-) -> None:
-    for i in range(len(right)):
-        total = (right[i], 0.0)
-        for entry in range(indptr[i], indptr[i + 1]):
-            value, j = -data[entry], indices[entry]
-            total = plus(total, product(value, high[j]))
-            if low[j] != 0.0:
-                total = plus(total, scaled((low[j], 0.0), value))
-        rest[i] = total[0]
+    return kernels.exact_residual(K.indptr, K.indices, K.data, right, high, low)
 
 
 def _added(high: FloatArray, low: FloatArray, step: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.compiled import Core, OutOfPlaneError, PlanarCore
+from sparsebody.dynamics.compiled import Core, PlanarCore, ReductionViolated
 from sparsebody.dynamics.compliance import least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
@@ -96,7 +96,7 @@ class Evaluation:
             arguments = self.state, self.body_force, self._shift
             try:
                 dynamics.core.assemble(*arguments)
-            except OutOfPlaneError:
+            except ReductionViolated:
                 dynamics.leave_plane()
                 dynamics.core.assemble(*arguments)
             self._number = dynamics.core.newest
@@ -126,7 +126,7 @@ class Evaluation:
         arguments = state, self.body_force, self._shift, acceleration, multiplier
         try:
             residual = core.accelerate(*arguments)
-        except OutOfPlaneError:
+        except ReductionViolated:
             self.dynamics.leave_plane()
             core = self.dynamics.core
             residual = core.accelerate(*arguments)

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.compiled import WORST_RESIDUAL, OutOfPlaneError, is_plain
+from sparsebody.dynamics.compiled import WORST_RESIDUAL, ReductionViolated, is_plain
 from sparsebody.dynamics.compliance import Compliance, joint_compliances
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluation import Evaluation
@@ -290,7 +290,7 @@ class ForwardDynamics:
             return out
         try:
             self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
-        except OutOfPlaneError:
+        except ReductionViolated:
             self.leave_plane()
             self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
         if self.core.is_rough:
