@@ -100,11 +100,11 @@ def _residual(
         system, joint = problem.system, problem.system.row_joint[rows]
         padded = np.concatenate([bodies, np.zeros((1, 6))])  # the world is the last
         both = padded[np.stack([system.predecessor[joint], system.successor[joint]], axis=1)]
-        A, asked = problem.constraint.rows[rows], problem.asked[rows]
+        A, gamma = problem.constraint.rows[rows], problem.gamma[rows]
         terms = A * both
         free = max(np.abs(bodies).max(), np.abs(system.gravity).max())  # a rigid loop rests
-        size = max(np.abs(terms).max(), np.abs(asked).max(), np.abs(A).max() * free, TINY)
-        worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - asked).max() / size)
+        size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, TINY)
+        worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - gamma).max() / size)
     return float(worst)
 
 
