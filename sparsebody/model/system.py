@@ -45,6 +45,11 @@ class JointGroup:
     items: IntArray
 
     @property
+    def kind(self) -> int:
+        """Index of the type in the native list."""
+        return JOINT_TYPES[self.name].kind
+
+    @property
     def subgroup(self) -> str:
         """The smallest displacement subgroup that the type moves in; empty for none."""
         return JOINT_TYPES[self.name].subgroup
