@@ -8,8 +8,8 @@
 namespace nanobind::detail {
 
 template <>
-struct type_caster<tree::ClusterBlocks>
-    : sparsebody::NamedTupleCaster<tree::ClusterBlocks, View<const Index>, View<const Index>, View<const Index>,
+struct type_caster<tree::BlockLayout>
+    : sparsebody::NamedTupleCaster<tree::BlockLayout, View<const Index>, View<const Index>, View<const Index>,
                                    View<const Index>, View<const Index>, View<const Index>> {};
 
 template <>

@@ -87,7 +87,8 @@ inline void velocities_of_rates(const Links& links, View<const double> q, View<c
                                 View<const double> second, View<double> qd, View<double> qdd) {
   visit_links(links, [&]<class J>(Index i, const J& joint) {
     const Index first = links.first_velocity(i), first_position = links.indices[i].first_position;
-    const double *p = q.data() + first_position, *dp = rate.data() + first_position, *ddp = second.data() + first_position;
+    const double* p = q.data() + first_position;
+    const double *dp = rate.data() + first_position, *ddp = second.data() + first_position;
     if constexpr (!J::info.has_quaternion()) {
       std::copy_n(dp, J::info.n_velocities, qd.data() + first);
       std::copy_n(ddp, J::info.n_velocities, qdd.data() + first);

@@ -65,7 +65,7 @@ std::tuple<Array<Index>, Array<Index>, Array<Index>> coordinate_groups(View<cons
   return {std::move(owner), std::move(low), std::move(high)};
 }
 
-void fill_whitened_rows(const ClusterBlocks& blocks, const DelassusGroups& groups, View<const double> K,
+void fill_whitened_rows(const BlockLayout& blocks, const DelassusGroups& groups, View<const double> K,
                         const BranchPattern& pattern, View<const double> L, View<double> X) {
   std::fill(X.begin(), X.end(), 0.0);
   for (const Index g : range(0, groups.size())) {

@@ -16,7 +16,7 @@ namespace sparsebody::tree {
 
 // Python's Groups.
 struct DelassusGroups {
-  View<const Index> row;  // of K, in ClusterBlocks
+  View<const Index> row;  // of K, in BlockLayout
   View<const Index> first_row;
   View<const Index> coordinate;  // velocity coordinates, ascending in each group
   View<const Index> first_coordinate;
@@ -28,7 +28,9 @@ struct DelassusGroups {
   Index size() const { return first_row.size() - 1; }
   Index n_rows(Index g) const { return first_row[g + 1] - first_row[g]; }
   View<const Index> rows(Index g) const { return row.slice(first_row[g], first_row[g + 1]); }
-  View<const Index> coordinates(Index g) const { return coordinate.slice(first_coordinate[g], first_coordinate[g + 1]); }
+  View<const Index> coordinates(Index g) const {
+    return coordinate.slice(first_coordinate[g], first_coordinate[g + 1]);
+  }
   // The row of X that belongs to velocity coordinate k.
   template <class T>
   T* operator()(View<T> X, Index g, Index k) const { return X.data() + start[g] + row_of_X[k] * n_rows(g); }
@@ -41,10 +43,11 @@ Array<Index> row_groups(View<const Index> expanded_parent, View<const Index, 2> 
 // The group of every coordinate below a loop, -1 for others, and the rows [low, high) of the group that reach it.
 std::tuple<Array<Index>, Array<Index>, Array<Index>> coordinate_groups(View<const Index> expanded_parent,
                                                                        View<const Index, 2> last,
-                                                                       View<const Index> group, View<const Index> local);
+                                                                       View<const Index> group,
+                                                                       View<const Index> local);
 
 // X = L'^-1 K'
-void fill_whitened_rows(const ClusterBlocks& blocks, const DelassusGroups& groups, View<const double> K,
+void fill_whitened_rows(const BlockLayout& blocks, const DelassusGroups& groups, View<const double> K,
                         const BranchPattern& pattern, View<const double> L, View<double> X);
 
 // lambda of every group by Cholesky's method for A, and w = z + X lambda, which starts as z. A group whose A is nearly

@@ -79,7 +79,7 @@ void solve_transposed(const double* LU, Index n, Index rank, double* x) {
   for (Index s = rank - 1; s > 0; --s) dense::add_scaled(x, -x[s], LU + s * n, s);  // L'
 }
 
-ExplicitTables eliminate_blocks(const ClusterBlocks& blocks, View<const Index> first_row,
+ExplicitTables eliminate_blocks(const BlockLayout& blocks, View<const Index> first_row,
                                 View<const Index> velocity_order, View<const bool> is_independent,
                                 View<const double> weight, View<const double> row_size, double tolerance,
                                 View<double> K, View<double> k) {
@@ -135,7 +135,7 @@ ExplicitTables eliminate_blocks(const ClusterBlocks& blocks, View<const Index> f
           std::move(first), std::move(size), std::move(g),         Array<Index>(independent)};
 }
 
-Array<double> block_multipliers(const ClusterBlocks& blocks, View<const Index> first_row, View<const double> K,
+Array<double> block_multipliers(const BlockLayout& blocks, View<const Index> first_row, View<const double> K,
                                 View<const Index> rank, View<const Index> row_order, View<const Index> column_order,
                                 View<const double> row_size, View<const double> weighted_force) {
   Array<double> multiplier(row_order.size());

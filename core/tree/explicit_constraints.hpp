@@ -33,13 +33,13 @@ struct ExplicitRows {
 // size and g of the rows; and the velocity coordinate of each y, in the order of `velocity_order`.
 using ExplicitTables = std::tuple<Index, Array<Index>, Array<Index>, Array<Index>, Array<Index>, Array<Index>,
                                   Array<Index>, Array<double>, Array<Index>>;
-ExplicitTables eliminate_blocks(const ClusterBlocks& blocks, View<const Index> first_row,
+ExplicitTables eliminate_blocks(const BlockLayout& blocks, View<const Index> first_row,
                                 View<const Index> velocity_order, View<const bool> is_independent,
                                 View<const double> weight, View<const double> row_size, double tolerance,
                                 View<double> K, View<double> k);
 
 // lambda with K' lambda = force, zero at dependent rows.
-Array<double> block_multipliers(const ClusterBlocks& blocks, View<const Index> first_row, View<const double> K,
+Array<double> block_multipliers(const BlockLayout& blocks, View<const Index> first_row, View<const double> K,
                                 View<const Index> rank, View<const Index> row_order, View<const Index> column_order,
                                 View<const double> row_size, View<const double> weighted_force);
 

@@ -21,7 +21,7 @@ using Inertia = sparsebody::Inertia<double>;
 using ArticulatedInertia = sparsebody::ArticulatedInertia<double>;
 using Transform = sparsebody::Transform<double>;
 
-// A row of Links.integers in Python.
+// A row of Links.indices in Python.
 struct LinkIndices {
   using Element = Index;
   Index parent;          // lambda(i), -1 for the world

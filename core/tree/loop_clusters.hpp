@@ -7,8 +7,8 @@
 
 namespace sparsebody::tree {
 
-// The blocks of K in its packed values, cluster by cluster, row by row: Python's BlockPlaces.
-struct ClusterBlocks {
+// The blocks of K in its packed values, cluster by cluster, row by row.
+struct BlockLayout {
   View<const Index> row_start;
   View<const Index> column_in_block;  // of each velocity coordinate, -1 for those of no loop
   View<const Index> row_cluster, column_cluster;

@@ -85,7 +85,7 @@ Array<double> free_lengths(View<const LoopRow> A, View<const Index> row, View<co
   return length;
 }
 
-Array<double> loop_violation(const ClusterBlocks& blocks, View<const Index> first_row, View<const double> K,
+Array<double> loop_violation(const BlockLayout& blocks, View<const Index> first_row, View<const double> K,
                              View<const double> k, View<const double> x, double acceleration) {
   Array<double> violation(k.size());
   for (const Index c : range(0, first_row.size() - 1)) {
@@ -105,7 +105,7 @@ Array<double> loop_violation(const ClusterBlocks& blocks, View<const Index> firs
   return violation;
 }
 
-void clear_prescribed_columns(const ClusterBlocks& blocks, View<const bool> is_prescribed, View<double> K) {
+void clear_prescribed_columns(const BlockLayout& blocks, View<const bool> is_prescribed, View<double> K) {
   for (const Index r : range(0, blocks.row_start.size())) {
     double* K_r = blocks.row(K, r);
     for (const Index j : blocks.coordinates(r)) {

@@ -45,9 +45,9 @@ Array<double> free_lengths(View<const LoopRow> A, View<const Index> row, View<co
                            View<const double, 3> inverse_inertia);
 
 // K x - k of every row relative to the largest of k, and of K times `acceleration`, in its cluster.
-Array<double> loop_violation(const ClusterBlocks& blocks, View<const Index> first_row, View<const double> K,
+Array<double> loop_violation(const BlockLayout& blocks, View<const Index> first_row, View<const double> K,
                              View<const double> k, View<const double> x, double acceleration);
 
-void clear_prescribed_columns(const ClusterBlocks& blocks, View<const bool> is_prescribed, View<double> K);
+void clear_prescribed_columns(const BlockLayout& blocks, View<const bool> is_prescribed, View<double> K);
 
 }  // namespace sparsebody::tree

@@ -41,11 +41,11 @@ class LinkOrigins {
 
 // The values of K, packed from row_start by the columns local, and k. T: a column of the constraint force subspace for
 // each row, in the joint's frame at `rotation`, `point` in the successor's body coordinates; bias: k_stab and drift.
-inline void loop_rows_about_one_origin(const Links& links, const TreeMotion& motion, View<const Motion> velocity_product,
-                                       bool is_floating, View<const LoopEnds> ends, View<const Mat3> rotation,
-                                       View<const Vec3> point, View<const Force> T, View<const double> bias,
-                                       View<const Index> row_start, View<const Index> local, View<double> values,
-                                       View<double> k) {
+inline void loop_rows_about_one_origin(const Links& links, const TreeMotion& motion,
+                                       View<const Motion> velocity_product, bool is_floating, View<const LoopEnds> ends,
+                                       View<const Mat3> rotation, View<const Vec3> point, View<const Force> T,
+                                       View<const double> bias, View<const Index> row_start, View<const Index> local,
+                                       View<double> values, View<double> k) {
   const LinkOrigins origins(links, motion, is_floating);
   for (Index row = 0; row < ends.size(); ++row) {
     Index p = ends[row].link[0], s = ends[row].link[1];

@@ -22,7 +22,8 @@ struct ProximalWork {
 //
 // Each iteration solves [H, K'; K, -mu] for the residuals of both, formed anew from the accelerations of all links, so
 // that neither mu nor the rounding of the factors stays. Where it does not converge, mu becomes `stiffening` times as
-// large, at most `levels` - 1 times. Returns the number of solutions and of factorizations, and the last relative step of the accelerations.
+// large, at most `levels` - 1 times. Returns the number of solutions and of factorizations, and the last relative step
+// of the accelerations.
 std::tuple<Index, Index, double> proximal_iterations(const Links& links, const FrontPlan& plan,
                                                      const TreeMotion& motion, View<const Force> external,
                                                      View<const LoopEnds> ends, View<const Index> first_row,

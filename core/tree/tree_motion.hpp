@@ -6,7 +6,8 @@
 namespace sparsebody::tree {
 
 template <class J>
-inline constexpr bool is_screw = std::is_same_v<J, Revolute> || std::is_same_v<J, Prismatic> || std::is_same_v<J, Helical>;
+inline constexpr bool is_screw =
+    std::is_same_v<J, Revolute> || std::is_same_v<J, Prismatic> || std::is_same_v<J, Helical>;
 template <class J>
 inline constexpr bool is_spherical = std::is_same_v<J, Spherical>;
 
@@ -26,6 +27,8 @@ inline Mat3 turned_about_z(const Mat3& R, double angle) {
            c * m[6] + s * m[7], c * m[7] - s * m[6], m[8]}};
 }
 
+// --- Loops over the links are flattened: vectors of three stay in registers only where everything is inlined. ---
+
 // Calls f(i, joint) for the joint type of every link, parents first.
 template <class F>
 [[gnu::always_inline]] inline void visit_links(const Links& links, F&& f) {
@@ -33,14 +36,14 @@ template <class F>
     visit_joint(int(links.indices[i].kind), links[i].parameter, [&](const auto& joint) { f(i, joint); });
 }
 
-// Mass center and inertia about it in world axes, R from link axes.
+// Center of mass and inertia about it in world axes, R from link axes.
 inline LinkInertia inertia_in_world(const LinkConstants& link, const Mat3& R) {
   return {R * link.com, rotated(R, link.inertia)};
 }
 
 // The motion of all links at joint coordinates.
 [[gnu::flatten]] inline void motion_from_coordinates(const Links& links, View<const double> q, View<const double> qd,
-                                    const TreeMotion& motion) {
+                                                     const TreeMotion& motion) {
   visit_links(links, [&]<class J>(Index i, const J& joint) {
     const auto& [parent, kind, direction, body, first, first_position] = links.indices[i];
     const double* q_i = q.data() + first_position;
@@ -89,6 +92,7 @@ struct BodyStates {
   View<const Motion> velocity;
 };
 
+// Axes and origin of a link, from its parent's origin, its velocity and that of its joint.
 struct PlacedLink {
   Mat3 axes;
   Vec3 d;
@@ -116,7 +120,8 @@ inline PlacedLink place_link(const Links& links, const BodyStates& bodies, const
 }
 
 // The motion of all links at a state of the bodies.
-[[gnu::flatten]] inline void motion_from_bodies(const Links& links, const BodyStates& bodies, const TreeMotion& motion) {
+[[gnu::flatten]] inline void motion_from_bodies(const Links& links, const BodyStates& bodies,
+                                                                 const TreeMotion& motion) {
   visit_links(links, [&]<class J>(Index i, const J& joint) {
     const Index first = links.first_velocity(i);
     Motion* S = motion.S.data() + first;

@@ -33,11 +33,11 @@ class UnionFind {
   View<Index> parent_;
 };
 
-// What may be in a tree, and what must: required joints form a forest whose trees are the groups of `group`; a group is
-// entered by one other joint at most, so that all required joints are in the tree.
+// Joints that may be in a tree, and those that must: they form a forest whose trees are the groups of `group`. A group
+// is entered by one other joint at most, so that all required joints are in the tree.
 struct SearchRules {
   View<const Index> freedoms;
-  View<const bool> is_free;      // free joints hold nothing together: they are the last resort
+  View<const bool> is_free;  // free joints constrain nothing: they are the last resort
   View<const bool> is_required, is_usable;
   View<Index> group;
 };

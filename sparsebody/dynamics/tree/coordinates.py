@@ -1,4 +1,4 @@
-"""From body poses and velocities to joint coordinates, and back."""
+"""Joint coordinates q and qd from poses and velocities of the bodies, and back."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, Flo
     tree : SpanningTree
         A spanning tree of the state's system.
     state : State
-        Poses and velocities; what does not fit the joints is not looked at.
+        Poses and velocities; what does not fit the joints is ignored.
 
     Returns
     -------
@@ -45,9 +45,9 @@ def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, Flo
         q,
         qd,
     )
-    items, place, is_angle = _tracked(tree)
-    gap = (state.coordinate[items] - q[place])[is_angle]
-    q[place[is_angle]] += 2.0 * math.pi * np.round(gap / (2.0 * math.pi))
+    items, index_in_q, is_angle = _tracked(tree)
+    gap = (state.coordinate[items] - q[index_in_q])[is_angle]
+    q[index_in_q[is_angle]] += 2.0 * math.pi * np.round(gap / (2.0 * math.pi))
     return q, qd
 
 
@@ -81,13 +81,13 @@ def tree_state(tree: SpanningTree, q: FloatArray, qd: FloatArray, *, time: float
     if len(tracked):
         joints = joint_motion(tree.system, state)
         tracked[:] = coordinate_motion(tree.system, state, joints).value
-        items, place, _ = _tracked(tree)
-        tracked[items] = q[place]
+        items, index_in_q, _ = _tracked(tree)
+        tracked[items] = q[index_in_q]
     return state
 
 
 def checked_coordinates(tree: SpanningTree, values: FloatArray, name: str, n: int) -> FloatArray:
-    """Return (n,) coordinates as compiled code takes them."""
+    """Return (n,) coordinates as the kernels take them."""
     values = np.ascontiguousarray(values, dtype=float)
     if values.shape != (n,):
         raise ShapeError(f"{name} has shape {values.shape}, the tree needs ({n},)")
@@ -99,19 +99,19 @@ def checked_coordinates(tree: SpanningTree, values: FloatArray, name: str, n: in
 
 
 def _tracked(tree: SpanningTree) -> tuple[IntArray, IntArray, IntArray]:
-    """Return tracked scalar coordinates of tree joints: items, their place in q, which are angles.
+    """Return tracked scalar coordinates of tree joints: items, their index in q, which are angles.
 
     The last is an index array into the other two.
     """
     coordinates, system = tree.system.coordinates, tree.system
     of_tree = tree.tree_index[coordinates.joint]
-    items, place = [], []
+    items, index_in_q = [], []
     for item in np.flatnonzero(of_tree >= 0):
         joint_type = system.joint_types[int(coordinates.joint[item])]
         index = int(coordinates.index[item])
         if index in joint_type.scalar_positions:
             items.append(int(item))
             offset = joint_type.n_positions - joint_type.n_velocities  # after a quaternion, if any
-            place.append(int(tree.first_position[of_tree[item]]) + index + offset)
+            index_in_q.append(int(tree.first_position[of_tree[item]]) + index + offset)
     some = np.array(items, dtype=np.intp)
-    return some, np.array(place, dtype=np.intp), np.flatnonzero(coordinates.is_angle[some])
+    return some, np.array(index_in_q, dtype=np.intp), np.flatnonzero(coordinates.is_angle[some])

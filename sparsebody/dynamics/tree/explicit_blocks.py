@@ -60,12 +60,10 @@ class ExplicitBlocks:
     def dependent_rows(self) -> IntArray:
         """Rows of K, in the order of LoopClusters.row, that depend on the others."""
         clusters = self.clusters
-        place = np.arange(clusters.n_rows) - np.repeat(
-            clusters.first_row[:-1], np.diff(clusters.first_row)
-        )
-        left = place >= np.repeat(self.rank, np.diff(clusters.first_row))
-        first = np.repeat(clusters.first_row[:-1], np.diff(clusters.first_row))
-        return np.sort((first + self.row_order)[left])
+        n_rows = np.diff(clusters.first_row)
+        first = np.repeat(clusters.first_row[:-1], n_rows)
+        is_dependent = np.arange(clusters.n_rows) - first >= np.repeat(self.rank, n_rows)
+        return np.sort((first + self.row_order)[is_dependent])
 
     def accelerations(self, y: FloatArray) -> FloatArray:
         """Return x = G y + g."""
@@ -85,10 +83,10 @@ class ExplicitBlocks:
     def multipliers(self, force: FloatArray) -> FloatArray:
         """Return lambda (m,) with K' lambda = force, zero at dependent rows.
 
-        Only the dependent coordinates of `force` (n,) are looked at, which determine the rest.
+        Only the dependent coordinates of `force` (n,) enter; they determine the others.
         """
         return native.block_multipliers(
-            self.clusters.places,
+            self.clusters.layout,
             self.clusters.first_row,
             self.blocks.values,
             self.rank,
@@ -117,7 +115,7 @@ def explicit_blocks(
     values, right = equations.values.copy(), equations.right.copy()
     failed, rank, row_order, column_order, entry, first, size, g, independent = (
         native.eliminate_blocks(
-            clusters.places,
+            clusters.layout,
             clusters.first_row,
             clusters.velocity_order,
             is_required,

@@ -1,4 +1,4 @@
-"""Between vectors of links (world axes, joint's origin) and of bodies (body axes, com)."""
+"""Vectors of links (world axes, joint's origin) from those of bodies (body axes, com), and back."""
 
 from __future__ import annotations
 
@@ -27,3 +27,22 @@ def body_accelerations(
     result = np.empty((tree.n_bodies, 6))
     native.body_accelerations(tree.links, motion, acceleration, result)
     return result
+
+
+def joint_accelerations(
+    tree: SpanningTree, motion: TreeMotion, acceleration: FloatArray
+) -> FloatArray:
+    """Return qdd (n_velocities,) of the tree joints, the inverse of `body_accelerations`.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+        The tree.
+    motion : TreeMotion
+        Of its links.
+    acceleration : (n_bodies, 6) float array
+        Of the system's bodies, in body coordinates; what tree joints forbid is not looked at.
+    """
+    qdd = np.empty(tree.n_velocities)
+    native.joint_accelerations(tree.links, motion, acceleration, qdd)
+    return qdd

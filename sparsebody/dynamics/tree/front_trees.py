@@ -37,9 +37,9 @@ def least_fronts(trees: Iterable[SpanningTree]) -> SpanningTree:
     """Return the tree whose elimination costs least, the first of equals."""
     best, least = None, np.inf
     for tree in trees:
-        found = cost(least_elimination(tree, least))
-        if best is None or found < least:
-            best, least = tree, found
+        own = cost(least_elimination(tree, least))
+        if best is None or own < least:
+            best, least = tree, own
     if best is None:
         raise ValueError("there is no tree to choose from")
     return best

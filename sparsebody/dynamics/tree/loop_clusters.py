@@ -19,11 +19,11 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 
 
-class BlockPlaces(NamedTuple):
+class BlockLayout(NamedTuple):
     """The blocks of K in its packed values; entry (r, k) is at row[r] + local[k]."""
 
     row: IntArray  # (m,) where each row begins, rows in the order of LoopClusters.row
-    local: IntArray  # (n_velocities,) place among the columns of its cluster, -1 for none
+    local: IntArray  # (n_velocities,) column in the block of its cluster, -1 for none
     row_cluster: IntArray  # (m,)
     column_cluster: IntArray  # (n_velocities,) -1 for none
     first_column: IntArray  # (n_clusters + 1,) into `column`
@@ -44,7 +44,7 @@ class LoopClusters:
     joint_order: IntArray  # (n_bodies,) a regular numbering in which clusters are consecutive
     row: IntArray  # (m,) the system's rows of the loop joints, cluster by cluster
     first_row: IntArray  # (n_clusters + 1,)
-    places: BlockPlaces
+    layout: BlockLayout
 
     @property
     def n_clusters(self) -> int:
@@ -70,13 +70,13 @@ class LoopClusters:
 
     def columns(self, cluster: int) -> IntArray:
         """Return the velocity coordinates of a cluster, ascending."""
-        first = self.places.first_column
-        return self.places.column[first[cluster] : first[cluster + 1]]
+        first = self.layout.first_column
+        return self.layout.column[first[cluster] : first[cluster + 1]]
 
     @cached_property
     def start(self) -> IntArray:
         """(n_clusters + 1,) where each block begins in the packed values of K."""
-        n_rows, n_columns = np.diff(self.first_row), np.diff(self.places.first_column)
+        n_rows, n_columns = np.diff(self.first_row), np.diff(self.layout.first_column)
         return _sums(n_rows * n_columns)
 
     @cached_property
@@ -110,9 +110,9 @@ def loop_clusters(tree: SpanningTree) -> LoopClusters:
     order = np.lexsort((np.maximum(*ends), cluster))
     loop, cluster = loop[order], cluster[order]
     joint_cluster = np.full(tree.n_bodies, -1, dtype=np.intp)
-    place = np.searchsorted(known, label)
-    on_a_loop = (place < len(known)) & (np.append(known, -1)[place] == label)
-    joint_cluster[on_a_loop] = place[on_a_loop]
+    index = np.searchsorted(known, label)
+    on_a_loop = (index < len(known)) & (np.append(known, -1)[index] == label)
+    joint_cluster[on_a_loop] = index[on_a_loop]
     first_loop = np.searchsorted(cluster, np.arange(len(known) + 1))
     row = _ranges(system.first_row[tree.loop_joint[loop]], n_rows[loop])
     first_row = _sums(n_rows[loop])[first_loop]
@@ -124,11 +124,11 @@ def loop_clusters(tree: SpanningTree) -> LoopClusters:
         joint_order=np.argsort(label, kind="stable"),
         row=row,
         first_row=first_row,
-        places=_block_places(tree, joint_cluster, first_row),
+        layout=_block_layout(tree, joint_cluster, first_row),
     )
 
 
-def _block_places(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArray) -> BlockPlaces:
+def _block_layout(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArray) -> BlockLayout:
     n_clusters = len(first_row) - 1
     velocity_cluster = np.repeat(joint_cluster, tree.freedoms)
     column = np.argsort(velocity_cluster, kind="stable")
@@ -141,7 +141,7 @@ def _block_places(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArr
     row_cluster = np.repeat(np.arange(n_clusters), n_rows)
     widths = n_columns[row_cluster]
     starts = _sums(widths)[:-1]
-    return BlockPlaces(starts, local, row_cluster, velocity_cluster, first_column, column)
+    return BlockLayout(starts, local, row_cluster, velocity_cluster, first_column, column)
 
 
 def _sums(sizes: IntArray) -> IntArray:

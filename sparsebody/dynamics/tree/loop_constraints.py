@@ -40,7 +40,7 @@ def loop_rows(problem: TreeProblem, row: IntArray | None = None) -> LoopRows:
     link = np.stack([tree.loop_predecessor[loop], tree.loop_successor[loop]], axis=1)
     wrench = problem.constraint.rows[row]
     rows_to_links(tree.links, problem.motion, link, wrench)
-    return LoopRows(row, link, wrench, problem.asked[row])
+    return LoopRows(row, link, wrench, problem.gamma[row])
 
 
 def loop_matrix(problem: TreeProblem, rows: LoopRows) -> FloatArray:

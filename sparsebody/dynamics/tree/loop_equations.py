@@ -23,7 +23,7 @@ class LoopEquations:
     """The loop constraints K x = k on x = qdd - driven_qdd, the accelerations of the tree."""
 
     clusters: LoopClusters
-    values: FloatArray  # of K, packed as clusters.places tells; columns of drives are zero
+    values: FloatArray  # of K, packed as clusters.layout says; columns of drives are zero
     right: FloatArray  # (m,) k + k_stab, rows in the order of clusters.row
     size: FloatArray  # (m,) lengths that rows of K L^-1, H = L' L, would have were the bodies free
 
@@ -40,7 +40,7 @@ class LoopEquations:
         clusters, gravity = self.clusters, self.clusters.tree.system.gravity
         largest = float(max(np.abs(x).max(initial=0.0), np.abs(gravity).max()))
         return native.loop_violation(
-            clusters.places, clusters.first_row, self.values, self.right, x, largest
+            clusters.layout, clusters.first_row, self.values, self.right, x, largest
         )
 
 
@@ -64,7 +64,7 @@ def loop_equations(
     Raises
     ------
     UnknownNameError
-        If there are no such coordinates.
+        If the coordinates are of no such name.
     ModelError
         If K has more than MOST_ENTRIES entries.
     """
@@ -74,20 +74,20 @@ def loop_equations(
         )
     clusters = loop_clusters(problem.tree) if clusters is None else clusters
     values = np.zeros(_n_entries(problem, clusters))
-    places, tree = clusters.places, problem.tree
+    layout, tree = clusters.layout, problem.tree
     rows = loop_rows(problem, clusters.row)
     if coordinates == "link":
         right = loop_right_hand_side(problem, rows)
         native.fill_loop_blocks(
-            tree.links, problem.motion, rows.link, rows.wrench, places.row, places.local, values
+            tree.links, problem.motion, rows.link, rows.wrench, layout.row, layout.local, values
         )
     else:
         right = np.empty(clusters.n_rows)
         floating = coordinates == "floating-base"
-        where = places.row, places.local, values, right
-        fill_about_one_origin(problem, rows.row, rows.link, floating, *where)
+        target = layout.row, layout.local, values, right
+        fill_about_one_origin(problem, rows.row, rows.link, floating, *target)
     if len(problem.is_driven):
-        native.clear_prescribed_columns(places, problem.is_driven, values)
+        native.clear_prescribed_columns(layout, problem.is_driven, values)
     system, joint = problem.system, problem.system.row_joint[clusters.row]
     ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
     size = native.free_lengths(problem.constraint.rows, clusters.row, ends, system.inverse_inertia)

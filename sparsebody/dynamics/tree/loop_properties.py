@@ -1,7 +1,7 @@
 """Properties of mechanisms with loops. Featherstone (2008), sec. 8.10.
 
 Mobility and redundancy in a pose, whether they are others nearby, and whether the independent
-coordinates tell the configuration.
+coordinates determine the configuration.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.tree.articulated_body import NONE_PRESCRIBED
 from sparsebody.dynamics.tree.front_trees import least_elimination
-from sparsebody.dynamics.tree.loop_closures import VaryingLoops, loop_table
 from sparsebody.dynamics.tree.loop_constraints import loop_rows
+from sparsebody.dynamics.tree.loop_rows import VaryingLoops, loop_table
 from sparsebody.dynamics.tree.methods import TreeDynamics
 from sparsebody.dynamics.tree.motion import TreeMotion, empty_motion
 from sparsebody.dynamics.tree.problem import TreeProblem

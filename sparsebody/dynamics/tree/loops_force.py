@@ -12,8 +12,8 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.compiled import WORST_RESIDUAL
 from sparsebody.dynamics.tree.crba import free_equations
 from sparsebody.dynamics.tree.delassus import coupled_groups
+from sparsebody.dynamics.tree.loop_dynamics import RANK_TOLERANCE, LoopDynamics
 from sparsebody.dynamics.tree.loop_equations import LoopEquations
-from sparsebody.dynamics.tree.loops import RANK_TOLERANCE, LoopDynamics
 from sparsebody.dynamics.tree.ltl import ltl_factor
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.solution import TreeSolution
@@ -21,8 +21,10 @@ from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import RankWarning, warn_user
 from sparsebody.model.system import System
 
-POOR = 1e-9  # a pivot of A, of rows of unit length, below which QR is more accurate
-DOUBTFUL = 1e-5  # remainder of a row that makes it independent where it was not before
+PIVOT_TOLERANCE = 1e-9  # a pivot of A, of rows of unit length, below which QR is more accurate
+INDEPENDENCE_TOLERANCE = (
+    1e-5  # remainder of a row that makes it independent where it was not before
+)
 REFINEMENTS = 2
 
 
@@ -72,9 +74,9 @@ class LoopsForce(LoopDynamics):
         L = ltl_factor(tree, H)
         z = right[None].copy()
         native.solve_upper(tree.pattern, L, z)
-        force, x, is_poor = self._by_products(equations, L, z[0])
+        force, x, is_left_out = self._by_products(equations, L, z[0])
         dropped = self._dropped(equations, x)
-        if is_poor.any() or dropped > WORST_RESIDUAL:
+        if is_left_out.any() or dropped > WORST_RESIDUAL:
             force, x = self._by_factors(equations, L, z[0])
             dropped = self._dropped(equations, x)
         if dropped > WORST_RESIDUAL:
@@ -90,28 +92,28 @@ class LoopsForce(LoopDynamics):
     def _by_products(
         self, equations: LoopEquations, L: FloatArray, z: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Return lambda, x, and which groups are left without, by Cholesky factors of A."""
-        groups, places, pattern = self._groups, self.clusters.places, self.tree.pattern
+        """Return lambda, x, and which groups are left out, by Cholesky factors of A."""
+        groups, layout, pattern = self._groups, self.clusters.layout, self.tree.pattern
         force, x = np.zeros(self.clusters.n_rows), z.copy()
-        native.fill_whitened_rows(places, groups, equations.values, pattern, L, self._X)
-        is_poor = native.solve_delassus(
+        native.fill_whitened_rows(layout, groups, equations.values, pattern, L, self._X)
+        is_left_out = native.solve_delassus(
             groups,
             self._X,
             self._A,
             equations.right,
             equations.size,
-            POOR,
+            PIVOT_TOLERANCE,
             RANK_TOLERANCE,
             force,
             x,
         )
         native.solve_lower(pattern, L, x[None])
-        return force, x, is_poor
+        return force, x, is_left_out
 
     def _by_factors(
         self, equations: LoopEquations, L: FloatArray, z: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return lambda and x by a pivoted QR factorization of X; keep what rows it finds.
+        """Return lambda and x by a pivoted QR factorization of X, and keep its independent rows.
 
         Rows that were left out before come back only if they are independent beyond doubt.
         """
@@ -119,21 +121,21 @@ class LoopsForce(LoopDynamics):
         groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))
         X = np.empty(groups.start[-1])
         native.fill_whitened_rows(
-            clusters.places, groups, equations.values, self.tree.pattern, L, X
+            clusters.layout, groups, equations.values, self.tree.pattern, L, X
         )
         keep, force, w = np.zeros_like(before), np.zeros(clusters.n_rows), z.copy()
         for g in range(groups.n_groups):
             row = groups.row[groups.first_row[g] : groups.first_row[g + 1]]
             own = groups.coordinate[groups.first_coordinate[g] : groups.first_coordinate[g + 1]]
             Y = X[groups.start[g] : groups.start[g + 1]].reshape(len(own), len(row))
-            found = least_change(Y, equations.right[row], z[own], equations.size[row])
-            if found.floor < DOUBTFUL and not before[row[found.kept]].all():
+            change = least_change(Y, equations.right[row], z[own], equations.size[row])
+            if change.floor < INDEPENDENCE_TOLERANCE and not before[row[change.independent]].all():
                 usable = before[row]
                 row = row[usable]
                 Y, size = Y[:, usable], equations.size[row]
-                found = least_change(Y, equations.right[row], z[own], size)
-            kept = row[found.kept]
-            keep[kept], force[kept], w[own] = True, found.force, found.whitened
+                change = least_change(Y, equations.right[row], z[own], size)
+            independent = row[change.independent]
+            keep[independent], force[independent], w[own] = True, change.force, change.whitened
         self._keep(keep)
         native.solve_lower(self.tree.pattern, L, w[None])
         return force, w
@@ -149,10 +151,10 @@ class LoopsForce(LoopDynamics):
 class LeastChange:
     """The least change of z that obeys the rows, and which of them do it."""
 
-    kept: IntArray  # (r,) independent rows
+    independent: IntArray  # (r,) independent rows
     force: FloatArray  # (r,) their multipliers
     whitened: FloatArray  # (n,) z + X lambda
-    floor: float  # smallest remainder of a kept row, relative to its size
+    floor: float  # smallest remainder of an independent row, relative to its size
 
 
 def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) -> LeastChange:
@@ -169,11 +171,11 @@ def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) 
     Q, R, order = qr(X, mode="economic", pivoting=True, check_finite=False)
     pivots = np.abs(np.diag(R))
     rank = int(np.count_nonzero(pivots > RANK_TOLERANCE))
-    kept, Q, R = order[:rank], Q[:, :rank], R[:rank, :rank]
+    independent, Q, R = order[:rank], Q[:, :rank], R[:rank, :rank]
     w, force = z.copy(), np.zeros(rank)
     for _ in range(REFINEMENTS if rank else 0):
-        change = solve_triangular(R, (k - X.T @ w)[kept], trans="T", check_finite=False)
+        change = solve_triangular(R, (k - X.T @ w)[independent], trans="T", check_finite=False)
         w += Q @ change
         force += solve_triangular(R, change, check_finite=False)
     floor = float(pivots[:rank].min(initial=np.inf))
-    return LeastChange(kept, force / size[kept], w, floor)
+    return LeastChange(independent, force / size[independent], w, floor)

@@ -1,4 +1,4 @@
-"""Where the links are and how they move, in world axes about each link's own origin.
+"""Poses and velocities of the links of a tree, in world axes about each link's own origin.
 
 World axes make every transform a shift between neighbouring origins, without rotations; no vector
 is taken about the world's origin, which would lose digits on long mechanisms.
@@ -22,11 +22,11 @@ class TreeMotion(NamedTuple):
     Spatial vectors are about the origin of their link, which is that of its joint frame.
     """
 
-    place: FloatArray  # (n, 12) rotation of the link's axes to the world's; d, from the parent's
+    pose: FloatArray  # (n, 12) rotation of the link's axes to the world's; d, from the parent's
     #   origin to the link's (from the world's origin, if the world is the parent) [m]
     subspace: FloatArray  # (n_velocities, 6) S', with the sign of the tree's direction
     velocity: FloatArray  # (n, 6) v
-    drift: FloatArray  # (n, 6) v x v_J + (dS/dt) qd: a_i = a_parent + drift + S qdd
+    drift: FloatArray  # (n, 6) v x v_J + (dS/dt) qd: a_i = X a_parent + drift + S qdd
     inertia: FloatArray  # (n, 9) com from the origin; inertia about it, lower triangle
     rate: FloatArray  # (n_velocities,) qd
 
@@ -35,7 +35,7 @@ def empty_motion(tree: SpanningTree) -> TreeMotion:
     """Return arrays of the right shapes."""
     n, n_v = tree.n_bodies, tree.n_velocities
     return TreeMotion(
-        place=np.zeros((n, 12)),
+        pose=np.zeros((n, 12)),
         subspace=np.zeros((n_v, 6)),
         velocity=np.zeros((n, 6)),
         drift=np.zeros((n, 6)),

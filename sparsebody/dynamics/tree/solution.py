@@ -1,4 +1,4 @@
-"""From accelerations of the joint coordinates to what every method returns."""
+"""Accelerations of bodies and constraint forces, from accelerations of joint coordinates."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class TreeSolution:
-    """What a method finds."""
+    """Accelerations of the joint coordinates, and multipliers of the loop joints."""
 
     qdd: FloatArray  # (n_velocities,)
-    multiplier: FloatArray  # (n_rows,) of the rows of loop joints; others are not looked at
+    multiplier: FloatArray  # (n_rows,) of the rows of loop joints; others are ignored
     is_unique: bool = True  # whether the multipliers are
     dropped_residual: float = 0.0  # of rows that the method left out
 
@@ -36,7 +36,7 @@ def accelerations_of(
 ) -> Accelerations:
     """Return the accelerations of the bodies and the constraint forces of all joints.
 
-    The forces of tree joints are what the recursive Newton-Euler algorithm leaves for them; the
+    The forces of tree joints are what the recursive Newton-Euler algorithm finds transmitted; the
     residual is the largest violation of a loop row, or of a tree joint's tau = 0.
 
     Raises
@@ -100,11 +100,11 @@ def _residual(
         system, joint = problem.system, problem.system.row_joint[rows]
         padded = np.concatenate([bodies, np.zeros((1, 6))])  # the world is the last
         both = padded[np.stack([system.predecessor[joint], system.successor[joint]], axis=1)]
-        A, asked = problem.constraint.rows[rows], problem.asked[rows]
+        A, gamma = problem.constraint.rows[rows], problem.gamma[rows]
         terms = A * both
         free = max(np.abs(bodies).max(), np.abs(system.gravity).max())  # a rigid loop rests
-        size = max(np.abs(terms).max(), np.abs(asked).max(), np.abs(A).max() * free, TINY)
-        worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - asked).max() / size)
+        size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, TINY)
+        worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - gamma).max() / size)
     return float(worst)
 
 

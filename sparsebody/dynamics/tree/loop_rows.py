@@ -63,13 +63,13 @@ class VaryingLoops:
 
     def __init__(self, tree: SpanningTree) -> None:
         system = tree.system
-        groups = [group.joints for group in system.groups if group.kernels.subspace is not None]
+        groups = [group.joints for group in system.groups if group.has_varying_T]
         varying = np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
         joint = tree.loop_joint[np.isin(tree.loop_joint, varying)]
         of_loops = system.row_joint[tree.tree_index[system.row_joint] < 0]
         self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
         arrays = varying_arrays(with_joints(system, joint))
-        self._rows, self._asked = arrays["rows"], arrays["asked"]
+        self._rows, self._gamma = arrays["rows"], arrays["asked"]
         self._all, self._links = VaryingRows(**arrays), tree.links
 
     def overwrite(
@@ -86,4 +86,4 @@ class VaryingLoops:
         fill_varying_rows(self._all, state.position, state.orientation, state.velocity)
         own = self._rows.copy()
         native.rows_to_links(self._links, motion, link[self.row], own)
-        wrench[self.row], gamma[self.row] = own, self._asked
+        wrench[self.row], gamma[self.row] = own, self._gamma

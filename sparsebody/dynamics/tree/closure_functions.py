@@ -85,8 +85,8 @@ class LoopClosure:
 
     def position(self, y: FloatArray) -> FloatArray:
         """Return q = gamma(y)."""
-        found = self._in_order(self.gamma(np.asarray(y, dtype=float))).astype(float)
-        return checked_coordinates(self.tree, found, "gamma(y)", self.tree.n_positions)
+        q = self._in_order(self.gamma(np.asarray(y, dtype=float))).astype(float)
+        return checked_coordinates(self.tree, q, "gamma(y)", self.tree.n_positions)
 
     def _in_order(self, values: Numbers, columns: int = 1) -> Any:
         """What belongs to the joints, in the order of the tree."""
