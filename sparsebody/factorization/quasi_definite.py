@@ -48,17 +48,15 @@ class ShiftedLDL:
         """See QuasiDefinite."""
         self._rows = rows
         symbolic, rhs = self.symbolic, np.zeros(self.symbolic.pattern.n_rows)
-        tables, storage = symbolic.native_tables, symbolic.native_storage
-        n_pivots = len(symbolic.layout.opened)
-        block_ldl.eliminate(tables, rows, rhs, -delta, storage, 0, n_pivots)
+        n = symbolic.layout.n_pivots
+        block_ldl.eliminate(symbolic.tables, rows, rhs, -delta, symbolic.storage, 0, n)
 
     def solve(self, gap: FloatArray) -> FloatArray:
         """See QuasiDefinite."""
         symbolic, n = self.symbolic, self.symbolic.pattern.n_primal_rows
         right, x = np.zeros(symbolic.pattern.n_rows), np.empty(symbolic.pattern.n_rows)
         right[n:] = -gap
-        tables, storage = symbolic.native_tables, symbolic.native_storage
-        block_ldl.solve(tables, self._rows, storage, right, 0.0, False, x)
+        block_ldl.solve(symbolic.tables, self._rows, symbolic.storage, right, 0.0, False, x)
         return x[n:]
 
 

@@ -329,10 +329,7 @@ def _solver(
     """Return tables and storage of a block LDL'; empty ones for other factorizations."""
     native = factorization.block_ldl
     if isinstance(symbolic, BlockLDLSymbolic):
-        storage = symbolic.storage
-        return native.Tables(*symbolic.tables), native.Storage(
-            storage.values, storage.x, storage.window, storage.reference, storage.right
-        )
+        return symbolic.tables, symbolic.storage
     flat, no_pivots = np.zeros(0, dtype=np.uint32), np.zeros((1, 10), dtype=np.uint32)
     below, fills = (np.zeros((0, width), dtype=np.uint32) for width in (2, 6))
     return native.Tables(no_pivots, below, flat, fills, flat), native.Storage(*[np.zeros(0)] * 5)

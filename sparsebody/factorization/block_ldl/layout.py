@@ -1,18 +1,16 @@
-"""Where the blocks of L lie, and what every pivot updates: made once, read by the kernels.
+"""The tables of block LDL': offsets of the blocks of L, and what every pivot updates.
 
 The *panel* of a pivot of s rows holds its own block and those below it, one after the other. Each
 is stored in s columns of 4 or 8 rows, as many as hold it and a spare row, so that the kernels work
-on whole vectors. A primal block that receives no update has a constant pivot and no panel: its
-inverse is given, and what is below it are rows of A; a panel with nothing below ends with an empty
-block. All tables are unsigned: a
-signed index costs a test for negative ones at every access. 32 bits halve what has to come from
-memory.
+on whole vectors. A primal block that receives no update has a constant pivot and no panel: it is
+one, and what is below it are rows of A; a panel with nothing below ends with an empty block.
+Entries have 32 bits, which halves what has to come from memory; core/factorization/block_ldl.hpp
+names the columns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,20 +26,17 @@ Table = NDArray[np.uint32]
 
 TILE = 4  # rows of storage of a block come in fours
 LARGEST_BLOCK = 6  # rows; larger joints are cut in several
-CONSTANT_SIZES = (3, 6)  # of primal blocks whose given inverse is used
+CONSTANT_SIZES = (3, 6)  # rows of primal blocks that may be constant pivots
 MOST_UPDATES = 250_000_000  # pairs of blocks; 4 bytes each
 MOST_VALUES = 2**32 - 1  # that the tables can count
-N_PARTS = 32
 
 # Columns of the table of pivots.
-SIZE, START, OWN = 0, 1, 2  # rows, places of the blocks below and of its own block
+SIZE, START, OWN = 0, 1, 2  # rows, offsets of the blocks below and of its own block
 FIRST_BELOW, FIRST_UPDATE, FIRST_FILL, FIRST_OPENED = 3, 4, 5, 6  # up to those of the next pivot
 NATURAL, PADDED, KIND = 7, 8, 9  # its first row in natural and in padded order
 CONSTANT, PRIMAL, DUAL = 0, 1, 2  # kinds: a constant pivot is a block of D
 
-# Columns of the tables of blocks below pivots, and of the blocks of A.
-ROW, ROWS = 0, 1
-A_ROW, SIDE, PLACE, BY_ROW, N_ROWS, N_COLUMNS = 0, 1, 2, 3, 4, 5
+ROW = 0  # column of the table of blocks below pivots
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +45,7 @@ class Layout:
 
     pivots: Table  # (n_blocks + 1, 10) by position; the last line ends the ranges
     below: Table  # (n_below, 2) first row in padded order, and rows
-    updates: Table  # (n_updates,) place of every pair of blocks below a pivot, row by row
+    updates: Table  # (n_updates,) offset that each pair of blocks below a pivot updates
     fills: Table  # (n_fills + 1, 6) the blocks of A, by the panel that holds them; the last is none
     opened: Table  # (n_blocks,) panels, by the pivot that writes into them first
     n_values: int
@@ -58,27 +53,29 @@ class Layout:
     largest_panel: int
     window: int  # a power of 2, from the rows of a pivot to the last ones open at a time
 
-
-class Tables(NamedTuple):
-    """The tables of a Layout."""
-
-    pivots: Table
-    below: Table
-    updates: Table
-    fills: Table
-    opened: Table
+    @property
+    def n_pivots(self) -> int:
+        """Blocks of the pattern, large ones cut in several."""
+        return len(self.opened)
 
 
-class Storage(NamedTuple):
-    """The factors, and work space."""
+def native_tables(layout: Layout) -> block_ldl.Tables:
+    """Return views of the tables for the kernels."""
+    return block_ldl.Tables(
+        layout.pivots, layout.below, layout.updates, layout.fills, layout.opened
+    )
+
+
+class Storage(block_ldl.Storage):
+    """The factors and the work space of one layout."""
 
     values: FloatArray  # (n_values,) the factors
-    x: FloatArray  # (n_padded,) a solution in padded order; zero in spare rows between calls
-    window: FloatArray  # (window + 8,) a part of a solution, in padded order modulo window
-    reference: FloatArray  # (window + 8,) what pivots were before dual ones took from them
-    right: FloatArray  # (largest_panel,) of the present panel
-    left: FloatArray  # (largest_panel,) still used by kernels.py only, as is `parts`
-    parts: FloatArray  # (N_PARTS,) of sums, then largest entries
+
+    def __init__(self, layout: Layout) -> None:
+        self.values = large_zeros(layout.n_values)
+        x, right = large_zeros(layout.n_padded), large_zeros(layout.largest_panel)
+        window, reference = (large_zeros(layout.window + 8) for _ in range(2))
+        super().__init__(self.values, x, window, reference, right)
 
 
 def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
@@ -181,7 +178,7 @@ def _sums(values: IntArray, indptr: IntArray) -> IntArray:
 def _below_tables(
     indptr: IntArray, rows: IntArray, pivots: Table, lanes: IntArray
 ) -> tuple[Table, Table]:
-    """Return the tables of blocks below pivots and of the places that pairs of them update."""
+    """Return the tables of blocks below pivots and of the offsets that pairs of them update."""
     below = large_zeros((int(pivots[-1, FIRST_BELOW]), 2), np.uint32)
     below[:, ROW] = pivots[-1, PADDED]  # an empty block, where nothing else comes
     updates = large_zeros(int(pivots[-1, FIRST_UPDATE]), np.uint32)
