@@ -108,11 +108,23 @@ class Dissection {
 
   // The bodies sorted by a coordinate; equal ones keep their sequence.
   const std::vector<Index>& sorted_along(Index axis, View<Index> bodies) {
-    keys_.clear();
-    for (Index k = 0; k < bodies.size(); ++k) keys_.emplace_back(coordinates_(axis, bodies[k]), k);
-    std::sort(keys_.begin(), keys_.end());
-    sequence_.clear();
-    for (const auto& [key, k] : keys_) sequence_.push_back(bodies[k]);
+    const double* x = &coordinates_(axis, 0);
+    double least = infinity, greatest = -infinity;
+    bool are_whole = true;
+    for (const Index body : bodies) {
+      least = std::min(least, x[body]);
+      greatest = std::max(greatest, x[body]);
+      are_whole &= x[body] == std::floor(x[body]);
+    }
+    sequence_.assign(bodies.begin(), bodies.end());
+    if (are_whole && greatest - least <= 4.0 * double(bodies.size())) {  // distances in the graph: counting sort
+      next_.assign(std::size_t(greatest - least) + 2, 0);
+      for (const Index body : bodies) ++next_[Index(x[body] - least) + 1];
+      std::partial_sum(next_.begin(), next_.end(), next_.begin());
+      for (const Index body : bodies) sequence_[next_[Index(x[body] - least)]++] = body;
+    } else {
+      std::stable_sort(sequence_.begin(), sequence_.end(), [x](Index a, Index b) { return x[a] < x[b]; });
+    }
     return sequence_;
   }
 
@@ -145,8 +157,7 @@ class Dissection {
   Array<double, 2> coordinates_;   // (k, n_bodies)
   std::vector<std::int8_t> side_;  // of the part that is being cut
   std::vector<Index> part_;        // that holds each body
-  std::vector<std::pair<double, Index>> keys_;
-  std::vector<Index> sequence_, best_;
+  std::vector<Index> next_, sequence_, best_;
 };
 
 }  // namespace
