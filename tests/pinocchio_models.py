@@ -16,11 +16,15 @@ import pinocchio as pin
 
 from sparsebody.kinematics.motion import JointMotion, joint_motion
 from sparsebody.model.joints import ConstantDistance, JointType
-from sparsebody.model.joints.base import unit_columns
 from sparsebody.model.system import State, System
 from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
 Joint = tuple[JointType, np.ndarray, np.ndarray]  # the type, and the pose (E, r) of S seen from P
+
+
+def unit_columns(*axes: int) -> np.ndarray:
+    """Columns of the 6x6 identity: angular axes 0, 1, 2 and linear axes 3, 4, 5."""
+    return np.eye(6)[:, list(axes)]
 
 
 def composite(*joints: pin.JointModel, last: pin.SE3 | None = None) -> pin.JointModelComposite:

@@ -101,6 +101,13 @@ class Array {
   Array() : shape_{} {}
   explicit Array(Shape shape) : shape_(shape), data_(new T[std::size_t(count(shape))]()) {}
   explicit Array(Index size) requires(N == 1) : Array(Shape{size}) {}
+  // Memory that the caller fills: zeroing a large array takes as long as some kernels.
+  static Array uninitialized(Shape shape) {
+    Array array;
+    array.shape_ = shape;
+    array.data_.reset(new T[std::size_t(count(shape))]);
+    return array;
+  }
   Array(const std::vector<T>& v) requires(N == 1) : Array(Index(v.size())) {
     for (Index i = 0; i < Index(v.size()); ++i) data_[i] = v[i];
   }

@@ -1,4 +1,7 @@
 #include "factorization/block_ldl.hpp"
+#include "factorization/layout.hpp"
+#include "factorization/plain_ldl.hpp"
+#include "factorization/saddle.hpp"
 #include "python/arrays.hpp"
 
 namespace sparsebody {
@@ -34,6 +37,37 @@ void bind_block_ldl(nb::module_& module) {
   def_kernel(module, "solve", &solve<double>, tables, rows, storage, rhs, nb::arg("share"), nb::arg("adds"),
              solution);
   def_kernel(module, "smallest_pivot", &smallest_pivot, tables, nb::arg("values"), rows, nb::arg("n_primal_rows"));
+
+  const nb::arg indptr("indptr"), pivots("pivots"), lanes("lanes");
+  def_kernel(module, "openers", &openers, indptr, rows);
+  def_kernel(module, "fill_below", &fill_below, indptr, rows, pivots, lanes, nb::arg("below"), nb::arg("updates"));
+  def_kernel(module, "fill_table", &fill_table, indptr, rows, pivots, lanes, nb::arg("ends"), nb::arg("place"),
+             nb::arg("offsets"));
+}
+
+void bind_plain_ldl(nb::module_& module) {
+  const nb::arg sizes("sizes"), base("base"), values("values");
+  def_kernel(module, "factorize", &plain_ldl::factorize, sizes, base, nb::arg("start"), nb::arg("below"), values);
+  def_kernel(module, "solve", &plain_ldl::solve, sizes, base, nb::arg("indices"), values, nb::arg("x"));
+}
+
+void bind_saddle(nb::module_& module) {
+  const nb::arg offsets("offsets"), ends("ends"), diagonal("diagonal"), inverse("inverse"), rows("rows"),
+      scale("scale"), data("data"), rhs("rhs"), inverse_root("inverse_root"), x("x"), y("y");
+  def_kernel(module, "unit_rows", &unit_rows, offsets, ends, diagonal, rows, nb::arg("unit"), inverse_root);
+  def_kernel(module, "to_unit", &to_unit, offsets, inverse_root, x);
+  def_kernel(module, "from_unit", &from_unit, offsets, inverse_root, x);
+  def_kernel(module, "row_indices", &row_indices, offsets, nb::arg("row"), nb::arg("column"), nb::arg("base"),
+             nb::arg("stride"), nb::arg("n_values"));
+  def_kernel(module, "saddle_scales", &saddle_scales, offsets, ends, diagonal, inverse, rows, scale);
+  def_kernel(module, "fill_saddle", &fill_saddle, offsets, ends, diagonal, rows, scale, nb::arg("shift"),
+             nb::arg("diagonal_place"), nb::arg("below"), nb::arg("right"), data);
+  def_kernel(module, "schur_products", &schur_products, nb::arg("indptr"), nb::arg("incidence"), nb::arg("place"));
+  def_kernel(module, "fill_schur", &fill_schur, offsets, ends, inverse, rows, scale, nb::arg("contributions"), data);
+  def_kernel(module, "dual_rhs", &dual_rhs, offsets, ends, inverse, rows, rhs);
+  def_kernel(module, "primal_solution", &primal_solution, offsets, ends, inverse, rows, rhs, y);
+  def_kernel(module, "vanishing_row", &vanishing_row, offsets, ends, rows);
+  def_kernel(module, "cancellation", &cancellation, offsets, ends, rows, y);
 }
 
 }  // namespace
@@ -42,6 +76,9 @@ void bind_factorization(nb::module_& module) {
   nb::module_ block_ldl = module.def_submodule("block_ldl", "LDL' by small dense blocks.");
   bind_block_ldl(block_ldl);
   bind_factorization_block_qr(module);
+  nb::module_ plain_ldl = module.def_submodule("plain_ldl", "LDL' in any order, with every operation counted.");
+  bind_plain_ldl(plain_ldl);
+  bind_saddle(module);
 }
 
 }  // namespace sparsebody

@@ -32,6 +32,13 @@ struct Fill {  // a block of A
   std::uint32_t a_row, side, place, by_row, n_rows, n_columns;  // place: in `values`; by_row: rows of A are rows of it
 };
 
+// The lines of a table as structs.
+template <class Line>
+View<Line> as_lines(View<std::uint32_t, 2> table) {
+  SB_ASSERT(table.shape(1) * Index(sizeof(std::uint32_t)) == Index(sizeof(Line)));
+  return {reinterpret_cast<Line*>(table.data()), table.rows()};
+}
+
 // The tables of one pattern in one order; the last pivot and the last fill only end ranges.
 struct Tables {
   View<const Pivot> pivots;
@@ -42,16 +49,9 @@ struct Tables {
 
   Tables(View<std::uint32_t, 2> pivots_, View<std::uint32_t, 2> below_, View<std::uint32_t> updates_,
          View<std::uint32_t, 2> fills_, View<std::uint32_t> opened_)
-      : pivots(lines<Pivot>(pivots_)), below(lines<Below>(below_)), updates(updates_), fills(lines<Fill>(fills_)),
-        opened(opened_) {}
+      : pivots(as_lines<Pivot>(pivots_)), below(as_lines<Below>(below_)), updates(updates_),
+        fills(as_lines<Fill>(fills_)), opened(opened_) {}
   Index n_pivots() const { return pivots.size() - 1; }
-
- private:
-  template <class Line>
-  static View<const Line> lines(View<std::uint32_t, 2> table) {
-    SB_ASSERT(table.shape(1) * sizeof(std::uint32_t) == sizeof(Line));
-    return {reinterpret_cast<const Line*>(table.data()), table.rows()};
-  }
 };
 
 // The factors, and work space. Of several threads that eliminate subtrees of their own, each would need its own

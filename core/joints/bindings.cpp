@@ -109,34 +109,34 @@ void bind_joints(nb::module_& module) {
   def_subspace("active_force_subspace",
                [](const auto& joint, const Pose& X) { return joints::active_force_subspace(joint, X); });
   def_subspace("constraint_force_subspace",
-               [](const auto& joint, const Pose& X) { return joints::constraint_force_subspace(joint, X); });
+               [](const auto& joint, const Pose& X) { return joint.constraint_force_subspace(X); });
 
   def_kernel(
-      module, "fill_errors",
-      [](int kind, View<const Index> members, View<const Index> first_row, View<const double, 3> E,
-         View<const double, 2> r, View<const double> parameter, View<double> error) {
-        fill_errors(kind, members, first_row, {E, r, parameter}, error);
+      module, "position_errors",
+      [](View<const Index> first_row, View<const Index> kind, View<const double, 3> E, View<const double, 2> r,
+         View<const double> parameter) {
+        return position_errors(first_row, {kind, E, r, parameter});
       },
-      nb::arg("kind"), nb::arg("joints"), nb::arg("first_row"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
-      nb::arg("error"));
+      nb::arg("first_row"), nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
+      "delta of all constraint rows, zero where the joints close.");
   def_kernel(
       module, "fill_subspaces",
-      [](int kind, View<const Index> members, View<const Index> first_row, View<const double, 3> E,
+      [](View<const Index> members, View<const Index> first_row, View<const Index> kind, View<const double, 3> E,
          View<const double, 2> r, View<const double> parameter, View<const double, 2> velocity,
          View<double, 2> subspace, View<double> drift) {
-        fill_subspaces(kind, members, first_row, {E, r, parameter}, velocity, subspace, drift);
+        fill_subspaces(members, first_row, {kind, E, r, parameter}, velocity, subspace, drift);
       },
-      nb::arg("kind"), nb::arg("joints"), nb::arg("first_row"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
-      nb::arg("velocity"), nb::arg("subspace"), nb::arg("drift"));
+      nb::arg("joints"), nb::arg("first_row"), nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
+      nb::arg("velocity"), nb::arg("subspace"), nb::arg("drift"), "T' and (dT/dt)' v_J of some joints.");
   def_kernel(
-      module, "fill_coordinates",
-      [](int kind, View<const Index> items, View<const Index> joint, View<const Index> index,
-         View<const double, 3> E, View<const double, 2> r, View<const double> parameter,
-         View<const double, 2> velocity, View<double> value, View<double, 2> dual, View<double> drift) {
-        fill_coordinates(kind, items, joint, index, {E, r, parameter}, velocity, value, dual, drift);
+      module, "coordinate_motions",
+      [](View<const Index> joint, View<const Index> index, View<const Index> kind, View<const double, 3> E,
+         View<const double, 2> r, View<const double> parameter, View<const double, 2> velocity) {
+        auto out = coordinate_motions(joint, index, {kind, E, r, parameter}, velocity);
+        return std::tuple(std::move(out.value), std::move(out.dual), std::move(out.drift));
       },
-      nb::arg("kind"), nb::arg("items"), nb::arg("joint"), nb::arg("index"), nb::arg("E"), nb::arg("r"),
-      nb::arg("parameter"), nb::arg("velocity"), nb::arg("value"), nb::arg("dual"), nb::arg("drift"));
+      nb::arg("joint"), nb::arg("index"), nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
+      nb::arg("velocity"), "Value, W and (dW/dt)' v_J of velocity coordinates.");
 }
 
 }  // namespace sparsebody

@@ -25,7 +25,7 @@ struct ConstantDistance {
   template <class T> static MotionColumns<T, 5> motion_subspace(const Transform<T>& X) {
     const Vec3<T> u = direction(X);
     const T sign = u.z >= T(0) ? T(1) : T(-1), a = T(-1) / (sign + u.z), b = u.x * u.y * a;
-    const auto w = unit_motions<T, 0, 1, 2>();
+    const auto w = UnitAxes<0, 1, 2>::motion_subspace(X);
     return {w[0], w[1], w[2], Motion<T>{{}, {T(1) + sign * u.x * u.x * a, sign * b, -sign * u.x}},
             Motion<T>{{}, {b, sign + u.y * u.y * a, -u.y}}};
   }

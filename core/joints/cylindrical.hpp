@@ -6,7 +6,7 @@ namespace sparsebody::joints {
 
 // Rotation about the common z axis and translation along it; q = (angle [rad], distance [m]).
 // Featherstone (2008), example 8.1.
-struct Cylindrical {
+struct Cylindrical : UnitAxes<2, 5> {
   static constexpr JointInfo info{.name = "cylindrical", .n_positions = 2, .n_velocities = 2, .units = {"rad", "m"},
                                   .n_scalars = 2, .subgroup = Subgroup::cylindrical};
 
@@ -16,7 +16,6 @@ struct Cylindrical {
     return X;
   }
   template <class T> static void coordinates(const Transform<T>& X, T* q) { q[0] = angle_about_z(X.E), q[1] = X.r.z; }
-  template <class T> static MotionColumns<T, 2> motion_subspace(const Transform<T>&) { return unit_motions<T, 2, 5>(); }
   template <class T> static void error(const Transform<T>& X, T* delta) {
     tilt_error(X.E, delta);
     offset_error(X, delta + 2);

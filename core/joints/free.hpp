@@ -6,7 +6,7 @@ namespace sparsebody::joints {
 
 // No constraint: q is the quaternion of S in P and the origin of S in P [m], the velocity is v_J, in S.
 // Featherstone (2008), sec. 4.4.
-struct Free {
+struct Free : UnitAxes<0, 1, 2, 3, 4, 5> {
   static constexpr JointInfo info{.name = "free", .n_positions = 7, .n_velocities = 6,
                                   .units = {"", "", "", "", "m", "m", "m"}};
 
@@ -15,9 +15,7 @@ struct Free {
     quaternion_from_rotation(X.E, q);
     X.r.store(q + 4);
   }
-  template <class T> static MotionColumns<T, 6> motion_subspace(const Transform<T>&) {
-    return unit_motions<T, 0, 1, 2, 3, 4, 5>();
-  }
+  template <class T> static void error(const Transform<T>&, T*) {}
 };
 
 }  // namespace sparsebody::joints

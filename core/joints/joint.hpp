@@ -5,11 +5,12 @@
 //   pose(q)                           X_SP: E turns P axes into S axes, r is the origin of S in P coordinates
 //   coordinates(X, q)                 q of a pose, angles in (-pi, pi]
 //   motion_subspace(X)                S, in S coordinates at the origin of S, as are T, W and v_J
+//   constraint_force_subspace(X)      T with T' S = 0
+//   error(X, delta)                   one number a column of T, zero where the joint closes, of the rate T' v_J
 // and, where the defaults of joint_types.hpp do not hold,
 //   drift(X, v)                       c = (dS/dt) qd seen from S, for v = v_J = S qd; default: S is constant
 //   active_force_subspace(X)          W with W' S = 1, so that qd = W' v_J; default: S, its columns orthonormal
-//   constraint_force_subspace(X)      T with T' S = 0; default: unit vectors made orthogonal to S
-//   error(X, delta)                   one number a column of T, zero where the joint closes, of the rate T' v_J
+// Types derived from UnitAxes<...> move along constant unit vectors, from which S and T follow.
 // Where bodies have drifted off a joint, T' c = -(dT/dt)' v_J and W' c = -(dW/dt)' v_J still.
 #pragma once
 
@@ -48,11 +49,7 @@ Vector<T> unit_vector(int axis) {
   v[axis] = T(1);
   return Vector<T>::load(v);
 }
-template <class T, int... axes>
-MotionColumns<T, sizeof...(axes)> unit_motions() {
-  return {unit_vector<Motion, T>(axes)...};
-}
-// The columns [0; e] along axes e of P, in S coordinates.
+// The column [0; e] along an axis e of P, in S coordinates.
 template <template <class> class Vector, class T>
 Vector<T> along_axis_of_predecessor(const Transform<T>& X, int axis) {
   return {{}, X.E.column(axis)};
@@ -145,5 +142,21 @@ template <class T>
 void point_error(const Transform<T>& X, T* delta) {
   (X.E * X.r).store(delta);
 }
+
+// S of unit vectors along some of the six axes, T of those along the others.
+template <int... motion_axes>
+struct UnitAxes {
+  static constexpr int n = sizeof...(motion_axes);
+
+  template <class T> static MotionColumns<T, n> motion_subspace(const Transform<T>&) {
+    return {unit_vector<Motion, T>(motion_axes)...};
+  }
+  template <class T> static ForceColumns<T, 6 - n> constraint_force_subspace(const Transform<T>&) {
+    ForceColumns<T, 6 - n> columns;
+    for (int axis = 0, k = 0; axis < 6; ++axis)
+      if (!((axis == motion_axes) || ...)) columns[k++] = unit_vector<Force, T>(axis);
+    return columns;
+  }
+};
 
 }  // namespace sparsebody::joints

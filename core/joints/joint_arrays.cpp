@@ -12,46 +12,43 @@ Transform<double> pose_of(const JointPoses& poses, Index j) {
 
 }  // namespace
 
-void fill_errors(int kind, View<const Index> members, View<const Index> first_row, const JointPoses& poses,
-                 View<double> error) {
-  visit_joint(kind, 0.0, [&]<class J>(const J&) {
-    if constexpr (J::info.n_constraints() > 0)
-      for (const Index j : members)
-        joints::error(joint_of<J>(poses.parameter[j]), pose_of(poses, j), &error[first_row[j]]);
-  });
+Array<double> position_errors(View<const Index> first_row, const JointPoses& poses) {
+  Array<double> error(first_row[first_row.size() - 1]);
+  for (Index j = 0; j < poses.kind.size(); ++j)
+    visit_joint(int(poses.kind[j]), poses.parameter[j],
+                [&](const auto& joint) { joint.error(pose_of(poses, j), error.data() + first_row[j]); });
+  return error;
 }
 
-void fill_subspaces(int kind, View<const Index> members, View<const Index> first_row, const JointPoses& poses,
+void fill_subspaces(View<const Index> joints, View<const Index> first_row, const JointPoses& poses,
                     View<const double, 2> velocity, View<double, 2> subspace, View<double> drift) {
-  visit_joint(kind, 0.0, [&]<class J>(const J&) {
-    if constexpr (J::info.n_constraints() > 0)
-      for (const Index j : members)
-        joints::constraint_rows(joint_of<J>(poses.parameter[j]), pose_of(poses, j), Motion<double>::load(&velocity(j, 0)),
-                        &subspace(first_row[j], 0), &drift[first_row[j]]);
-  });
+  for (const Index j : joints)
+    joint_varying_rows(int(poses.kind[j]), pose_of(poses, j), Motion<double>::load(&velocity(j, 0)),
+                       &subspace(first_row[j], 0), &drift[first_row[j]]);
 }
 
-void fill_coordinates(int kind, View<const Index> items, View<const Index> joint, View<const Index> index,
-                      const JointPoses& poses, View<const double, 2> velocity, View<double> value,
-                      View<double, 2> dual, View<double> drift) {
-  visit_joint(kind, 0.0, [&]<class J>(const J&) {
-    constexpr int n = J::info.n_velocities;
-    if constexpr (n > 0)
-      for (const Index i : items) {
-        const Index j = joint[i], k = index[i];
-        const J type = joint_of<J>(poses.parameter[j]);
+CoordinateMotions coordinate_motions(View<const Index> joint, View<const Index> index, const JointPoses& poses,
+                                     View<const double, 2> velocity) {
+  const Index n_items = joint.size();
+  CoordinateMotions out{Array<double>(n_items), Array<double, 2>({n_items, 6}), Array<double>(n_items)};
+  for (Index i = 0; i < n_items; ++i) {
+    const Index j = joint[i], k = index[i];
+    visit_joint(int(poses.kind[j]), poses.parameter[j], [&]<class J>(const J& type) {
+      constexpr joints::JointInfo info = J::info;
+      if constexpr (info.n_velocities > 0) {
         const Transform<double> X = pose_of(poses, j);
         const Force<double> W = joints::active_force_subspace(type, X)[k];
-        W.store(&dual(i, 0));
-        drift[i] = -dot(joints::drift(type, X, Motion<double>::load(&velocity(j, 0))), W);
-        value[i] = 0.0;
-        if constexpr (J::info.n_scalars > 0) {
-          double q[J::info.n_positions];
+        W.store(&out.dual(i, 0));
+        out.drift[i] = -dot(joints::drift(type, X, Motion<double>::load(&velocity(j, 0))), W);
+        if constexpr (info.n_scalars > 0) {
+          double q[info.n_positions];
           type.coordinates(X, q);
-          if (k >= n - J::info.n_scalars) value[i] = q[k + J::info.n_positions - n];
+          if (k >= info.n_velocities - info.n_scalars) out.value[i] = q[k + info.n_positions - info.n_velocities];
         }
       }
-  });
+    });
+  }
+  return out;
 }
 
 }  // namespace sparsebody

@@ -1,4 +1,4 @@
-// The joints of one type in a system, at the poses X = (E, r) of all its joints.
+// The joints of a system at their poses X = (E, r).
 #pragma once
 
 #include "base/array.hpp"
@@ -6,23 +6,27 @@
 namespace sparsebody {
 
 struct JointPoses {
+  View<const Index> kind;
   View<const double, 3> E;
   View<const double, 2> r;
   View<const double> parameter;
 };
 
-// The rows of the position errors delta.
-void fill_errors(int kind, View<const Index> members, View<const Index> first_row, const JointPoses& poses,
-                 View<double> error);
+// The position errors delta of all constraint rows.
+Array<double> position_errors(View<const Index> first_row, const JointPoses& poses);
 
-// The rows of T' and (dT/dt)' v_J.
-void fill_subspaces(int kind, View<const Index> members, View<const Index> first_row, const JointPoses& poses,
+// The rows of T' and (dT/dt)' v_J of some joints.
+void fill_subspaces(View<const Index> joints, View<const Index> first_row, const JointPoses& poses,
                     View<const double, 2> velocity, View<double, 2> subspace, View<double> drift);
 
-// Tracked coordinates `items` of joints of this type, each the index-th velocity of its joint: value q, dual vector W
-// with W' S = 1 on it, and (dW/dt)' v_J = -W' c. Coordinates that are not rates of scalar positions have no value.
-void fill_coordinates(int kind, View<const Index> items, View<const Index> joint, View<const Index> index,
-                      const JointPoses& poses, View<const double, 2> velocity, View<double> value,
-                      View<double, 2> dual, View<double> drift);
+// Velocity coordinates, each the index-th of a joint: value q, dual vector W with W' S = 1 on it, and
+// (dW/dt)' v_J = -W' c. Those that are not rates of scalar positions have no value.
+struct CoordinateMotions {
+  Array<double> value;
+  Array<double, 2> dual;
+  Array<double> drift;
+};
+CoordinateMotions coordinate_motions(View<const Index> joint, View<const Index> index, const JointPoses& poses,
+                                     View<const double, 2> velocity);
 
 }  // namespace sparsebody

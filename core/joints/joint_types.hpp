@@ -96,56 +96,10 @@ Motion<T> drift(const J& joint, const Transform<T>& X, const Motion<T>& v) {
     return {};
 }
 
-// T: by default the unit vectors, in their order, made orthogonal to S and to each other.
-template <class J, class T>
-ForceColumns<T, J::info.n_constraints()> constraint_force_subspace(const J& joint, const Transform<T>& X) {
-  if constexpr (requires { joint.constraint_force_subspace(X); }) {
-    return joint.constraint_force_subspace(X);
-  } else {
-    constexpr int n = J::info.n_velocities;
-    T basis[6][6];  // S, orthonormal, and then T
-    const auto S = joint.motion_subspace(X);
-    for (int k = 0; k < n; ++k) S[k].store(basis[k]);
-    ForceColumns<T, 6 - n> columns;
-    for (int axis = 0, k = n; axis < 6 && k < 6; ++axis) {
-      T* t = basis[k];
-      for (int a = 0; a < 6; ++a) t[a] = T(a == axis);
-      for (int j = 0; j < k; ++j) {
-        T along{};
-        for (int a = 0; a < 6; ++a) along += basis[j][a] * t[a];
-        for (int a = 0; a < 6; ++a) t[a] -= along * basis[j][a];
-      }
-      T square{};
-      for (int a = 0; a < 6; ++a) square += t[a] * t[a];
-      if (!(square > T(1e-3))) continue;
-      using std::sqrt;
-      const T scale = T(1) / sqrt(square);
-      for (int a = 0; a < 6; ++a) t[a] *= scale;
-      columns[k++ - n] = Force<T>::load(t);
-    }
-    return columns;
-  }
-}
-
-// delta: by default T' d of the displacement d from the closed joint with the same coordinates.
-template <class J, class T>
-void error(const J& joint, const Transform<T>& X, T* delta) {
-  if constexpr (requires { joint.error(X, delta); }) {
-    joint.error(X, delta);
-  } else if constexpr (J::info.n_velocities < 6) {
-    T q[7];
-    joint.coordinates(X, q);
-    const Transform<T> closed = joint.pose(q);
-    const Motion<T> d = {rotation_vector(X.E * transpose(closed.E)), X.E * (X.r - closed.r)};
-    const auto columns = constraint_force_subspace(joint, X);
-    for (int k = 0; k < J::info.n_constraints(); ++k) delta[k] = dot(d, columns[k]);
-  }
-}
-
 // The rows of T', and (dT/dt)' v_J = -T' c.
 template <class J, class T>
 void constraint_rows(const J& joint, const Transform<T>& X, const Motion<T>& v, T* rows, T* row_drift) {
-  const auto columns = constraint_force_subspace(joint, X);
+  const auto columns = joint.constraint_force_subspace(X);
   const Motion<T> c = drift(joint, X, v);
   for (std::size_t k = 0; k < columns.size(); ++k) {
     columns[k].store(rows + 6 * k);

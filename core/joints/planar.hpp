@@ -18,7 +18,7 @@ struct Planar {
   template <class T> static void coordinates(const Transform<T>& X, T* q) {
     q[0] = X.r.x, q[1] = X.r.y, q[2] = angle_about_z(X.E);
   }
-  // The x and y axes of P in S coordinates, and the angular z axis; T = (d1, d2, d6) is constant.
+  // The x and y axes of P in S coordinates, and the angular z axis.
   template <class T> static MotionColumns<T, 3> motion_subspace(const Transform<T>& X) {
     const T c_s[2] = {X.E(0, 0) + X.E(1, 1), X.E(0, 1) - X.E(1, 0)};
     using std::sqrt;
@@ -32,6 +32,9 @@ struct Planar {
   }
   template <class T> static ForceColumns<T, 3> active_force_subspace(const Transform<T>& X) {
     return {along_axis_of_predecessor<Force>(X, 0), along_axis_of_predecessor<Force>(X, 1), unit_vector<Force, T>(2)};
+  }
+  template <class T> static ForceColumns<T, 3> constraint_force_subspace(const Transform<T>&) {
+    return {unit_vector<Force, T>(0), unit_vector<Force, T>(1), unit_vector<Force, T>(5)};
   }
   // d6 has the sign of the side that the z axis of S points to.
   template <class T> static void error(const Transform<T>& X, T* delta) {

@@ -16,7 +16,7 @@ struct PointOnLine {
     q[4] = X.r.z;
   }
   template <class T> static MotionColumns<T, 4> motion_subspace(const Transform<T>& X) {
-    const auto w = unit_motions<T, 0, 1, 2>();
+    const auto w = UnitAxes<0, 1, 2>::motion_subspace(X);
     return {w[0], w[1], w[2], along_axis_of_predecessor<Motion>(X, 2)};
   }
   // d[0; e]/dt = -[0; w x e] of an axis e of P

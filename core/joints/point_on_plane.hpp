@@ -16,7 +16,7 @@ struct PointOnPlane {
     q[4] = X.r.x, q[5] = X.r.y;
   }
   template <class T> static MotionColumns<T, 5> motion_subspace(const Transform<T>& X) {
-    const auto w = unit_motions<T, 0, 1, 2>();
+    const auto w = UnitAxes<0, 1, 2>::motion_subspace(X);
     return {w[0], w[1], w[2], along_axis_of_predecessor<Motion>(X, 0), along_axis_of_predecessor<Motion>(X, 1)};
   }
   // d[0; e]/dt = -[0; w x e] of an axis e of P

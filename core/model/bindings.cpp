@@ -35,8 +35,10 @@ void bind_kinematics(nb::module_& module) {
                                  successor_rotation, successor_point};
         const BodyMotions bodies{position, orientation, velocity};
         const Index n = frames.size();
-        Array<double, 3> E({n, 3, 3}), to_successor({n, 3, 3});
-        Array<double, 2> r({n, 3}), arm({n, 3}), v_J({n, 6}), v_p({n, 6});
+        const auto rows = [n](Index width) { return Array<double, 2>::uninitialized({n, width}); };
+        const auto matrices = [n] { return Array<double, 3>::uninitialized({n, 3, 3}); };
+        auto E = matrices(), to_successor = matrices();
+        auto r = rows(3), arm = rows(3), v_J = rows(6), v_p = rows(6);
         for (Index j = 0; j < n; ++j) {
           const JointMotion motion =
               joint_motion(frames.X_P(j), frames.X_S(j), bodies[predecessor[j]], bodies[successor[j]]);

@@ -9,7 +9,7 @@ namespace sparsebody::model {
 inline Array<double, 2> bias_forces(View<const double, 3> inertia, View<const double> mass,
                                     View<const double, 2> velocity) {
   const Index n = velocity.rows();
-  Array<double, 2> force({n, 6});
+  auto force = Array<double, 2>::uninitialized({n, 6});
   for (Index i = 0; i < n; ++i) {
     const auto [w, u] = Motion<double>::load(&velocity(i, 0));
     const Force<double> p{cross(w, Mat3<double>::load(&inertia(i, 0, 0)) * w), mass[i] * cross(w, u)};

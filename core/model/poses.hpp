@@ -15,7 +15,7 @@ inline Mat3<double> rotation_of(View<const double, 2> orientation, Index i) {
 
 inline Array<double, 3> rotations(View<const double, 2> orientation) {
   const Index n = orientation.rows();
-  Array<double, 3> R({n, 3, 3});
+  auto R = Array<double, 3>::uninitialized({n, 3, 3});
   for (Index i = 0; i < n; ++i) rotation_of(orientation, i).store(&R(i, 0, 0));
   return R;
 }
@@ -34,14 +34,17 @@ inline void normalize_quaternion(double* q) {
 }
 
 struct Poses {
-  Array<double, 2> position, orientation;
+  explicit Poses(Index n) : position(Rows::uninitialized({n, 3})), orientation(Rows::uninitialized({n, 4})) {}
+
+  using Rows = Array<double, 2>;
+  Rows position, orientation;
 };
 
 // x + R u and q exp(w) of small twists (w, u) in body coordinates.
 inline Poses displaced(View<const double, 2> position, View<const double, 2> orientation,
                        View<const double, 2> twist) {
   const Index n = position.rows();
-  Poses moved{Array<double, 2>({n, 3}), Array<double, 2>({n, 4})};
+  Poses moved(n);
   for (Index i = 0; i < n; ++i) {
     const auto [w, u] = Motion<double>::load(&twist(i, 0));
     (Vec3<double>::load(&position(i, 0)) + rotation_of(orientation, i) * u).store(&moved.position(i, 0));
@@ -55,7 +58,7 @@ inline Poses displaced(View<const double, 2> position, View<const double, 2> ori
 // dx/dt = R u and dq/dt = q (0, w) / 2
 inline Poses pose_rates(View<const double, 2> orientation, View<const double, 2> velocity) {
   const Index n = orientation.rows();
-  Poses rate{Array<double, 2>({n, 3}), Array<double, 2>({n, 4})};
+  Poses rate(n);
   for (Index i = 0; i < n; ++i) {
     const auto [w, u] = Motion<double>::load(&velocity(i, 0));
     (rotation_of(orientation, i) * u).store(&rate.position(i, 0));

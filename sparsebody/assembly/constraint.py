@@ -57,21 +57,21 @@ def _subspaces(
     """Return T' (n_rows, 6) and (dT/dt)' v_J less the prescribed accelerations."""
     subspace, drift = system.subspace, np.zeros(system.n_rows)
     items = system.coordinates.prescribed
-    if len(items) or any(group.has_varying_T for group in system.groups):
+    varying = system.varying_joints
+    if len(items) or len(varying):
         subspace = subspace.copy()
-    for group in system.groups:
-        if group.has_varying_T:
-            joints.fill_subspaces(
-                group.kind,
-                group.joints,
-                system.first_row,
-                motion.rotation,
-                motion.translation,
-                system.parameter,
-                motion.velocity,
-                subspace,
-                drift,
-            )
+    if len(varying):
+        joints.fill_subspaces(
+            varying,
+            system.first_row,
+            system.joint_kind,
+            motion.rotation,
+            motion.translation,
+            system.parameter,
+            motion.velocity,
+            subspace,
+            drift,
+        )
     if len(items):
         row = system.coordinates.row[items]
         subspace[row] = coordinates.dual[items]

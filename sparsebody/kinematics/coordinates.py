@@ -27,25 +27,17 @@ class CoordinateMotion:
 def coordinate_motion(system: System, state: State, motion: JointMotion) -> CoordinateMotion:
     """Return the motion of the tracked coordinates; angles continue those of the state."""
     tracked = system.coordinates
-    n = len(tracked.joint)
-    value, dual, drift = np.zeros(n), np.zeros((n, 6)), np.zeros(n)
-    if n == 0:
-        return CoordinateMotion(value, np.zeros(0), dual, drift)
-    for group in system.groups:
-        if len(group.items):
-            joints.fill_coordinates(
-                group.kind,
-                group.items,
-                tracked.joint,
-                tracked.index,
-                motion.rotation,
-                motion.translation,
-                system.parameter,
-                motion.velocity,
-                value,
-                dual,
-                drift,
-            )
+    if len(tracked.joint) == 0:
+        return CoordinateMotion(np.zeros(0), np.zeros(0), np.zeros((0, 6)), np.zeros(0))
+    value, dual, drift = joints.coordinate_motions(
+        tracked.joint,
+        tracked.index,
+        system.joint_kind,
+        motion.rotation,
+        motion.translation,
+        system.parameter,
+        motion.velocity,
+    )
     turn = 2.0 * math.pi
     near = value + turn * np.round((state.coordinate - value) / turn)
     rate = np.einsum("na,na->n", dual, motion.velocity[tracked.joint])

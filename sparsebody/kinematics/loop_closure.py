@@ -18,17 +18,13 @@ def position_errors(
 
     Rows of prescribed coordinates hold the difference from the given value, angles modulo turns.
     """
-    error = np.zeros(system.n_rows)
-    for group in system.groups:
-        joints.fill_errors(
-            group.kind,
-            group.joints,
-            system.first_row,
-            motion.rotation,
-            motion.translation,
-            system.parameter,
-            error,
-        )
+    error = joints.position_errors(
+        system.first_row,
+        system.joint_kind,
+        motion.rotation,
+        motion.translation,
+        system.parameter,
+    )
     tracked = system.coordinates
     items = tracked.prescribed
     if len(items):

@@ -46,11 +46,6 @@ class JointGroup:
     items: IntArray
 
     @property
-    def kind(self) -> int:
-        """The index of the type in the native list."""
-        return JOINT_TYPES[self.name].kind
-
-    @property
     def subgroup(self) -> str:
         """The smallest displacement subgroup that the type moves in; empty for none."""
         return JOINT_TYPES[self.name].subgroup
@@ -173,6 +168,20 @@ class System:
             self.successor_rotation,
             self.successor_point,
         )
+
+    @cached_property
+    def joint_kind(self) -> IntArray:
+        """(n_joints,) the index of each joint's type in the native list."""
+        kind = np.empty(self.n_joints, dtype=np.intp)
+        for group in self.groups:
+            kind[group.joints] = JOINT_TYPES[group.name].kind
+        return kind
+
+    @cached_property
+    def varying_joints(self) -> IntArray:
+        """The joints whose T varies in S coordinates."""
+        groups = [group.joints for group in self.groups if group.has_varying_T]
+        return np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
 
     @cached_property
     def row_joint(self) -> IntArray:

@@ -26,12 +26,9 @@ def sample(name: str, seed: int) -> tuple[JointType, np.ndarray, np.random.Gener
 
 def errors(joint_type: JointType, E: np.ndarray, r: np.ndarray) -> np.ndarray:
     """The compiled position error of one joint in the pose (E, r)."""
-    error = np.zeros(joint_type.n_constraints)
-    joint, row = np.array([0]), np.array([0])
-    parameter = np.array([joint_type.parameter])
-    poses = E[None].copy(), r[None].copy(), parameter
-    joints.fill_errors(joint_type.kind, joint, row, *poses, error)
-    return error
+    first_row = np.array([0, joint_type.n_constraints])
+    kind, parameter = np.array([joint_type.kind]), np.array([joint_type.parameter])
+    return joints.position_errors(first_row, kind, E[None], r[None], parameter)
 
 
 def moved(E: np.ndarray, r: np.ndarray, twist: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,23 +120,11 @@ def test_compiled_coordinates_agree_with_the_type(name: str, seed: int) -> None:
     E, r = plucker_parts(joint_type.transform(q))
 
     def run(E: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        value, W, drift = np.zeros(n), np.zeros((n, 6)), np.zeros(n)
-        items = np.arange(n)
+        joint, kind = np.zeros(n, dtype=np.intp), np.array([joint_type.kind])
         parameter = np.array([joint_type.parameter])
-        joints.fill_coordinates(
-            joint_type.kind,
-            items,
-            np.zeros(n, dtype=np.intp),
-            items,
-            E[None].copy(),
-            r[None].copy(),
-            parameter,
-            v_J[None],
-            value,
-            W,
-            drift,
+        return joints.coordinate_motions(
+            joint, np.arange(n), kind, E[None], r[None], parameter, v_J[None]
         )
-        return value, W, drift
 
     value, W, drift = run(E, r)
     np.testing.assert_allclose(W @ S, np.eye(n), atol=1e-13)

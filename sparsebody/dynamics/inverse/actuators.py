@@ -24,7 +24,6 @@ class Actuators:
 
     joint: IntArray  # (p,) the system's numbers
     coordinate: IntArray  # (p,) which velocity coordinate of the joint
-    kind: IntArray  # (p,) indices of the joint types
     names: Sequence[str]  # (p,) for people
 
     def __len__(self) -> int:
@@ -66,9 +65,8 @@ def actuators_of(system: System, actuated: Iterable[Freedom] | None = None) -> A
         pairs = [pair for freedom in named for pair in _pairs(system, freedom)]
         joint, coordinate = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
         _refuse_twice(system, joint, coordinate)
-    code = np.array([kind.kind for kind in system.joint_types], dtype=np.intp)
     names = _Names(system, joint, coordinate, freedoms)
-    return Actuators(np.ascontiguousarray(joint), coordinate.astype(np.intp), code[joint], names)
+    return Actuators(np.ascontiguousarray(joint), coordinate.astype(np.intp), names)
 
 
 def _pairs(system: System, freedom: Freedom) -> list[tuple[int, int]]:
@@ -118,22 +116,16 @@ class _Names(Sequence[str]):
 
 def actuator_rows(system: System, actuators: Actuators, motion: JointMotion) -> ActuatorRows:
     """Return the rows of the actuated coordinates at a pose."""
-    p, joint = len(actuators), actuators.joint
-    dual, drift, value = np.zeros((p, 6)), np.zeros(p), np.zeros(p)
-    for kind in np.unique(actuators.kind).tolist():
-        joints.fill_coordinates(
-            kind,
-            np.flatnonzero(actuators.kind == kind),
-            joint,
-            actuators.coordinate,
-            motion.rotation,
-            motion.translation,
-            system.parameter,
-            motion.velocity,
-            value,
-            dual,
-            drift,
-        )
+    joint = actuators.joint
+    _, dual, drift = joints.coordinate_motions(
+        joint,
+        actuators.coordinate,
+        system.joint_kind,
+        motion.rotation,
+        motion.translation,
+        system.parameter,
+        motion.velocity,
+    )
     return ActuatorRows(dual, *rows_on_bodies(system, joint, motion, dual, drift))
 
 

@@ -4,6 +4,8 @@
 size has its own copy of what happens at a pivot, made by a factory from the straight-line steps.
 """
 
+# still used by sparsebody/dynamics/compiled, as are substitution.py and steps.py
+
 # Indices are unsigned numbers of 32 and 64 bits, which numba mixes and mypy does not.
 # mypy: disable-error-code="assignment, no-untyped-call, no-untyped-def, return-value"
 
@@ -11,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -41,8 +43,9 @@ from sparsebody.factorization.block_ldl.layout import (
     SIDE,
     SIZE,
     START,
-    Table,
 )
+from sparsebody.factorization.block_ldl.layout import Storage as Storage
+from sparsebody.factorization.block_ldl.layout import Tables as Tables
 from sparsebody.factorization.prefetch import LARGE, prefetch
 
 # No kernel owns an array, so none counts references: that would take a third of the time.
@@ -57,31 +60,8 @@ LINE = 8  # numbers that memory gives at a time
 _0, _1, _2 = (np.uintp(i) for i in range(3))
 
 LARGEST = steps.LARGEST
-N_PARTS = LARGEST + 8
 REGULAR, DOUBTFUL = -1, -2  # what a factorization returns; see there
 SHIFT = 2.0**-52  # of dual pivots, where one of them drowns in rounding
-
-
-class Tables(NamedTuple):
-    """The tables of a Layout."""
-
-    pivots: Table
-    below: Table
-    updates: Table
-    fills: Table
-    opened: Table
-
-
-class Storage(NamedTuple):
-    """The factors, and work space."""
-
-    values: FloatArray  # (n_values,) the factors
-    x: FloatArray  # (n_padded,) a solution in padded order; zero in spare rows between calls
-    window: FloatArray  # (window + 8,) a part of a solution, in padded order modulo window
-    reference: FloatArray  # (window + 8,) what pivots were before dual ones took from them
-    left: FloatArray  # (largest_panel,) of the present panel
-    right: FloatArray  # (largest_panel,)
-    parts: FloatArray  # (N_PARTS,) of sums; from LARGEST on largest entries
 
 
 def switch(factory: Callable[[int], Any]) -> Any:
