@@ -113,9 +113,6 @@ def _inertial_size(problem: TreeProblem, bodies: FloatArray) -> float:
     system = problem.system
     load = 0.0 if problem.load is None else np.abs(problem.load).max()
     weight = np.abs(system.gravity).max()
-    v, a = np.abs(problem.state.velocity), np.abs(bodies)
-    spin, speed = v[:, :3].max(axis=1), v[:, 3:].max(axis=1)
-    moment = np.diagonal(system.inertia, axis1=1, axis2=2).max(axis=1)
-    angular = moment * (a[:, :3].max(axis=1) + spin * spin)
-    linear = system.mass * (a[:, 3:].max(axis=1) + spin * speed + weight)
-    return float(max(load, angular.max(initial=0.0), linear.max(initial=0.0)))
+    velocity = problem.state.velocity
+    own = native.largest_inertial_term(system.mass, system.inertia, velocity, bodies, weight)
+    return max(float(load), own)
