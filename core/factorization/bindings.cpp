@@ -54,7 +54,7 @@ void bind_plain_ldl(nb::module_& module) {
 void bind_saddle(nb::module_& module) {
   const nb::arg offsets("offsets"), ends("ends"), diagonal("diagonal"), inverse("inverse"), rows("rows"),
       scale("scale"), data("data"), rhs("rhs"), inverse_root("inverse_root"), x("x"), y("y");
-  def_kernel(module, "unit_rows", &unit_rows, offsets, ends, diagonal, rows, nb::arg("unit"));
+  def_kernel(module, "unit_rows", &unit_rows, offsets, ends, diagonal, rows, nb::arg("unit"), inverse_root);
   def_kernel(module, "to_unit", &to_unit, offsets, inverse_root, x);
   def_kernel(module, "from_unit", &from_unit, offsets, inverse_root, x);
   def_kernel(module, "row_indices", &row_indices, offsets, nb::arg("row"), nb::arg("column"), nb::arg("base"),

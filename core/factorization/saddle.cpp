@@ -3,41 +3,57 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <type_traits>
+#include <vector>
 
 namespace sparsebody {
 namespace {
 
 bool is_positive_and_finite(double x) { return x > 0.0 && x < std::numeric_limits<double>::infinity(); }
 
-// Primal rows of x = D^-1 f, for k columns.
-void apply_inverse(const SaddlePattern& pattern, Blocks inverse, View<const double, 2> f, View<double, 2> x) {
+// The primal rows of x = D^-1 f, for k columns.
+void apply_inverse(const SaddlePattern& pattern, Blocks inverse, const double* f, View<double, 2> x) {
+  const Index n_columns = x.shape(1);
   for (Index i = 0; i < pattern.n_primal(); ++i) {
-    const Index first = pattern.offsets[i], size = pattern.size(i);
-    for (Index a = 0; a < size; ++a)
-      for (Index k = 0; k < f.shape(1); ++k) {
+    const Index first = pattern.offsets[i] * n_columns, size = pattern.size(i);
+    for (Index a = 0; a < size; ++a) {
+      const double *const row = &inverse(i, a, 0), *const part = f + first;
+      for (Index k = 0; k < n_columns; ++k) {
         double total = 0.0;
-        for (Index b = 0; b < size; ++b) total += inverse(i, a, b) * f(first + b, k);
-        x(first + a, k) = total;
+        for (Index b = 0; b < size; ++b) total += row[b] * part[b * n_columns + k];
+        x.data()[first + a * n_columns + k] = total;
       }
+    }
+  }
+}
+
+// y = L x for the lower triangle of a square matrix, whose width may be a constant.
+template <class Width>
+void lower_times(const double* L, const double* x, double* y, Width width) {
+  for (Index a = 0; a < width; ++a) {
+    double total = 0.0;
+    for (Index b = 0; b <= a; ++b) total += L[width * a + b] * x[b];
+    y[a] = total;
   }
 }
 
 }  // namespace
 
-std::pair<Index, Array<double, 3>> unit_rows(Offsets offsets, Ends ends, Blocks diagonal, ARows rows,
-                                             View<double, 3> unit) {
+Index unit_rows(Offsets offsets, Ends ends, Blocks diagonal, ARows rows, View<double, 3> unit,
+                View<double, 3> inverse_root) {
   const SaddlePattern pattern{offsets, ends};
-  Array<double, 3> inverse_root(diagonal.shape());
+  const Index width = rows.shape(2);
   Index bad = -1;
   for (Index i = 0; i < pattern.n_primal(); ++i) {
-    const auto D = diagonal[i];
-    const auto inverse = inverse_root.view()[i];
+    const double* const D = diagonal.data() + i * width * width;
+    double* const inverse = inverse_root.data() + i * width * width;
     for (Index j = 0; j < pattern.size(i); ++j) {
-      const auto row = inverse[j];
-      double square = D(j, j);
+      double* const row = inverse + width * j;
+      double square = D[width * j + j];
       for (Index k = 0; k < j; ++k) {  // L_jk = (L^-1 D)_kj
         double product = 0.0;
-        for (Index a = 0; a <= k; ++a) product += inverse(k, a) * D(j, a);
+        for (Index a = 0; a <= k; ++a) product += inverse[width * k + a] * D[width * j + a];
         row[k] = product;
         square -= product * product;
       }
@@ -45,25 +61,20 @@ std::pair<Index, Array<double, 3>> unit_rows(Offsets offsets, Ends ends, Blocks 
       const double pivot = std::sqrt(square);
       for (Index k = 0; k < j; ++k) {  // row j of L^-1 is -L_j L^-1 / L_jj
         double product = 0.0;
-        for (Index a = k; a < j; ++a) product += row[a] * inverse(a, k);
+        for (Index a = k; a < j; ++a) product += row[a] * inverse[width * a + k];
         row[k] = -product / pivot;
       }
       row[j] = 1.0 / pivot;
     }
   }
 
-  std::fill(unit.begin(), unit.end(), 0.0);
-  const Index width = rows.shape(2);
   pattern.for_each_part([&](Index r, Index side, Index body) {
-    const auto inverse = inverse_root.view()[body];
+    const double* const inverse = inverse_root.data() + body * width * width;
     const double* const row = &rows(r, side, 0);
-    for (Index a = 0; a < width; ++a) {
-      double total = 0.0;
-      for (Index b = 0; b <= a; ++b) total += inverse(a, b) * row[b];
-      unit(r, side, a) = total;
-    }
-  });
-  return {bad, std::move(inverse_root)};
+    if (width == 6) lower_times(inverse, row, &unit(r, side, 0), std::integral_constant<Index, 6>{});
+    else lower_times(inverse, row, &unit(r, side, 0), width);
+  }, [&](Index r, Index side) { std::fill_n(&unit(r, side, 0), width, 0.0); });
+  return bad;
 }
 
 void to_unit(Offsets offsets, Blocks inverse_root, View<double> x) {
@@ -210,12 +221,16 @@ Array<double, 2> dual_rhs(Offsets offsets, Ends ends, Blocks inverse, ARows rows
   const SaddlePattern pattern{offsets, ends};
   const Index n_columns = rhs.shape(1), first = pattern.n_primal_rows();
   Array<double, 2> reduced({rows.rows(), n_columns}), x({first, n_columns});
-  apply_inverse(pattern, inverse, rhs, x);
+  apply_inverse(pattern, inverse, rhs.data(), x);
   for (Index row = 0; row < rows.rows(); ++row)
     for (Index k = 0; k < n_columns; ++k) reduced(row, k) = -rhs(first + row, k);
   pattern.for_each_part([&](Index r, Index side, Index i) {
-    for (Index b = 0; b < pattern.size(i); ++b)
-      for (Index k = 0; k < n_columns; ++k) reduced(r, k) += rows(r, side, b) * x(offsets[i] + b, k);
+    const double *const row = &rows(r, side, 0), *const part = x.data() + offsets[i] * n_columns;
+    for (Index k = 0; k < n_columns; ++k) {
+      double total = reduced(r, k);
+      for (Index b = 0; b < pattern.size(i); ++b) total += row[b] * part[b * n_columns + k];
+      reduced(r, k) = total;
+    }
   });
   return reduced;
 }
@@ -224,13 +239,16 @@ Array<double, 2> primal_solution(Offsets offsets, Ends ends, Blocks inverse, ARo
                                  View<const double, 2> y) {
   const SaddlePattern pattern{offsets, ends};
   const Index n_columns = rhs.shape(1), first = pattern.n_primal_rows();
-  Array<double, 2> force({first, n_columns}), x(rhs.shape());
-  std::copy_n(rhs.begin(), force.size(), force.begin());
+  Array<double, 2> x(rhs.shape());
+  const std::unique_ptr<double[]> force(new double[first * n_columns]);
+  std::copy_n(rhs.begin(), first * n_columns, force.get());
   pattern.for_each_part([&](Index r, Index side, Index i) {  // f - A' y
+    const double *const row = &rows(r, side, 0), *const factor = y.data() + r * n_columns;
+    double* const part = force.get() + offsets[i] * n_columns;
     for (Index b = 0; b < pattern.size(i); ++b)
-      for (Index k = 0; k < n_columns; ++k) force(offsets[i] + b, k) -= rows(r, side, b) * y(r, k);
+      for (Index k = 0; k < n_columns; ++k) part[b * n_columns + k] -= row[b] * factor[k];
   });
-  apply_inverse(pattern, inverse, force, x);
+  apply_inverse(pattern, inverse, force.get(), x);
   std::copy(y.begin(), y.end(), x.begin() + first * n_columns);
   return x;
 }

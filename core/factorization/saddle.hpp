@@ -18,14 +18,20 @@ struct SaddlePattern {
   Index n_primal_rows() const { return offsets[n_primal()]; }
   Index size(Index block) const { return offsets[block + 1] - offsets[block]; }
 
-  // Calls visit(row, side, block) for each row of A, counted from 0, and each primal block that it touches.
-  template <class F>
-  void for_each_part(F&& visit) const {
+  // Calls visit(row, side, block) for each row of A, counted from 0, and each primal block that it touches;
+  // visit_none(row, side) where there is none.
+  template <class F, class G>
+  void for_each_part(F&& visit, G&& visit_none) const {
     const Index first = n_primal_rows();
     for (Index j = 0; j < n_dual(); ++j)
       for (Index row = offsets[n_primal() + j]; row < offsets[n_primal() + j + 1]; ++row)
         for (Index side = 0; side < 2; ++side)
           if (ends(j, side) >= 0) visit(row - first, side, ends(j, side));
+          else visit_none(row - first, side);
+  }
+  template <class F>
+  void for_each_part(F&& visit) const {
+    for_each_part(visit, [](Index, Index) {});
   }
 };
 
@@ -36,9 +42,10 @@ using Ends = View<const Index, 2>;
 
 // ---- coordinates L' x with D = L L', in which D is one ----------------------------------------------------------
 
-// Fills `unit` with A L'^-1. Returns -1 or the first block of D that is not positive definite, and L^-1.
-std::pair<Index, Array<double, 3>> unit_rows(Offsets offsets, Ends ends, Blocks diagonal, ARows rows,
-                                             View<double, 3> unit);
+// Fills `unit` with A L'^-1, and `inverse_root`, zero before, with L^-1. Returns -1 or the first block of D that is
+// not positive definite.
+Index unit_rows(Offsets offsets, Ends ends, Blocks diagonal, ARows rows, View<double, 3> unit,
+                View<double, 3> inverse_root);
 // The primal part of a right-hand side (n_rows,) becomes L^-1 times that.
 void to_unit(Offsets offsets, Blocks inverse_root, View<double> x);
 // The primal part of a solution (n_rows,) becomes L'^-1 times that.

@@ -78,8 +78,8 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
     """
     constrained = np.flatnonzero(np.diff(system.first_row) > 0)
     ends = np.stack([system.predecessor[constrained], system.successor[constrained]], axis=1)
-    found = short_cycles(system.n_bodies, ends)
-    cycles = Cycles(found.start, constrained[found.edge], found.sign)
+    basis = short_cycles(system.n_bodies, ends)
+    cycles = Cycles(basis.start, constrained[basis.edge], basis.sign)
     n, sizes = len(cycles), joint_sizes(system)
     axes, origin = successor_frames(system, state)
     free, n_free = kernels.joint_freedoms(
@@ -113,13 +113,16 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
 
 
 def cycle_wrenches(
-    found: Circulations, cycle: int, axes: FloatArray, origin: FloatArray
+    loops: Circulations, cycle: int, axes: FloatArray, origin: FloatArray
 ) -> FloatArray:
     """Return (n_joints of the cycle, 6, dimension) what circulates, in S axes, moments / length."""
-    places = slice(found.cycles.start[cycle], found.cycles.start[cycle + 1])
-    joints, sign = found.cycles.edge[places], found.cycles.sign[places]
-    basis, L = found.wrench[cycle, : found.dimension[cycle]], found.length[cycle]
-    arm = (found.center[cycle] - origin[joints]) / L
+    entries = slice(loops.cycles.start[cycle], loops.cycles.start[cycle + 1])
+    joints, sign = loops.cycles.edge[entries], loops.cycles.sign[entries]
+    basis, L = (
+        loops.wrench[cycle, : loops.dimension[cycle]],
+        loops.length[cycle],
+    )
+    arm = (loops.center[cycle] - origin[joints]) / L
     force = np.broadcast_to(basis[:, 3:], (len(joints), *basis[:, 3:].shape))
     moment = basis[:, :3] + np.cross(arm[:, None], force)
     wrench = np.concatenate([moment @ axes[joints], force @ axes[joints]], axis=2)

@@ -27,9 +27,9 @@ def loop_closure_matrix(system: System, state: State, cycles: Cycles) -> csr_arr
     first = np.concatenate([[0], np.cumsum(n_free)]).astype(np.intp)
     rows, columns, values = ([np.zeros(0, dtype=kind)] for kind in (np.intp, np.intp, float))
     for c in range(len(cycles)):
-        places = slice(cycles.start[c], cycles.start[c + 1])
-        center = origin[cycles.edge[places][0]]
-        for j, sign in zip(cycles.edge[places], cycles.sign[places], strict=True):
+        entries = slice(cycles.start[c], cycles.start[c + 1])
+        center = origin[cycles.edge[entries][0]]
+        for j, sign in zip(cycles.edge[entries], cycles.sign[entries], strict=True):
             angular, linear = (
                 free[j, : n_free[j], :3] @ axes[j].T,
                 free[j, : n_free[j], 3:] @ axes[j].T,

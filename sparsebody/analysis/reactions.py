@@ -76,13 +76,10 @@ def determined_reactions(
     decision = dynamics.rank_decision
     constraint = dynamics.evaluate(state).constraint
     component, size = _components(system, dynamics)
-    found = circulations(system, state, constraint.subspace, seed)
-    by_loops = _by_component(found, component, len(size))
-    unique, sample, gap = (
-        found.share <= CIRCULATION_TOLERANCE,
-        found.sample,
-        _clearness(found.share),
-    )
+    loops = circulations(system, state, constraint.subspace, seed)
+    by_loops = _by_component(loops, component, len(size))
+    unique = loops.share <= CIRCULATION_TOLERANCE
+    sample, gap = loops.sample, _clearness(loops.share)
     is_open = size > (0 if method == "random" else by_loops)
     if is_open.any() and method != "loops":
         wrench = _random_wrenches(dynamics, constraint, is_open[component] & (component >= 0), seed)
@@ -103,7 +100,7 @@ def determined_reactions(
         component=component,
         component_dimension=np.maximum(size, by_loops),
         shared_dimension=np.maximum(size - by_loops, 0),
-        circulations=found,
+        circulations=loops,
         gap=gap,
         certain=agree and gap >= CLEAR_GAP and (decision is None or decision.certain),
         method=" and ".join(used) or "no redundant rows",
@@ -120,10 +117,10 @@ def _components(system: System, dynamics: ForwardDynamics) -> tuple[IntArray, In
     return component, np.bincount(of_row, minlength=n).astype(np.intp)
 
 
-def _by_component(found: Circulations, component: IntArray, n: int) -> IntArray:
+def _by_component(loops: Circulations, component: IntArray, n: int) -> IntArray:
     """Return (n,) the dimensions of the circulations in the loops of each component."""
     total = np.zeros(n, dtype=np.intp)
-    np.add.at(total, component[found.cycles.edge[found.cycles.start[:-1]]], found.dimension)
+    np.add.at(total, component[loops.cycles.edge[loops.cycles.start[:-1]]], loops.dimension)
     return total
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -16,6 +18,8 @@ def unit_rows(matrix: SaddleMatrix, rows: FloatArray) -> tuple[int, FloatArray]:
     The first result is SOUND or the number of a block of D that is not positive definite.
     """
     pattern = matrix.pattern
-    return factorization.unit_rows(
-        pattern.offsets, pattern.ends, matrix.diagonal, matrix.rows, rows
+    inverse_root = np.zeros(matrix.diagonal.shape)
+    bad = factorization.unit_rows(
+        pattern.offsets, pattern.ends, matrix.diagonal, matrix.rows, rows, inverse_root
     )
+    return bad, inverse_root

@@ -106,8 +106,8 @@ def independent_rows(
     tolerance : float
         Relative size |R_ii| / |R_11| of the column-pivoted QR below which a row is dependent.
     least_singular_value : callable, optional
-        Tells it of the rows of a part; asked for parts that are wide in every direction. If it is
-        above REGULAR_SINGULAR_VALUE, no row is dependent.
+        Called with parts that are wide in every direction. Where the value is above
+        REGULAR_SINGULAR_VALUE, no row is dependent.
 
     Returns
     -------
@@ -129,10 +129,10 @@ def independent_rows(
     if small.any():
         member = by_component[np.repeat(small, np.diff(start))]
         part = equilibrated(part_of_rows(matrix, member, label))
-        found = small_choice(part, _sums(np.diff(start)[small]), tolerance)
-        keep[part.index] = found.keep
-        doubt = doubt_about(found)
-        decision = replace(decision, gap=found.gap, certain=not doubt, doubt=doubt)
+        choice = small_choice(part, _sums(np.diff(start)[small]), tolerance)
+        keep[part.index] = choice.keep
+        doubt = doubt_about(choice)
+        decision = replace(decision, gap=choice.gap, certain=not doubt, doubt=doubt)
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
         part = equilibrated(part_of_rows(matrix, member, label, sweep=True))
@@ -193,10 +193,10 @@ def _decide_large(
         is_quick = not narrow and sweep.width <= LARGEST_FRONT
         swept = [by_pivots(sweep, part)] if is_quick else []
         swept += swept_choices(rows)
-        found = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
-        clear = [choice for choice in found if is_clear(choice)]
+        candidates = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
+        clear = [choice for choice in candidates if is_clear(choice)]
         if len({choice.rank for choice in clear}) == 1:
-            same = [c.method for c in found if agree(clear[0], c)]
+            same = [c.method for c in candidates if agree(clear[0], c)]
             methods = sorted({clear[0].method, *same})
             best, floor = _preferred(rows, clear)
             if floor >= POOR_SINGULAR_VALUE and len(methods) > 1:
@@ -208,22 +208,22 @@ def _decide_large(
 
 
 def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDecision:
-    """Ask one method after the other until two that are clear agree.
+    """Try one method after the other until two that are clear agree.
 
     Wide components, such as lattices, are decided by nested halves: along a sweep, errors grow from
     level to level. Halves that are cut elsewhere, like sweeps from the other end, meet the rows in
     another order, and have other errors.
     """
     n = len(part.rows)
-    found: list[RowChoice] = []
+    choices: list[RowChoice] = []
     for choice in (along if narrow else across)(part, tolerance):
-        for other in found:
+        for other in choices:
             if agree(other, choice) or agree(choice, other):
                 first = other if is_clear(other) and other.method != SWEPT else choice
                 methods = sorted({other.method, choice.method})
                 return RankDecision(first.keep, first.gap, True, " and ".join(methods))
-        found.append(choice)
-    frontal = [choice for choice in found if choice.method != SWEPT]
+        choices.append(choice)
+    frontal = [choice for choice in choices if choice.method != SWEPT]
     if not frontal:
         everything = np.ones(n, dtype=np.bool_)
         return RankDecision(everything, 0.0, False, "nothing left out", "too wide to be decided")

@@ -65,8 +65,9 @@ def part_of_rows(
     shift = first - (part.offsets[part.n_primal : -1] - part.n_primal_rows)
     index = np.repeat(shift, part.block_sizes[part.n_primal :])
     index += np.arange(len(index))
-    found = PartOfRows(part, np.empty((0, 2, matrix.rows.shape[2])), index)
-    rows = kernels.unit_rows(matrix.rows, index, part.ends, found.first_row, found.sizes)
+    first_row = part.offsets[part.n_primal :] - part.n_primal_rows
+    sizes = part.block_sizes[: part.n_primal]
+    rows = kernels.unit_rows(matrix.rows, index, part.ends, first_row, sizes)
     return PartOfRows(part, rows, index)
 
 

@@ -9,7 +9,6 @@ from random_mechanisms import random_loops, random_tree
 import sparsebody as sb
 from sparsebody.dynamics.compiled import core
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.factorization.prefetch import LARGE
 from sparsebody.model.gallery import build
 from sparsebody.model.system import State, System
 
@@ -28,6 +27,9 @@ def tree() -> System:
 
 def ladder() -> System:
     return build("ladder", rungs=12, gravity=(1.0, -2.0, -9.0)).compile()
+
+
+LARGE = 1 << 14  # blocks, from which on memory is requested before it is needed
 
 
 SYSTEMS = [ladder, loops, tree, lattice]

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import os
 import pickle
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -270,32 +266,6 @@ def test_copies_answer_for_themselves(copied, factorization: str) -> None:
     other = copied(evaluation)
     other.dynamics.acceleration(state.with_(velocity=2.0 * state.velocity))
     for found in (other.acceleration(), evaluation.acceleration()):
-        np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
-
-
-WITHOUT_COMPILER = """
-import numba, numpy as np
-from test_compiled import ForwardDynamics, random_state
-assert numba.config.DISABLE_JIT
-for seed in (0, 3):
-    system, state = random_state(seed)
-    dynamics = ForwardDynamics(system, state, factorization="block-ldl")
-    assert dynamics(state).residual < 1e-12
-    np.save(f"{seed}.npy", dynamics.acceleration(state))
-"""
-
-
-def test_without_a_compiler_the_same_is_computed(tmp_path) -> None:
-    folder = Path(__file__).parent
-    paths = os.pathsep.join(map(str, (folder, folder.parent, folder.parents[1])))
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": paths}
-    subprocess.run(
-        [sys.executable, "-c", WITHOUT_COMPILER], cwd=tmp_path, env=environment, check=True
-    )
-    for seed in (0, 3):
-        system, state = random_state(seed)
-        expected = ForwardDynamics(system, state, factorization="block-ldl").acceleration(state)
-        found = np.load(tmp_path / f"{seed}.npy")
         np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebody._core import dynamics as native
-from sparsebody._core import factorization
+from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.dynamics.compiled.given import NO_VALUES, GivenParts
 from sparsebody.model.planar import PARALLEL, PlanarMotion
@@ -21,8 +20,8 @@ class PlanarTable:
 
     rows: IntArray  # (k,) the user's numbers
     values: FloatArray  # (k, 2, 3) on predecessor and successor, in units
-    native: native.PlanarRows
-    frames: native.SuccessorFrames
+    native: dynamics.PlanarRows
+    frames: dynamics.SuccessorFrames
 
 
 def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatArray | None:
@@ -34,24 +33,14 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
     is_line = planar_lines(system, motion)
     parts = GivenParts(system, but=is_line)
     table = planar_table(system, motion, parts, is_line, bodies, rows)
-    vectors = np.zeros((2, 3 * len(bodies) + len(rows)))
     ones = np.ones(system.n_bodies)  # as if inertias were
-    evaluation = native.PlanarEvaluation(
-        table.native,
-        None,
-        bodies,
-        motion.basis,
-        motion.axes,
-        motion.axes[1:] @ system.gravity,
-        ones,
-        ones,
-        *vectors,
-        len(system.coordinates.joint),
-    )
-    evaluation.fill_rows_on_successors(table.native, table.frames)
+    right, x = (np.zeros(3 * len(bodies) + len(rows)) for _ in range(2))
+    evaluation = _evaluation(system, motion, bodies, table, None, ones, ones, right, x)
     given = parts.at(state, None)
     status = evaluation.assemble(
-        *(np.array(a, order="C") for a in (state.position, state.orientation, state.velocity)),
+        np.array(state.position, order="C"),
+        np.array(state.orientation, order="C"),
+        np.array(state.velocity, order="C"),
         np.array(state.coordinate),
         state.time,
         given.load,
@@ -59,7 +48,7 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
         given.acceleration,
         NO_VALUES,
     )
-    return table.values if status == native.PlanarEvaluation.GOOD else None
+    return table.values if status == evaluation.GOOD else None
 
 
 def planar_evaluation(
@@ -70,21 +59,39 @@ def planar_evaluation(
     qr: factorization.BlockQR | None,
     right: FloatArray,
     x: FloatArray,
-) -> native.PlanarEvaluation:
+) -> dynamics.PlanarEvaluation:
     """Return the evaluation of `bodies`, the user's numbers in order, and of kept rows."""
     normal = motion.basis[:, 0]
-    evaluation = native.PlanarEvaluation(
+    inertia = np.einsum("na,nab,nb->n", normal, system.inertia, normal)
+    return _evaluation(system, motion, bodies, kept, qr, inertia, system.mass, right, x)
+
+
+def _evaluation(
+    system: System,
+    motion: PlanarMotion,
+    bodies: IntArray,
+    kept: PlanarTable,
+    qr: factorization.BlockQR | None,
+    inertia: FloatArray,
+    mass: FloatArray,
+    right: FloatArray,
+    x: FloatArray,
+) -> dynamics.PlanarEvaluation:
+    """Return the evaluation of bodies with these inertias about the normal and masses."""
+    gravity = motion.axes[1:] @ system.gravity
+    n_coordinates = len(system.coordinates.joint)
+    evaluation = dynamics.PlanarEvaluation(
         kept.native,
         qr,
         bodies,
         motion.basis,
         motion.axes,
-        motion.axes[1:] @ system.gravity,
-        np.einsum("na,nab,nb->n", normal, system.inertia, normal),
-        system.mass,
+        gravity,
+        inertia,
+        mass,
         right,
         x,
-        len(system.coordinates.joint),
+        n_coordinates,
     )
     evaluation.fill_rows_on_successors(kept.native, kept.frames)
     return evaluation
@@ -106,7 +113,7 @@ def planar_table(
     starts = np.flatnonzero(np.diff(of_row, prepend=-1))
     joints = of_row[starts]
     new = np.append(positions(bodies), len(bodies))  # the last, also at -1, is the world
-    kinds = native.PlanarRows
+    kinds = dynamics.PlanarRows
     kind = np.where(given.is_given[joints], kinds.GENERAL, kinds.CARRIED)
     kind[is_line[joints]] = kinds.LINE
     constant = np.zeros((len(joints), 4))
@@ -115,7 +122,7 @@ def planar_table(
     lines = np.flatnonzero(is_line[joints])
     constant[lines] = _line_constants(system, motion, joints[lines])
     values = large_zeros((len(rows), 2, 3))
-    table = native.PlanarRows(
+    table = dynamics.PlanarRows(
         new[system.predecessor[joints]],
         new[system.successor[joints]],
         kind,
@@ -125,7 +132,7 @@ def planar_table(
         given.sources(rows),
         values,
     )
-    frames = native.SuccessorFrames(
+    frames = dynamics.SuccessorFrames(
         system.successor_rotation[joints], system.successor_point[joints], system.subspace[rows]
     )
     return PlanarTable(rows, values, table, frames)

@@ -112,7 +112,7 @@ class TreeProblem:
         """(n_rows, 6) T' in S coordinates, which few joint types let vary."""
         system = self.system
         varies = len(system.coordinates.prescribed) or any(
-            group.kernels.subspace is not None for group in system.groups
+            group.has_varying_T for group in system.groups
         )
         return self.constraint.subspace if varies else system.subspace
 
