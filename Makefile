@@ -1,6 +1,7 @@
-# Every target sets up .venv first where it is missing or older than pyproject.toml.
+# Every target sets up .venv first where it is missing or older than pyproject.toml, and builds the
+# native core where its sources are newer.
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format demo study kernels bench bench-full bench-resume clean
+.PHONY: help setup build test sanitize check format demo wheel study bench bench-full bench-resume clean
 
 BIN := .venv/bin
 JOBS ?= 2
@@ -8,6 +9,8 @@ STUDY := examples/studies/headline.toml
 PYTEST_ARGS ?=
 # With CHOLMOD required, an environment that was made without it does not count.
 STAMP := $(if $(filter 1,$(SPARSEBODY_REQUIRE_CHOLMOD)),.venv/.cholmod,.venv/.setup)
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+SANITIZED := tests/core tests/spatial tests/kinematics tests/factorization tests/ordering
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -17,11 +20,21 @@ setup: $(STAMP)  ## make .venv, with CHOLMOD where root or sudo allows
 .venv/.setup .venv/.cholmod: pyproject.toml scripts/setup.sh scripts/check_cholmod.py
 	PYTHON="$(PYTHON)" scripts/setup.sh
 
-test: $(STAMP)  ## run the tests on JOBS processes
-	$(BIN)/python tests/kernel_cache.py
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+build: $(STAMP)  ## compile what has changed in core/
+	@$(BIN)/ninja -C build/core --quiet
 
-check: $(STAMP)  ## lint, format, types, layers
+test: build  ## run the tests on JOBS processes
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
+
+sanitize: build  ## run tests of the core with address and undefined-behavior sanitizers and checked indices
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/cmake -S core -B build/sanitize -G Ninja -DSPARSEBODY_LEVELS=sanitized \
+	  -DSPARSEBODY_INPLACE=ON -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" --log-level=WARNING
+	$(BIN)/ninja -C build/sanitize --quiet
+	$(ONE_THREAD) SPARSEBODY_LEVEL=sanitized ASAN_OPTIONS=detect_leaks=0 \
+	  LD_PRELOAD="$$(c++ -print-file-name=libasan.so):$$(c++ -print-file-name=libubsan.so)" \
+	  $(BIN)/python -m pytest -q -p no:cacheprovider $(SANITIZED) $(PYTEST_ARGS)
+
+check: build  ## lint, format, types, layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -31,35 +44,35 @@ format: $(STAMP)  ## mend what ruff can mend
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-demo: $(STAMP)  ## simulate a scissor lift of 200 pairs; results in out/
+demo: build  ## simulate a scissor lift of 200 pairs; results in out/
 	mkdir -p out
 	$(BIN)/sparsebody simulate scissor -p pairs=200 -p drive=true --duration 2 --step 0.005 --output out/scissor.h5 --overwrite
 	$(BIN)/sparsebody plot out/scissor.h5 --output out/ --overwrite
 
-study: $(STAMP)  ## the headline study in 15 minutes, going on where it was stopped; report in out/headline/
-	$(MAKE) --no-print-directory -j2 .venv/.peers kernels
+wheel: $(STAMP)  ## a wheel for every x86-64-v2 machine in dist/, faster where AVX2 or AVX-512 is
+	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist . \
+	  '-Ccmake.define.SPARSEBODY_LEVELS=x86-64-v2;x86-64-v3;x86-64-v4'
+
+study: build .venv/.peers  ## the headline study in 15 minutes, going on where it was stopped; report in out/headline/
 	$(BIN)/sparsebody study $(STUDY) --output out/headline --jobs $(JOBS)
 	$(BIN)/sparsebody report out/headline
 
-kernels: .venv/.engines
-	$(BIN)/python -m benchmarks.kernels $(STUDY)
-
-bench: .venv/.peers  ## benchmark against the peers, in less than 5 minutes; report in out/bench/
+bench: build .venv/.peers  ## benchmark against the peers, in less than 5 minutes; report in out/bench/
 	$(BIN)/python -m benchmarks.run
 	$(BIN)/python -m benchmarks.report --output out/bench
 
-bench-full: .venv/.peers  ## the same with all sizes, methods and shufflings, in hours; report beside the CSV
+bench-full: build .venv/.peers  ## the same with all sizes, methods and shufflings, in hours; report beside the CSV
 	$(BIN)/python -m benchmarks.run --full
 	$(BIN)/python -m benchmarks.choice
 	$(BIN)/python -m benchmarks.report
 
-bench-resume: .venv/.peers  ## go on with a bench-full that was interrupted
+bench-resume: build .venv/.peers  ## go on with a bench-full that was interrupted
 	$(BIN)/python -m benchmarks.run --full --resume
 	$(BIN)/python -m benchmarks.choice
 	$(BIN)/python -m benchmarks.report
 
 .venv/.engines: $(STAMP)
-	$(BIN)/python -m pip install --quiet --editable '.[peers]'
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[peers]'
 	touch $@
 
 # Pinocchio is compiled for mechanisms that its wheel cannot hold; that may fail.
@@ -68,5 +81,5 @@ bench-resume: .venv/.peers  ## go on with a bench-full that was interrupted
 	touch $@
 
 clean:  ## remove .venv, caches and results
-	rm -rf .venv out build dist *.egg-info .*_cache .hypothesis
+	rm -rf .venv out build dist *.egg-info .*_cache .hypothesis sparsebody/_core/*.so sparsebody/_core/native
 	find sparsebody tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -94,7 +94,7 @@ def environment() -> dict[str, str]:
         "machine": machine.machine(),
         "blas": machine.loaded_blas(),
         "python": platform.python_version(),
-        "packages": machine.package_versions("numpy", "scipy", "numba", "scikit-sparse"),
+        "packages": machine.package_versions("numpy", "scipy", "scikit-sparse"),
         "load": machine.load(),
     }
 

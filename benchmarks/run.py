@@ -19,8 +19,9 @@ from benchmarks.cases import CASES
 from benchmarks.measure import Row, Task, blank_row, give_up_reference, has_reference
 from benchmarks.peers import PEERS
 from benchmarks.results import FORWARD_DYNAMICS, Key, key_of, put_row, read_rows
-from benchmarks.worker import REFERENCE, run_case, start_warm
+from benchmarks.worker import REFERENCE, run_case
 from sparsebody.study import machine
+from sparsebody.study.isolation import preload
 
 SIZES = (8, 32, 128, 512, 2048, 8192, 32768, 131072, 1048576)
 SHUFFLED_METHODS = (  # worth a relabelled row
@@ -186,8 +187,8 @@ def main(
         methods = method or [*ours.methods(), *PEERS]
         todo = tasks(mechanism or list(CASES), size or SIZES, methods, shufflings, seed)
     run, todo = pending(todo, output, scope) if resume else (now(), todo)
-    click.echo(f"{len(todo)} cases; running every kernel once, which compiles what has changed")
-    click.echo(f"ready after {start_warm():.0f} s" if todo else "nothing to do")
+    click.echo(f"{len(todo)} cases" if todo else "nothing to do")
+    preload()
     seconds = timeout or (30.0 if scope == "quick" else 300.0)
     limit = budget or (QUICK_BUDGET if scope == "quick" else float("inf"))
     gigabytes = memory or (MOST_MEMORY * machine.memory() if full else 12.0)

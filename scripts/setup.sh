@@ -9,6 +9,8 @@ cd "$(dirname "$0")/.."
 
 venv=.venv
 require_cholmod=${SPARSEBODY_REQUIRE_CHOLMOD:-0}
+compiler_packages=(g++ libc6-dev)
+build_tools=('scikit-build-core>=0.11' 'nanobind>=3.1,<4' 'numpy>=2.0' 'cmake>=3.26' ninja)
 cholmod_packages=(gcc libc6-dev libsuitesparse-dev libopenblas-dev)
 
 say() { printf 'setup: %s\n' "$*"; }
@@ -81,10 +83,26 @@ make_venv() {
   "$python" -m venv --clear $venv
 }
 
-install_package() {
-  say "installing sparsebody with its test and development tools"
-  $venv/bin/python -m pip install --quiet --editable '.[test,dev,robots,study]'
+# The native core needs a C++20 compiler and Python's headers.
+install_compiler() {
+  local packages=()
+  command -v "${CXX:-c++}" >/dev/null || packages+=("${compiler_packages[@]}")
+  has_headers $venv/bin/python || packages+=("python$(minor_version $venv/bin/python)-dev")
+  [ ${#packages[@]} -eq 0 ] || apt_install "${packages[@]}" ||
+    fail "the native core needs a C++20 compiler (g++ 12, clang 15) and Python's headers; as root: apt-get install ${packages[*]}"
 }
+
+# Build tools stay in .venv, so that `make build` compiles only what has changed.
+install_package() {
+  say "installing sparsebody with its test and development tools, and building its native core"
+  $venv/bin/python -m pip install --quiet "${build_tools[@]}"
+  rm -f build/core/CMakeCache.txt # of another .venv, say
+  PATH="$PWD/$venv/bin:$PATH" $venv/bin/python -m pip install --quiet --no-build-isolation \
+    --editable '.[test,dev,robots,study]'
+}
+
+# Prints what the extra "cholmod" of pyproject.toml asks for.
+cholmod_requirement() { sed -nE 's/^cholmod = \["([^"]+)"\].*/\1/p' pyproject.toml; }
 
 # Ends with CHOLMOD importable and checked, or fails after saying why.
 install_cholmod() {
@@ -93,7 +111,7 @@ install_cholmod() {
   apt_install "${packages[@]}" ||
     say "no apt or no root rights here: cannot install ${packages[*]}; trying without"
   say "building scikit-sparse"
-  if ! $venv/bin/python -m pip install --editable '.[cholmod]' >$venv/cholmod.log 2>&1; then
+  if ! $venv/bin/python -m pip install --requirement <(cholmod_requirement) >$venv/cholmod.log 2>&1; then
     tail -n 6 $venv/cholmod.log >&2
     say "scikit-sparse could not be built; the whole story is in $venv/cholmod.log"
     return 1
@@ -102,6 +120,7 @@ install_cholmod() {
 }
 
 make_venv
+install_compiler
 install_package
 rm -f $venv/.cholmod
 if install_cholmod; then

@@ -1,7 +1,6 @@
 """The rank of integer rows, exact but for the chance of one in 2^31."""
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csr_array
 
 PRIME = 2**31 - 1
@@ -20,41 +19,18 @@ def rank_modulo_prime(matrix: csr_array) -> int:
     return int(_rank(first, band, np.zeros((rows.shape[1], width), dtype=np.int64)))
 
 
-@njit(cache=True)
 def _rank(first, rows, pivot_rows):
     """Row k starts at column first[k]; a pivot row has 1 at its own column, and comes there."""
     rank = 0
-    for k in range(len(first)):
-        row, column = rows[k], first[k]
-        while True:
-            shift = 0
-            while shift < len(row) and row[shift] == 0:
-                shift += 1
-            if shift == len(row):
-                break
+    for column, row in zip(first.tolist(), rows, strict=True):
+        while (nonzero := np.flatnonzero(row)).size:
+            shift = int(nonzero[0])
             column += shift
-            for a in range(len(row)):
-                row[a] = row[a + shift] if a + shift < len(row) else 0
+            row = np.append(row[shift:], np.zeros(shift, dtype=np.int64))
             pivot_row = pivot_rows[column]
             if pivot_row[0] == 0:
-                scale = _inverse(row[0])
-                for a in range(len(row)):
-                    pivot_row[a] = row[a] * scale % PRIME
+                pivot_row[:] = row * pow(int(row[0]), -1, PRIME) % PRIME
                 rank += 1
                 break
-            factor = row[0]
-            for a in range(len(row)):
-                row[a] = (row[a] - factor * pivot_row[a]) % PRIME
+            row = (row - row[0] * pivot_row) % PRIME
     return rank
-
-
-@njit(cache=True)
-def _inverse(value):
-    """Fermat: value^(p - 2)."""
-    power, exponent = 1, PRIME - 2
-    while exponent:
-        if exponent % 2:
-            power = power * value % PRIME
-        value = value * value % PRIME
-        exponent //= 2
-    return power

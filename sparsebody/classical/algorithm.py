@@ -55,8 +55,9 @@ class Algorithm:
         if self.is_forward:
             self._check_joints(arm, motion)
         try:
-            found = self.kernel(arm.links, motion)
-        except ZeroDivisionError as error:
+            with np.errstate(over="ignore", invalid="ignore", divide="raise"):
+                found = self.kernel(arm.links, motion)
+        except (ZeroDivisionError, FloatingPointError) as error:
             raise SingularSystemError(
                 f"{self.name}: the inertia matrix of the {arm.n} links is singular to rounding; "
                 "take spatial-operators-forward, which does not form it"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.newton_euler import next_link, opposite, store_forces, through_joints
-from sparsebody.spatial.tuples import (
+from sparsebody.classical.vectors import (
     Rotation,
     Vector,
     add,
@@ -20,7 +20,7 @@ from sparsebody.spatial.tuples import (
 )
 
 
-@njit(cache=True)
+@kernel
 def balafoutis_patel_misra(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,); the tensor dw~ + w~ w~ takes the place of the nested cross products."""
     n, kind = links.parent.size, motion.qd.dtype
@@ -43,7 +43,7 @@ def balafoutis_patel_misra(links: Links, motion: Motion) -> FloatArray:
     return tau
 
 
-@njit(cache=True)
+@kernel
 def _acceleration_tensor(w: Vector, dw: Vector, found: FloatArray) -> Rotation:
     """Return dw~ + w~ w~ row by row, and fill `found` (3, 3) with it."""
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
@@ -54,7 +54,7 @@ def _acceleration_tensor(w: Vector, dw: Vector, found: FloatArray) -> Rotation:
     return load_rotation(found)
 
 
-@njit(cache=True)
+@kernel
 def _dual_moment(T: Rotation, J: FloatArray) -> Vector:
     """Return the vector of T J - (T J)', the moment of a body with pseudo-inertia J (4, 4)."""
     return (
@@ -64,7 +64,7 @@ def _dual_moment(T: Rotation, J: FloatArray) -> Vector:
     )
 
 
-@njit(cache=True)
+@kernel
 def _element(T: Rotation, J: FloatArray, row: int, column: int) -> float:
     first = 3 * row
     return T[first] * J[0, column] + T[first + 1] * J[1, column] + T[first + 2] * J[2, column]

@@ -10,10 +10,10 @@ from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.algorithm import Algorithm
+from sparsebody.classical.compiling import IS_COMPILED, kernel
 from sparsebody.classical.counting import interpreted, lifted
 from sparsebody.classical.counts import Counts, general_arm
 from sparsebody.classical.links import Links, Motion
@@ -35,13 +35,14 @@ class Cost:
 
     algorithm: str
     operations: Counts
-    compiled: dict[int, float]  # joints -> least CPU time [s] of one call from compiled code
+    compiled: dict[int, float]  # joints -> least CPU time [s] of one call from compiled code;
+    #   empty without Numba
     python: dict[int, float]
 
     @property
     def counted(self) -> dict[int, float]:
-        """Multiplications and additions at the sizes of the compiled times."""
-        return {n: self.operations.total(n) for n in self.compiled}
+        """Multiplications and additions at the sizes of the times."""
+        return {n: self.operations.total(n) for n in self.compiled or self.python}
 
     @property
     def exponents(self) -> dict[str, float]:
@@ -68,13 +69,15 @@ def measured(algorithm: Algorithm, counts: Counts, sizes: Sequence[int] = ()) ->
     return Cost(
         algorithm.name,
         counts,
-        _compiled_times(algorithm.kernel, chosen, patience["compiled"]),
+        _compiled_times(algorithm.kernel, chosen, patience["compiled"]) if IS_COMPILED else {},
         _python_times(interpreted(algorithm.kernel), chosen, patience["python"]),
     )
 
 
 def fitted(values: dict[int, float]) -> Growth | None:
-    """Return the power of n through the largest sizes; None with one size."""
+    """Return the power of n through the largest sizes; None with fewer than two sizes."""
+    if not values:
+        return None
     sizes = np.array(sorted(values), dtype=float)
     times = np.array([values[int(n)] for n in sizes])
     return growth(sizes[-_FITTED:], times[-_FITTED:])
@@ -128,7 +131,7 @@ def _call_time() -> float:
     return min(_least_time(call) for _ in range(5))
 
 
-@njit(cache=True)
+@kernel
 def _nothing(links: Links, motion: Motion) -> FloatArray:
     """Return an array (n,), as algorithms do."""
     return np.empty(motion.qd.size)

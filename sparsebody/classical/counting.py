@@ -9,7 +9,6 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
 
 _ROUNDED = 1e-14  # relative; less is left where known numbers cancel
 N = TypeVar("N", bound=tuple[Any, ...])
@@ -159,7 +158,7 @@ def interpreted(kernel: Callable[..., Any]) -> Callable[..., Any]:
     function = getattr(kernel, "py_func", kernel)
     names = dict(function.__globals__)
     for name in function.__code__.co_names:
-        if isinstance(names.get(name), Dispatcher):
+        if hasattr(names.get(name), "py_func"):
             names[name] = interpreted(names[name])
     return FunctionType(
         function.__code__, names, function.__name__, function.__defaults__, function.__closure__

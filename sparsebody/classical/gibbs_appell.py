@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.luh_walker_paul import accelerated, outwards
 from sparsebody.classical.matrices import accelerations, forces
 from sparsebody.classical.newton_euler import without_accelerations
-from sparsebody.spatial.tuples import (
+from sparsebody.classical.vectors import (
     add,
     cross,
     dot,
@@ -23,21 +23,21 @@ from sparsebody.spatial.tuples import (
 )
 
 
-@njit(cache=True)
+@kernel
 def gibbs_appell(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,) = H qdd + h."""
     H, h = _equations(links, motion)
     return forces(H, h, motion.qdd)
 
 
-@njit(cache=True)
+@kernel
 def gibbs_appell_forward(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,) of the same equations."""
     H, h = _equations(links, motion)
     return accelerations(H, h, motion.qdd)
 
 
-@njit(cache=True)
+@kernel
 def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
     """Return H (n, n), of which the lower triangle is filled, and h (n,).
 
@@ -76,7 +76,7 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
     return H, h
 
 
-@njit(cache=True)
+@kernel
 def _coefficients(
     links: Links, motion: Motion, k: int, alpha: FloatArray, beta: FloatArray
 ) -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.matrices import (
     add_scaled,
@@ -19,7 +19,7 @@ from sparsebody.classical.matrices import (
 )
 
 
-@njit(cache=True)
+@kernel
 def hollerbach_3x3(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,), of hinges Tr(dW_i/dq_i D_i) - g' dW_i/dq_i c_i.
 
@@ -60,7 +60,7 @@ def hollerbach_3x3(links: Links, motion: Motion) -> FloatArray:
     return tau
 
 
-@njit(cache=True)
+@kernel
 def _outwards(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return rotations (n, 3, 3), their second derivatives, and origins' accelerations (n, 3)."""
     n, kind = links.parent.size, motion.qd.dtype

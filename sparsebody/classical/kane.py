@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
-from sparsebody.spatial.tuples import (
+from sparsebody.classical.vectors import (
     Vector,
     add,
     cross,
@@ -21,7 +21,7 @@ from sparsebody.spatial.tuples import (
 )
 
 
-@njit(cache=True)
+@kernel
 def kane(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,): partial velocities times forces of inertia, in base coordinates."""
     n, kind = links.parent.size, motion.qd.dtype
@@ -56,7 +56,7 @@ def kane(links: Links, motion: Motion) -> FloatArray:
     return tau
 
 
-@njit(cache=True)
+@kernel
 def _move(
     links: Links,
     motion: Motion,
@@ -95,7 +95,7 @@ def _move(
     store_vector(dv[k], 0, a)
 
 
-@njit(cache=True)
+@kernel
 def _rotated(e: FloatArray, r: Vector) -> Vector:
     """Return r + 2 e4 (e x r) + 2 e x (e x r): Rodrigues' formula in Euler parameters e (4,).
 
@@ -106,7 +106,7 @@ def _rotated(e: FloatArray, r: Vector) -> Vector:
     return add(r, add(scaled(e[3], twice), cross(vector, twice)))
 
 
-@njit(cache=True)
+@kernel
 def _rotated_back(e: FloatArray, r: Vector) -> Vector:
     """Return the same for the opposite rotation."""
     vector = load_vector(e, 0)
@@ -114,7 +114,7 @@ def _rotated_back(e: FloatArray, r: Vector) -> Vector:
     return add(r, difference(cross(vector, twice), scaled(e[3], twice)))
 
 
-@njit(cache=True)
+@kernel
 def _combined(first: FloatArray, second: FloatArray, both: FloatArray) -> None:
     """Fill the Euler parameters (4,) of one rotation followed, in its own axes, by another."""
     a, b = load_vector(first, 0), load_vector(second, 0)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.matrices import (
     add_scaled,
@@ -22,7 +22,7 @@ from sparsebody.classical.matrices import (
 )
 
 
-@njit(cache=True)
+@kernel
 def waters(links: Links, motion: Motion) -> FloatArray:
     """Return tau_i (n,), the sums of Tr(dW_j/dq_i J_j ddW_j') - m_j g' dW_j/dq_i r_j over j."""
     n, kind = links.parent.size, motion.qd.dtype
@@ -48,7 +48,7 @@ def waters(links: Links, motion: Motion) -> FloatArray:
     return tau
 
 
-@njit(cache=True)
+@kernel
 def hollerbach_4x4(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,) = Tr(dW_i/dq_i D_i) - g' dW_i/dq_i c_i, with D and c by recursion inwards."""
     n, kind = links.parent.size, motion.qd.dtype
@@ -73,7 +73,7 @@ def hollerbach_4x4(links: Links, motion: Motion) -> FloatArray:
     return tau
 
 
-@njit(cache=True)
+@kernel
 def _outwards(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return A, dW_i/dq_i and the second time derivatives of W_i: (n, 4, 4) each."""
     n, kind = links.parent.size, motion.qd.dtype

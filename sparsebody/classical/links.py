@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.classical.compiling import kernel
 
 
 class Links(NamedTuple):
@@ -48,7 +48,7 @@ class Motion(NamedTuple):
     gravity: FloatArray  # (3,) in base axes [m/s^2]
 
 
-@njit(cache=True)
+@kernel
 def fill_transforms(
     links: Links, cosine: FloatArray, sine: FloatArray, displacement: FloatArray, motion: Motion
 ) -> None:
@@ -63,7 +63,7 @@ def fill_transforms(
         p[i, 0], p[i, 1], p[i, 2] = links.length[i], -s * displacement[i], c * displacement[i]
 
 
-@njit(cache=True)
+@kernel
 def fill_euler_parameters(
     links: Links, cos_half: FloatArray, sin_half: FloatArray, motion: Motion
 ) -> None:

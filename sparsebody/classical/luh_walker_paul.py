@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.newton_euler import next_link, opposite, store_forces, through_joints
-from sparsebody.spatial.tuples import (
+from sparsebody.classical.vectors import (
     Vector,
     add,
     cross,
@@ -19,7 +19,7 @@ from sparsebody.spatial.tuples import (
 )
 
 
-@njit(cache=True)
+@kernel
 def luh_walker_paul(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,), by velocities and accelerations outwards and forces inwards."""
     n, kind = links.parent.size, motion.qd.dtype
@@ -37,7 +37,7 @@ def luh_walker_paul(links: Links, motion: Motion) -> FloatArray:
     return tau
 
 
-@njit(cache=True)
+@kernel
 def outwards(
     links: Links, motion: Motion, i: int, w: FloatArray, dw: FloatArray, dv: FloatArray
 ) -> tuple[Vector, Vector, Vector]:
@@ -52,7 +52,7 @@ def outwards(
     return next_link(links, motion, i, carried, w, dw, dv)
 
 
-@njit(cache=True)
+@kernel
 def accelerated(w: Vector, dw: Vector, r: Vector) -> Vector:
     """Return dw x r + w x (w x r)."""
     return add(cross(dw, r), cross(w, cross(w, r)))

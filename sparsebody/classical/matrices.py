@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from numba import njit
-
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
 
 
-@njit(cache=True)
+@kernel
 def multiply(A: FloatArray, B: FloatArray, C: FloatArray) -> None:
     """Fill C = A B; C is neither A nor B."""
     for i in range(A.shape[0]):
@@ -19,7 +18,7 @@ def multiply(A: FloatArray, B: FloatArray, C: FloatArray) -> None:
             C[i, j] = total
 
 
-@njit(cache=True)
+@kernel
 def multiply_by_transposed(A: FloatArray, B: FloatArray, C: FloatArray) -> None:
     """Fill C = A B'; C is neither A nor B."""
     for i in range(A.shape[0]):
@@ -30,7 +29,7 @@ def multiply_by_transposed(A: FloatArray, B: FloatArray, C: FloatArray) -> None:
             C[i, j] = total
 
 
-@njit(cache=True)
+@kernel
 def copy(A: FloatArray, C: FloatArray) -> None:
     """Fill the upper left of C with A."""
     for i in range(A.shape[0]):
@@ -38,7 +37,7 @@ def copy(A: FloatArray, C: FloatArray) -> None:
             C[i, j] = A[i, j]
 
 
-@njit(cache=True)
+@kernel
 def homogeneous_point(links: Links, i: int, r: FloatArray) -> None:
     """Fill r (4,) with the center of mass of link i and 1."""
     for a in range(3):
@@ -46,7 +45,7 @@ def homogeneous_point(links: Links, i: int, r: FloatArray) -> None:
     r[3] = links.base[3, 3]
 
 
-@njit(cache=True)
+@kernel
 def add_scaled(C: FloatArray, factor: float, B: FloatArray) -> None:
     """Add factor B to C."""
     for i in range(B.shape[0]):
@@ -54,14 +53,14 @@ def add_scaled(C: FloatArray, factor: float, B: FloatArray) -> None:
             C[i, j] += factor * B[i, j]
 
 
-@njit(cache=True)
+@kernel
 def add_to(c: FloatArray, b: FloatArray) -> None:
     """Add the vector b to c."""
     for i in range(b.size):
         c[i] += b[i]
 
 
-@njit(cache=True)
+@kernel
 def multiply_vector(A: FloatArray, b: FloatArray, c: FloatArray) -> None:
     """Fill c = A b; c is not b."""
     for i in range(A.shape[0]):
@@ -71,7 +70,7 @@ def multiply_vector(A: FloatArray, b: FloatArray, c: FloatArray) -> None:
         c[i] = total
 
 
-@njit(cache=True)
+@kernel
 def multiply_transposed_vector(A: FloatArray, b: FloatArray, c: FloatArray) -> None:
     """Fill c = A' b; c is not b."""
     for i in range(A.shape[1]):
@@ -81,7 +80,7 @@ def multiply_transposed_vector(A: FloatArray, b: FloatArray, c: FloatArray) -> N
         c[i] = total
 
 
-@njit(cache=True)
+@kernel
 def inner(a: FloatArray, b: FloatArray) -> float:
     """Return a . b."""
     total = a[0] * b[0]
@@ -90,7 +89,7 @@ def inner(a: FloatArray, b: FloatArray) -> float:
     return total
 
 
-@njit(cache=True)
+@kernel
 def trace(A: FloatArray) -> float:
     """Return the sum of the diagonal."""
     total = A[0, 0]
@@ -99,7 +98,7 @@ def trace(A: FloatArray) -> float:
     return total
 
 
-@njit(cache=True)
+@kernel
 def trace_of_product(A: FloatArray, B: FloatArray) -> float:
     """Return Tr(A B), of which only the diagonal is computed."""
     total = A[0, 0] * B[0, 0]
@@ -110,7 +109,7 @@ def trace_of_product(A: FloatArray, B: FloatArray) -> float:
     return total
 
 
-@njit(cache=True)
+@kernel
 def multiply_from(W: FloatArray, parent: int, A: FloatArray, C: FloatArray) -> None:
     """Fill C = W[parent] A, or A where the parent is the base."""
     if parent >= 0:
@@ -119,7 +118,7 @@ def multiply_from(W: FloatArray, parent: int, A: FloatArray, C: FloatArray) -> N
         copy(A, C)
 
 
-@njit(cache=True)
+@kernel
 def homogeneous(links: Links, motion: Motion, A: FloatArray) -> None:
     """Fill A (n, 4, 4), from link to parent coordinates."""
     for i in range(links.parent.size):
@@ -129,7 +128,7 @@ def homogeneous(links: Links, motion: Motion, A: FloatArray) -> None:
             A[i, a, 3] = motion.translation[i, a]
 
 
-@njit(cache=True)
+@kernel
 def solve_symmetric(H: FloatArray, b: FloatArray) -> None:
     """Replace b by the solution of H x = b, by L D L' of the lower triangle, which is destroyed."""
     n = b.size
@@ -148,7 +147,7 @@ def solve_symmetric(H: FloatArray, b: FloatArray) -> None:
             b[k] -= H[i, k] * b[i]
 
 
-@njit(cache=True)
+@kernel
 def forces(H: FloatArray, h: FloatArray, qdd: FloatArray) -> FloatArray:
     """Return tau (n,) = H qdd + h, from the lower triangle of H (n, n)."""
     tau = h.copy()
@@ -158,7 +157,7 @@ def forces(H: FloatArray, h: FloatArray, qdd: FloatArray) -> FloatArray:
     return tau
 
 
-@njit(cache=True)
+@kernel
 def accelerations(H: FloatArray, h: FloatArray, tau: FloatArray) -> FloatArray:
     """Return qdd (n,) of H qdd + h = tau; the lower triangle of H (n, n) is destroyed."""
     qdd = tau.copy()

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
-from sparsebody.spatial.tuples import (
+from sparsebody.classical.vectors import (
     Vector,
     add,
     cross,
@@ -19,7 +19,7 @@ from sparsebody.spatial.tuples import (
 )
 
 
-@njit(cache=True)
+@kernel
 def with_joint(
     revolute: bool, qd: float, qdd: float, w: Vector, dw: Vector, dv: Vector
 ) -> tuple[Vector, Vector, Vector]:
@@ -33,7 +33,7 @@ def with_joint(
     return w, dw, dv
 
 
-@njit(cache=True)
+@kernel
 def next_link(
     links: Links,
     motion: Motion,
@@ -58,7 +58,7 @@ def next_link(
     return w_i, dw_i, dv_i
 
 
-@njit(cache=True)
+@kernel
 def store_forces(
     motion: Motion, i: int, F: Vector, N: Vector, force: FloatArray, moment: FloatArray
 ) -> None:
@@ -68,20 +68,20 @@ def store_forces(
         moment[i, a] = N[a] - motion.wrench[i, a]
 
 
-@njit(cache=True)
+@kernel
 def opposite(a: FloatArray) -> Vector:
     """Return -a of an array (3,): the acceleration of the base that stands for gravity."""
     return -a[0], -a[1], -a[2]
 
 
-@njit(cache=True)
+@kernel
 def zero_vector(links: Links) -> Vector:
     """Return three zeros of the kind of number in use."""
     zero = links.base[3, 0]
     return zero, zero, zero
 
 
-@njit(cache=True)
+@kernel
 def zeros_like(links: Links, array: FloatArray) -> FloatArray:
     """Return an array of such zeros."""
     found = np.empty(array.shape, array.dtype)
@@ -89,7 +89,7 @@ def zeros_like(links: Links, array: FloatArray) -> FloatArray:
     return found
 
 
-@njit(cache=True)
+@kernel
 def without_accelerations(links: Links, motion: Motion) -> Motion:
     """Return the motion with qdd = 0, of which inverse dynamics makes the bias forces C."""
     return Motion(
@@ -103,7 +103,7 @@ def without_accelerations(links: Links, motion: Motion) -> Motion:
     )
 
 
-@njit(cache=True)
+@kernel
 def carry_inwards(
     links: Links, motion: Motion, i: int, force: FloatArray, moment: FloatArray
 ) -> None:
@@ -117,13 +117,13 @@ def carry_inwards(
         store_vector(moment[p], 0, add(load_vector(moment[p], 0), m))
 
 
-@njit(cache=True)
+@kernel
 def along_joint(links: Links, i: int, force: FloatArray, moment: FloatArray) -> float:
     """Return what the joint of link i feels of force and moment (n, 3)."""
     return moment[i, 2] if links.revolute[i] else force[i, 2]
 
 
-@njit(cache=True)
+@kernel
 def through_joints(
     links: Links, motion: Motion, force: FloatArray, moment: FloatArray, tau: FloatArray
 ) -> None:

@@ -8,9 +8,9 @@ velocities in inertial axes, taken about joint origins and expressed in link axe
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.matrices import add_to, inner
 from sparsebody.classical.newton_euler import (
@@ -20,7 +20,7 @@ from sparsebody.classical.newton_euler import (
     zero_vector,
     zeros_like,
 )
-from sparsebody.spatial.tuples import (
+from sparsebody.classical.vectors import (
     Rotation,
     Vector,
     add,
@@ -38,7 +38,7 @@ from sparsebody.spatial.tuples import (
 _CANCELLED = 1e-13  # relative
 
 
-@njit(cache=True)
+@kernel
 def operator_inverse(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,) = H phi [M phi* (H* qdd + a) + b]; wrenches from outside are part of b."""
     kind = motion.qd.dtype
@@ -55,7 +55,7 @@ def operator_inverse(links: Links, motion: Motion) -> FloatArray:
     return tau
 
 
-@njit(cache=True)
+@kernel
 def operator_forward(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,) = (1 - H psi K)* D^-1 [tau - H psi (K tau + P a + b)] - K* psi* a.
 
@@ -87,7 +87,7 @@ def operator_forward(links: Links, motion: Motion) -> FloatArray:
     return qdd
 
 
-@njit(cache=True)
+@kernel
 def free_joint(links: Links, motion: Motion) -> int:
     """Return the first link from the tips whose joint nothing resists, to rounding; -1 if none.
 
@@ -109,13 +109,13 @@ def free_joint(links: Links, motion: Motion) -> int:
     return -1
 
 
-@njit(cache=True)
+@kernel
 def freedom(links: Links, i: int) -> int:
     """Return the component that H(k) takes: the rotation about z, or the translation along it."""
     return 2 if links.revolute[i] else 5
 
 
-@njit(cache=True)
+@kernel
 def velocity_terms(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
     """Return a = dphi*/dt V + dH*/dt qd and b = dM/dt V - dphi/dt M V (n, 6). Liu (2011), (6).
 
@@ -145,7 +145,7 @@ def velocity_terms(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray
     return a, b
 
 
-@njit(cache=True)
+@kernel
 def _carry_outwards(links: Links, motion: Motion, i: int, alpha: FloatArray) -> None:
     """Fill row i of alpha (n, 6) with phi*(k+1, k) alpha(k+1); that of the base is -g."""
     p, R = links.parent[i], load_rotation(motion.rotation[i])
@@ -159,7 +159,7 @@ def _carry_outwards(links: Links, motion: Motion, i: int, alpha: FloatArray) -> 
         store_vector(alpha[i], 3, turned_back(R, opposite(motion.gravity)))
 
 
-@njit(cache=True)
+@kernel
 def _add_momentum_rate(links: Links, i: int, alpha: FloatArray, f: FloatArray) -> None:
     """Add M(k) alpha (6,) to f, without the products by what is zero in M(k)."""
     spin, push = load_vector(alpha, 0), load_vector(alpha, 3)
@@ -170,7 +170,7 @@ def _add_momentum_rate(links: Links, i: int, alpha: FloatArray, f: FloatArray) -
     store_vector(f, 3, add(load_vector(f, 3), force))
 
 
-@njit(cache=True)
+@kernel
 def _project(links: Links, j: int, P: FloatArray, G: FloatArray) -> None:
     """Replace P (6, 6) by (1 - G H) P with H = e_j', so that row and column j are zero."""
     for row in range(6):
@@ -181,7 +181,7 @@ def _project(links: Links, j: int, P: FloatArray, G: FloatArray) -> None:
     P[j], P[:, j] = links.base[3, 0], links.base[3, 0]
 
 
-@njit(cache=True)
+@kernel
 def _carry_inertia(links: Links, motion: Motion, i: int, P: FloatArray, Q: FloatArray) -> None:
     """Add phi(k+1, k) P(k) phi*(k+1, k) to the inertia of the parent (n, 6, 6); Q is for work.
 
@@ -208,7 +208,7 @@ def _carry_inertia(links: Links, motion: Motion, i: int, P: FloatArray, Q: Float
             P[p, 3 + c, 3 + row] = P[p, 3 + row, 3 + c]
 
 
-@njit(cache=True)
+@kernel
 def _turn(R: Rotation, P: FloatArray, Q: FloatArray) -> None:
     """Fill the blocks A (lower triangle), B' and C of Q with those of P, each as R (.) R'."""
     for first, second in ((0, 0), (3, 0), (3, 3)):
@@ -227,7 +227,7 @@ def _turn(R: Rotation, P: FloatArray, Q: FloatArray) -> None:
     Q[3, 4], Q[3, 5], Q[4, 5] = Q[4, 3], Q[5, 3], Q[5, 4]
 
 
-@njit(cache=True)
+@kernel
 def _cross_at(a: int, x: Vector, y: Vector) -> float:
     """Return component a of x × y."""
     b, c = (a + 1) % 3, (a + 2) % 3

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.matrices import (
     accelerations,
@@ -22,21 +22,21 @@ from sparsebody.classical.matrices import (
 )
 
 
-@njit(cache=True)
+@kernel
 def uicker_kahn(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,) = H qdd + (qd' C_i qd) + g."""
     H, h = _equations(links, motion)
     return forces(H, h, motion.qdd)
 
 
-@njit(cache=True)
+@kernel
 def uicker_kahn_forward(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,) of the same equations."""
     H, h = _equations(links, motion)
     return accelerations(H, h, motion.qdd)
 
 
-@njit(cache=True)
+@kernel
 def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
     """Return H (n, n) and all that does not depend on qdd (n,), link by link."""
     n, kind = links.parent.size, motion.qd.dtype
@@ -64,7 +64,7 @@ def _equations(links: Links, motion: Motion) -> tuple[FloatArray, FloatArray]:
     return H, h
 
 
-@njit(cache=True)
+@kernel
 def _transforms(
     links: Links, motion: Motion
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -80,7 +80,7 @@ def _transforms(
     return A, dA, ddA, W
 
 
-@njit(cache=True)
+@kernel
 def _second_derivatives(
     links: Links,
     j: int,
@@ -110,7 +110,7 @@ def _second_derivatives(
         l = p
 
 
-@njit(cache=True)
+@kernel
 def _add_link(
     links: Links,
     motion: Motion,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.matrices import (
     add_to,
@@ -15,7 +15,7 @@ from sparsebody.classical.matrices import (
 )
 
 
-@njit(cache=True)
+@kernel
 def vukobratovic_stepanenko(links: Links, motion: Motion) -> FloatArray:
     """Return tau (n,); everything is a 6-vector or a 6x6 matrix in link coordinates."""
     n, kind = links.parent.size, motion.qd.dtype
@@ -56,7 +56,7 @@ def vukobratovic_stepanenko(links: Links, motion: Motion) -> FloatArray:
     return tau
 
 
-@njit(cache=True)
+@kernel
 def _spatial_transform(links: Links, motion: Motion, i: int, X: FloatArray) -> None:
     """Fill X (6, 6) = [E, 0; -E r x, E] with E = R'."""
     R, r = motion.rotation[i], motion.translation[i]
@@ -67,7 +67,7 @@ def _spatial_transform(links: Links, motion: Motion, i: int, X: FloatArray) -> N
             X[3 + row, a] = R[c, row] * r[b] - R[b, row] * r[c]
 
 
-@njit(cache=True)
+@kernel
 def _motion_cross(v: FloatArray, u: FloatArray, found: FloatArray) -> None:
     """Fill v x u. Featherstone (2008), (2.31)."""
     for a in range(3):
@@ -76,7 +76,7 @@ def _motion_cross(v: FloatArray, u: FloatArray, found: FloatArray) -> None:
         found[3 + a] = v[b] * u[3 + c] - v[c] * u[3 + b] + v[3 + b] * u[c] - v[3 + c] * u[b]
 
 
-@njit(cache=True)
+@kernel
 def _force_cross(v: FloatArray, f: FloatArray, found: FloatArray) -> None:
     """Fill v x* f. Featherstone (2008), (2.32)."""
     for a in range(3):

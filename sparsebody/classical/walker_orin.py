@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from sparsebody.arrays import FloatArray
+from sparsebody.classical.compiling import kernel
 from sparsebody.classical.links import Links, Motion
 from sparsebody.classical.luh_walker_paul import luh_walker_paul
 from sparsebody.classical.matrices import accelerations
@@ -15,7 +15,7 @@ from sparsebody.classical.newton_euler import (
     without_accelerations,
     zeros_like,
 )
-from sparsebody.spatial.tuples import (
+from sparsebody.classical.vectors import (
     Rotation,
     Vector,
     add,
@@ -30,7 +30,7 @@ from sparsebody.spatial.tuples import (
 )
 
 
-@njit(cache=True)
+@kernel
 def walker_orin_1(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,); each column of H is one inverse dynamics without velocities and gravity."""
     n, kind = links.parent.size, motion.qd.dtype
@@ -53,7 +53,7 @@ def walker_orin_1(links: Links, motion: Motion) -> FloatArray:
     return _accelerations(links, motion, H)
 
 
-@njit(cache=True)
+@kernel
 def walker_orin_2(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,); column j of H needs only the links that joint j moves, and half of it."""
     n, kind = links.parent.size, motion.qd.dtype
@@ -75,7 +75,7 @@ def walker_orin_2(links: Links, motion: Motion) -> FloatArray:
     return _accelerations(links, motion, H)
 
 
-@njit(cache=True)
+@kernel
 def walker_orin_3(links: Links, motion: Motion) -> FloatArray:
     """Return qdd (n,); joint j moves all links after it as one composite body."""
     n, kind = links.parent.size, motion.qd.dtype
@@ -103,14 +103,14 @@ def walker_orin_3(links: Links, motion: Motion) -> FloatArray:
     return _accelerations(links, motion, H)
 
 
-@njit(cache=True)
+@kernel
 def _accelerations(links: Links, motion: Motion, H: FloatArray) -> FloatArray:
     """Return the solution of H qdd = tau - C, with C by inverse dynamics; `motion.qdd` is tau."""
     C = luh_walker_paul(links, without_accelerations(links, motion))
     return accelerations(H, C, motion.qdd)
 
 
-@njit(cache=True)
+@kernel
 def _accelerate(
     links: Links,
     motion: Motion,
@@ -138,7 +138,7 @@ def _accelerate(
     store_vector(moment[i], 0, add(turned(I, alpha), cross(c, F)))
 
 
-@njit(cache=True)
+@kernel
 def _shift(links: Links, motion: Motion, i: int, force: FloatArray, moment: FloatArray) -> None:
     """Fill the row of the parent with force and moment (n, 3) on link i."""
     p = links.parent[i]
@@ -147,7 +147,7 @@ def _shift(links: Links, motion: Motion, i: int, force: FloatArray, moment: Floa
         carry_inwards(links, motion, i, force, moment)
 
 
-@njit(cache=True)
+@kernel
 def _join(
     links: Links,
     motion: Motion,
@@ -180,7 +180,7 @@ def _join(
     mass[p] = total
 
 
-@njit(cache=True)
+@kernel
 def _add_turned(R: Rotation, I: FloatArray, found: FloatArray) -> None:
     """Add R I R' (3, 3), which is symmetric, to `found`."""
     for b in range(3):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from math import isnan
 from pathlib import Path
@@ -203,35 +203,31 @@ def _pair(pair: Sequence[int | None] | None) -> str:
 
 
 def _print_costs(costs: Sequence[Cost]) -> None:
-    click.echo(
-        "\nCPU time on general arms, the least of many: compiled without what any call from Python "
-        "takes, and in plain Python;\npowers of n fitted to the three largest sizes"
-    )
-    rows = []
-    for cost in costs:
-        first, last = min(cost.compiled), max(cost.compiled)
-        common = max(set(cost.compiled) & set(cost.python))
-        powers = ("-" if isnan(x) else f"{x:.2f}" for x in cost.exponents.values())
-        rows.append(
-            (
-                cost.algorithm,
-                *powers,
-                f"{seconds(cost.compiled[first])} ({first})",
-                f"{seconds(cost.compiled[last])} ({last})",
-                f"{seconds(cost.python[common])} ({common})",
-                f"{cost.python[common] / cost.compiled[common]:.0f}",
-            )
+    click.echo("\nCPU time on general arms, the least of many, in plain Python")
+    if any(cost.compiled for cost in costs):
+        click.echo("and compiled, without what any call from Python takes")
+    else:
+        click.echo("(compiled, too, with pip install 'sparsebody[classical]')")
+    click.echo("powers of n fitted to the three largest sizes")
+    rows = [
+        (
+            cost.algorithm,
+            *("-" if isnan(x) else f"{x:.2f}" for x in cost.exponents.values()),
+            *(_time(cost.python, min), _time(cost.python, max)),
+            *(_time(cost.compiled, min), _time(cost.compiled, max)),
         )
-    header = (
-        "algorithm",
-        "ops n^",
-        "compiled n^",
-        "Python n^",
-        "compiled (n)",
-        "at most",
-        "Python (n)",
-    )
-    print_table((*header, "ratio"), rows)
+        for cost in costs
+    ]
+    header = ("algorithm", "ops n^", "compiled n^", "Python n^", "Python (n)", "at most")
+    print_table((*header, "compiled (n)", "at most"), rows)
+
+
+def _time(times: dict[int, float], choose: Callable[[Iterable[int]], int]) -> str:
+    """Return the time at the least or the largest number of joints."""
+    if not times:
+        return "-"
+    n = choose(times)
+    return f"{seconds(times[n])} ({n})"
 
 
 def _draw(costs: Sequence[Cost], figure: Path) -> None:

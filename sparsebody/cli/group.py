@@ -16,6 +16,7 @@ from sparsebody.cli.algorithms import algorithms
 from sparsebody.cli.certify import certify
 from sparsebody.cli.classical import classical
 from sparsebody.cli.corpus import corpus
+from sparsebody.cli.doctor import doctor
 from sparsebody.cli.gallery import gallery
 from sparsebody.cli.importing import import_module
 from sparsebody.cli.inspect import inspect
@@ -164,5 +165,6 @@ for command in (
     report,
     corpus,
     classical,
+    doctor,
 ):
     main.add_command(command)

@@ -68,9 +68,14 @@ def total_momentum(system: System, state: State) -> FloatArray:
     rotation = body_rotations(state)
     momentum = _momenta(system, state)
     linear = np.einsum("nij,nj->ni", rotation, momentum[:, 3:])
-    angular = np.einsum("nij,nj->ni", rotation, momentum[:, :3])
-    angular += np.cross(state.position, linear)
-    return np.concatenate([angular.sum(axis=0), linear.sum(axis=0)])
+    total = np.empty(6)
+    np.einsum("nij,nj->i", rotation, momentum[:, :3], out=total[:3])
+    np.sum(linear, axis=0, out=total[3:])
+    moment = state.position.T @ linear  # sum of x p', of which x x p is the antisymmetric part
+    total[0] += moment[1, 2] - moment[2, 1]
+    total[1] += moment[2, 0] - moment[0, 2]
+    total[2] += moment[0, 1] - moment[1, 0]
+    return total
 
 
 def is_conservative(system: System) -> bool:

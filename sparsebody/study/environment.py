@@ -14,7 +14,7 @@ from sparsebody.study import machine
 from sparsebody.writing import write_errors
 
 FILE = "environment.json"
-PACKAGES = ("numpy", "scipy", "numba", "networkx", "scikit-sparse", "pin", "mujoco", "distributed")
+PACKAGES = ("numpy", "scipy", "networkx", "scikit-sparse", "pin", "mujoco", "distributed")
 
 
 def environment() -> dict[str, Any]:

@@ -9,7 +9,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,6 @@ _QUICKER = 0.95  # ratio of two methods below which it is looked at more closely
 _PAIRS = 5
 _SLOWER = 1.5  # ratio of two methods beyond which it is clear
 _CLEAR = 20  # times _SHORT, after which that may be said
-WARM = 8  # bodies of a mechanism that makes every method run its kernels
 
 MEASURED = (  # columns that differ from run to run
     "message",
@@ -161,22 +160,6 @@ def solve_reference(study: Study, case: Case, folder: Path) -> Row:
     if study.has_reference(case):
         store_reference(reference_solution(study, problem), case, folder)
     return blank_row(case)
-
-
-def warm_up(study: Study, case: Case, folder: Path, most: int = WARM) -> Row:
-    """Do once, small, what a case will do, so that nothing is compiled or loaded while it runs."""
-    prepare(study, case.series, _small(study, case, folder, most)).accelerations()
-    return blank_row(case)
-
-
-def warm_up_reference(study: Study, case: Case, folder: Path) -> Row:
-    """Do once, small, what a reference of the family needs."""
-    reference_solution(study, _small(study, case, folder))
-    return blank_row(case)
-
-
-def _small(study: Study, case: Case, folder: Path, most: int = WARM) -> Problem:
-    return _set_up(study, replace(case, size=min(case.size, most)), folder).problem
 
 
 def timings(prepared: Any, settings: Settings) -> Row:

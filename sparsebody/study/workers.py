@@ -18,7 +18,7 @@ from sparsebody.errors import MissingDependencyError, StudyError
 from sparsebody.study.measure import Row, blank_row
 from sparsebody.study.plan import Case, Series
 
-_LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+_LIBRARIES = ("OMP", "OPENBLAS", "MKL")
 _ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in _LIBRARIES}
 _own = threading.local()  # each thread has its own server
 _all: set[Client] = set()

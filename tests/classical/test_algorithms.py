@@ -52,9 +52,17 @@ def error(name: str, one: Case, wrench: np.ndarray | None = None) -> float:
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
+def affordable(name: str, arms: list[Case]) -> list[Case]:
+    """All arms; of those for an algorithm of order n^4 the shorter ones, and one of 12 joints."""
+    if ALGORITHMS[name].growth < 4:
+        return arms
+    longest = max(arms, key=lambda one: one.arm.n)
+    return [longest, *(one for one in arms if one.arm.n <= 7)]
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_forces_and_accelerations_of_serial_arms_are_pinocchios(name, arms):
-    assert max(error(name, one) for one in arms) < 1e-11
+    assert max(error(name, one) for one in affordable(name, arms)) < 1e-11
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
