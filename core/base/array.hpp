@@ -4,14 +4,20 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 #ifdef SPARSEBODY_CHECKED
 #include <cstdio>
-#include <cstdlib>
 #define SB_ASSERT(condition)                                                           \
   do {                                                                                 \
     if (!(condition)) {                                                                \
@@ -95,17 +101,19 @@ class View {
 // An array of N axes that its holder owns; zero at the beginning. Python gets it without a copy.
 template <class T, int N = 1>
 class Array {
+  static_assert(std::is_trivial_v<T>);
+
  public:
   using Shape = std::array<Index, N>;
 
   Array() : shape_{} {}
-  explicit Array(Shape shape) : shape_(shape), data_(new T[std::size_t(count(shape))]()) {}
+  explicit Array(Shape shape) : shape_(shape), data_(allocate(count(shape), true)) {}
   explicit Array(Index size) requires(N == 1) : Array(Shape{size}) {}
   // Memory that the caller fills: zeroing a large array takes as long as some kernels.
   static Array uninitialized(Shape shape) {
     Array array;
     array.shape_ = shape;
-    array.data_.reset(new T[std::size_t(count(shape))]);
+    array.data_.reset(allocate(count(shape), false));
     return array;
   }
   Array(const std::vector<T>& v) requires(N == 1) : Array(Index(v.size())) {
@@ -137,8 +145,26 @@ class Array {
     for (const Index extent : shape) n *= extent;
     return n;
   }
+  // Large arrays lie in huge pages where the system has any, as NumPy's do; the pages of zeros are made at first use.
+  static T* allocate(Index size, bool is_zero) {
+    const std::size_t n_bytes = std::size_t(size > 0 ? size : 1) * sizeof(T);
+    void* memory = is_zero ? std::calloc(n_bytes, 1) : std::malloc(n_bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+#if defined(__linux__)
+    constexpr std::size_t large = std::size_t(1) << 22, page = 4096;
+    if (n_bytes >= large) {
+      const std::size_t offset = page - reinterpret_cast<std::uintptr_t>(memory) % page;
+      madvise(static_cast<char*>(memory) + offset, n_bytes - offset, MADV_HUGEPAGE);
+    }
+#endif
+    return static_cast<T*>(memory);
+  }
+
+  struct Free {
+    void operator()(T* p) const { std::free(p); }
+  };
   Shape shape_;
-  std::unique_ptr<T[]> data_;
+  std::unique_ptr<T[], Free> data_;
 };
 
 }  // namespace sparsebody

@@ -6,7 +6,7 @@ namespace sparsebody {
 
 namespace {
 
-Transform<double> pose_of(const JointPoses& poses, Index j) {
+[[gnu::always_inline]] inline Transform<double> pose_of(const JointPoses& poses, Index j) {
   return {Mat3<double>::load(&poses.E(j, 0, 0)), Vec3<double>::load(&poses.r(j, 0))};
 }
 
@@ -14,9 +14,9 @@ Transform<double> pose_of(const JointPoses& poses, Index j) {
 
 Array<double> position_errors(View<const Index> first_row, const JointPoses& poses) {
   Array<double> error(first_row[first_row.size() - 1]);
-  for (Index j = 0; j < poses.kind.size(); ++j)
-    visit_joint(int(poses.kind[j]), poses.parameter[j],
-                [&](const auto& joint) { joint.error(pose_of(poses, j), error.data() + first_row[j]); });
+  visit_joints(poses.kind, poses.parameter, [&]<class J>(Index j, const J& joint) {
+    joint.error(pose_of(poses, j), error.data() + first_row[j]);
+  });
   return error;
 }
 

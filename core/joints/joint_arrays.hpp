@@ -12,7 +12,7 @@ struct JointPoses {
   View<const double> parameter;
 };
 
-// The position errors delta of all constraint rows.
+// The position errors delta of all constraint rows, zero in those of prescribed coordinates.
 Array<double> position_errors(View<const Index> first_row, const JointPoses& poses);
 
 // The rows of T' and (dT/dt)' v_J of some joints.

@@ -6,6 +6,7 @@
 
 #include <type_traits>
 
+#include "base/array.hpp"
 #include "joints/constant_distance.hpp"
 #include "joints/cylindrical.hpp"
 #include "joints/fixed.hpp"
@@ -68,6 +69,17 @@ template <class F>
     int k = 0;
     (void)((kind == k++ && (f(joint_of<J>(parameter)), true)) || ...);
   }(JointTypes{});
+}
+
+// f(j, J) of all joints; runs of one kind are visited in one loop.
+template <class F>
+void visit_joints(View<const Index> kind, View<const double> parameter, F f) {
+  for (Index j = 0; j < kind.size();)
+    visit_joint(int(kind[j]), 0.0, [&]<class J>(const J&) {
+      const Index run = kind[j];
+      do f(j, joint_of<J>(parameter[j]));
+      while (++j < kind.size() && kind[j] == run);
+    });
 }
 
 // --- What follows from the members of a type ---

@@ -40,7 +40,8 @@ struct ConstraintRows {
 inline ConstraintRows constraint_rows(View<const Index> joint, const JointFrames& frames, const JointMotions& motions,
                                       View<const double, 2> subspace, View<const double> drift) {
   const Index n = joint.size();
-  ConstraintRows out{Array<double, 3>({n, 2, 6}), Array<double>(n), Array<double>(n)};
+  ConstraintRows out{Array<double, 3>({n, 2, 6}), Array<double>::uninitialized({n}),
+                     Array<double>::uninitialized({n})};
   for (Index k = 0; k < n; ++k) {
     const Index j = joint[k];
     const ConstraintRow row = constraint_row(Force<double>::load(&subspace(k, 0)), drift[k], frames.X_S(j), motions[j]);

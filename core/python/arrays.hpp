@@ -106,11 +106,11 @@ struct type_caster<sparsebody::Array<T, N>> {
     T* data = array.release();
     PyObject* result = PyArray_SimpleNewFromData(N, shape, Type::code, data);
     if (result == nullptr) {
-      delete[] data;
+      std::free(data);
       return handle();
     }
     PyObject* owner = PyCapsule_New(data, nullptr, [](PyObject* capsule) {
-      delete[] static_cast<T*>(PyCapsule_GetPointer(capsule, nullptr));
+      std::free(PyCapsule_GetPointer(capsule, nullptr));
     });
     PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result), owner);
     return handle(result);

@@ -33,7 +33,7 @@ def compile_mechanism(mechanism: Mechanism) -> System:
         raise ModelError(f"mechanism {mechanism.name!r} has no body; add one with add_body")
     bodies, joints = mechanism.columns()
     body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
-    center = np.array(bodies.center_of_mass)
+    center = np.array(bodies.center_of_mass, order="C")  # as kernels read it
     first_row = _first_rows(joints)
     forces = list(mechanism.forces.values())
     joint_forces = [force for force in forces if isinstance(force, JointForce)]
@@ -44,16 +44,16 @@ def compile_mechanism(mechanism: Mechanism) -> System:
         gravity=np.asarray(mechanism.gravity),
         body_names=body_names,
         mass=np.array(bodies.mass),
-        inertia=np.array(bodies.inertia),
+        inertia=np.array(bodies.inertia, order="C"),
         center_of_mass=center,
         freedoms=np.full(len(bodies), 6, dtype=np.intp),
         joint_names=joint_names,
         joint_types=tuple(map(joints.types.__getitem__, joints.type_index.tolist())),
         predecessor=predecessor,
         successor=successor,
-        predecessor_rotation=np.array(joints.predecessor_frame.rotations),
+        predecessor_rotation=np.array(joints.predecessor_frame.rotations, order="C"),
         predecessor_point=_from_center(joints.predecessor_frame.origins, predecessor, center),
-        successor_rotation=np.array(joints.successor_frame.rotations),
+        successor_rotation=np.array(joints.successor_frame.rotations, order="C"),
         successor_point=_from_center(joints.successor_frame.origins, successor, center),
         parameter=_of_type(joints, [joint_type.parameter for joint_type in joints.types], float),
         first_row=first_row,
