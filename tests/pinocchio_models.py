@@ -22,6 +22,11 @@ from sparsebody.spatial import quaternion_from_rotation, rotation_about
 Joint = tuple[JointType, np.ndarray, np.ndarray]  # the type, and the pose (E, r) of S seen from P
 
 
+def unit_columns(*axes: int) -> np.ndarray:
+    """Columns of the 6x6 identity: angular axes 0, 1, 2 and linear axes 3, 4, 5."""
+    return np.eye(6)[:, list(axes)]
+
+
 def composite(*joints: pin.JointModel, last: pin.SE3 | None = None) -> pin.JointModelComposite:
     """Several joints as one, `last` being placed in the frame of the one before."""
     model = pin.JointModelComposite()

@@ -1,3 +1,6 @@
+// Loops of a few iterations: GCC's tests and preparations for vectors take longer than what they do.
+#pragma GCC optimize("no-tree-loop-vectorize")
+
 #include "factorization/block_qr.hpp"
 
 #include <algorithm>
@@ -466,6 +469,15 @@ Array<Index, 2> BlockQR::front_shapes() const {
 
 // ---- Factorization
 
+namespace {
+
+template <int n>
+SB_INLINE double square_of(const double* v) {
+  return pairwise_sum<0, n>([&](auto k) SB_UNROLL { return v[k] * v[k]; });
+}
+
+}  // namespace
+
 // The memory of the front that comes eight planar joints later.
 void BlockQR::prefetch_front(Index j, ConstraintRows A) const {
   const Front& front = fronts_[j];
@@ -508,12 +520,12 @@ void BlockQR::assemble(Index j, const Front& front, ConstraintRows A, View<const
     const Part& part = parts_[q];
     double* to = front_.data() + part.top * stride + part.column;
     const double* row = A.data() + (2 * Index(part.row) + part.side) * width;
-    const auto add = [&](Index part_width) SB_UNROLL {
-      for (Index i = 0; i < part.n_rows; ++i, row += 2 * width, ++to)
+    const auto add = [&](Index n_rows, Index part_width) SB_UNROLL {
+      for (Index i = 0; i < n_rows; ++i, row += 2 * width, ++to)
         for (Index a = 0; a < part_width; ++a) to[a * stride] += row[a];
     };
-    if (part.width == 3) add(3);
-    else add(part.width);
+    if (part.width == 3 && part.n_rows == 2) add(2, 3);
+    else add(part.n_rows, part.width);
     if (!rhs.empty() && part.primal != none) {
       const double* from = rhs.data() + pattern_.columns[part.primal];
       std::copy(from, from + part.width, f + part.top);
@@ -538,7 +550,8 @@ Index BlockQR::factorize(ConstraintRows A, View<const double> rhs, View<double> 
       const Index k = columns_[front.first_column + t];
       const double inverse = R[t * shape.stride + t], *row = A.data() + 2 * width * k;
       double square = 0.0;
-      for (Index a = 0; a < 2 * width; ++a) square += row[a] * row[a];
+      if (width == 3) square = square_of<6>(row);
+      else for (Index a = 0; a < 2 * width; ++a) square += row[a] * row[a];
       if (!(negligible * negligible * square * inverse * inverse < 1.0) && status == regular) status = k;
       if (!rhs.empty()) y[k] = f[t];
     }

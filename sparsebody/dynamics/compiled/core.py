@@ -32,6 +32,7 @@ from sparsebody.sparse.etree import positions, postordered
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
+block_ldl = factorization.block_ldl
 ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION
 NO_STATE = dynamics.BAD_STATE, dynamics.OUTSIDE_SUBGROUPS  # statuses
 CHUNK_LENGTH = 512  # pivots
@@ -323,16 +324,14 @@ def _renumbered(
     return own, np.concatenate([new[:n], n + positions(duals)])[order]
 
 
-def _solver(
-    symbolic: Symbolic,
-) -> tuple[factorization.block_ldl.Tables, factorization.block_ldl.Storage]:
+def _solver(symbolic: Symbolic) -> tuple[block_ldl.Tables, block_ldl.Storage]:
     """Return tables and storage of a block LDL'; empty ones for other factorizations."""
-    native = factorization.block_ldl
     if isinstance(symbolic, BlockLDLSymbolic):
         return symbolic.tables, symbolic.storage
     flat, no_pivots = np.zeros(0, dtype=np.uint32), np.zeros((1, 10), dtype=np.uint32)
     below, fills = (np.zeros((0, width), dtype=np.uint32) for width in (2, 6))
-    return native.Tables(no_pivots, below, flat, fills, flat), native.Storage(*[np.zeros(0)] * 5)
+    tables = block_ldl.Tables(no_pivots, below, flat, fills, flat)
+    return tables, block_ldl.Storage(*[np.zeros(0)] * 5)
 
 
 def _is_leaves_first(symbolic: Symbolic) -> bool:

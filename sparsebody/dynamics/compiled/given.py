@@ -108,8 +108,6 @@ class GivenParts:
 def given_joints(system: System) -> BoolArray:
     """Return (n_joints,) whether a joint's rows are not just constant ones on the successor."""
     is_given = np.zeros(system.n_joints, dtype=bool)
-    for group in system.groups:
-        if group.has_varying_T:
-            is_given[group.joints] = True
+    is_given[system.varying_joints] = True
     is_given[system.coordinates.joint] = True
     return is_given

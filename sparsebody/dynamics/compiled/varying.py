@@ -18,9 +18,6 @@ def varying_arrays(system: System) -> dict[str, Any]:
 
     Filled are `rows` (k, 2, 6) of A and `asked` (k,), the right-hand side of A a.
     """
-    kind = np.zeros(system.n_joints, dtype=np.intp)
-    for group in system.groups:
-        kind[group.joints] = group.kind
     names = (
         "predecessor",
         "successor",
@@ -31,7 +28,7 @@ def varying_arrays(system: System) -> dict[str, Any]:
         "first_row",
     )
     return {name: np.ascontiguousarray(getattr(system, name)) for name in names} | {
-        "kind": kind,
+        "kind": system.joint_kind,
         "rows": np.zeros((system.n_rows, 2, 6)),
         "asked": np.zeros(system.n_rows),
     }
