@@ -36,7 +36,7 @@ FIRST_BELOW, FIRST_UPDATE, FIRST_FILL, FIRST_OPENED = 3, 4, 5, 6  # up to those 
 NATURAL, PADDED, KIND = 7, 8, 9  # its first row in natural and in padded order
 CONSTANT, PRIMAL, DUAL = 0, 1, 2  # kinds: a constant pivot is a block of D
 
-ROW = 0  # column of the table of blocks below pivots
+ROW, ROWS = 0, 1  # columns of the table of blocks below pivots
 
 
 @dataclass(frozen=True, eq=False)
