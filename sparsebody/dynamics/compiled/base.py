@@ -37,7 +37,8 @@ class CoreBase(ABC):
     ) -> None:
         n = system.n_bodies
         self.system = system
-        self.newest = 0  # counts the assemblies
+        self.newest = object()  # the newest assembly, different from those of other cores
+        self.history: list[str] = []  # what the evaluations have changed for later ones
         self._bodies, self._joints = bodies, joints
         self._parts = parts
         self.has_constant_subspaces = not given_joints(system).any()
@@ -137,7 +138,7 @@ class CoreBase(ABC):
 
         It checks the arrays of the state itself, but for what the general functions look at.
         """
-        self.newest += 1
+        self.newest = object()
         self._is_factorized = False
         if body_force is None and self._parts.is_nothing:
             given = NOTHING

@@ -165,7 +165,7 @@ class Core(CoreBase):
             self._refuse_state(status, state)
         if status != REGULAR:
             self._examine(status, state.time)
-        self._go_over_to_qr()
+        self._go_over_to_qr(state.time)
         return self.solve(self.right, acceleration, multiplier, state.time)
 
     def solve(
@@ -205,7 +205,7 @@ class Core(CoreBase):
         elif self._is_compiled:
             residual, correction = self._evaluation.solve(right, goal, self._is_shifted)
             if correction > ROUGH_CORRECTION or (self._is_shifted and goal == 0.0):
-                self._go_over_to_qr()
+                self._go_over_to_qr(time)
                 return self.solve(right, acceleration, multiplier, time, goal)
         else:
             assert self._numeric is not None
@@ -214,7 +214,7 @@ class Core(CoreBase):
                     self._numeric, self.matrix, right, MAX_CORRECTIONS
                 )
             except SingularSystemError as error:
-                self._doubt(self._singular(error, time), error)
+                self._doubt(self._singular(error, time), error, time)
                 return self.solve(right, acceleration, multiplier, time, goal)
         self._unscramble(acceleration, multiplier)
         return checked(residual, time)
@@ -276,22 +276,24 @@ class Core(CoreBase):
             try:
                 self._numeric = self.symbolic.factorize(self.matrix)
             except SingularSystemError as error:
-                self._doubt(self._singular(error, time), error)
+                self._doubt(self._singular(error, time), error, time)
         self._is_factorized = True
 
-    def _doubt(self, named: SingularSystemError, cause: SingularSystemError) -> None:
+    def _doubt(self, named: SingularSystemError, cause: SingularSystemError, time: float) -> None:
         """Go over to QR, which loses no pivot to rounding alone; raise `named` if it does."""
-        by_qr = self._go_over_to_qr()
+        by_qr = self._go_over_to_qr(time)
         if by_qr.qr.factorize(self._values) != block_qr.REGULAR:
             self._by_qr = None
+            del self.history[-1]
             raise named from cause
         self._is_factorized = True
 
-    def _go_over_to_qr(self) -> BlockQRSymbolic:
+    def _go_over_to_qr(self, time: float) -> BlockQRSymbolic:
         """Factorize by QR from now on: rounding hides the softest motions from LDL'."""
         order = np.arange(self._pattern.n_blocks, dtype=np.intp)
         self._by_qr = block_qr.analyze(self._pattern, order)
         self._is_factorized = self._is_shifted = False
+        self.history.append(f"block-qr: rounding hides the softest motions at t = {time:.6g} s")
         return self._by_qr
 
     def _check_rank(self, status: int, time: float) -> None:

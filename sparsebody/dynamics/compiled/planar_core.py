@@ -144,7 +144,7 @@ class PlanarCore(CoreBase):
     ) -> int:
         """Return the status of an evaluation in one call; arguments cost time, too."""
         if self._parts.is_nothing and body_force is None and shift.size == multiplier.size == 0:
-            self.newest += 1
+            self.newest = object()
             self._is_factorized = False
             self._given, self._shift = NOTHING, shift
             with contextlib.suppress(TypeError):  # arrays of another kind
