@@ -89,7 +89,7 @@ def test_a_thread_that_leaves_the_plane_leaves_the_others_in_it() -> None:
     dynamics = ForwardDynamics(system, state)
     velocity = state.velocity.copy()
     velocity[:, 5] += 0.1  # out of the plane, all alike
-    tilted = state.with_(position=state.position + [0.0, 0.0, 1.0], velocity=velocity)
+    tilted = state.with_(position=[*state.position, 0.0, 0.0, 1.0], velocity=velocity)
 
     def leave() -> tuple[bool, object]:
         dynamics.acceleration(tilted)
@@ -99,6 +99,7 @@ def test_a_thread_that_leaves_the_plane_leaves_the_others_in_it() -> None:
         is_planar, history = pool.submit(leave).result()
     assert not is_planar
     assert isinstance(history, list)
-    assert len(history) == 1 and "outside their subgroups" in history[0]
+    assert len(history) == 1
+    assert "outside their subgroups" in history[0]
     assert dynamics.is_planar
     assert dynamics.explain()["history"] == []
