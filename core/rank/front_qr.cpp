@@ -5,13 +5,13 @@
 #include <limits>
 #include <numeric>
 
-#include "rank/dense.hpp"
+#include "rank/packed.hpp"
 
 namespace sparsebody {
 
-using dense::lanes;
-using dense::Pack;
-using dense::pack;
+using packed::lanes;
+using packed::Pack;
+using packed::pack;
 
 double* AlignedBuffer::reserve(Index size) {
   if (size > capacity_) {
@@ -207,10 +207,10 @@ void FrontQR::reflect(Index column, double square, Panel& panel, bool keeps_pivo
   double* T = T_.data();
   squares_.assign(n, 0.0);
   for (Index i = 0; i < m; ++i) {
-    dense::add_scaled(squares_.data(), v[i], V + i * n, n);
+    packed::add_scaled(squares_.data(), v[i], V + i * n, n);
     V[i * n + k] = v[i];
   }
-  for (Index i = 0; i < k; ++i) T[i * n + k] = -beta * dense::dot(T + i * n, squares_.data(), k);
+  for (Index i = 0; i < k; ++i) T[i * n + k] = -beta * packed::dot(T + i * n, squares_.data(), k);
   T[k * n + k] = beta;
 }
 

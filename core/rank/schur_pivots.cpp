@@ -4,13 +4,13 @@
 #include <cmath>
 #include <limits>
 
-#include "rank/dense.hpp"
+#include "rank/packed.hpp"
 
 namespace sparsebody {
 
-using dense::lanes;
-using dense::Pack;
-using dense::pack;
+using packed::lanes;
+using packed::Pack;
+using packed::pack;
 
 namespace {
 
@@ -53,7 +53,7 @@ class SchurFront {
       double* S = &at(r, 0);
       for (Index a = 0; a < size; ++a) {
         const double* B = parts.data() + a * stride_;
-        dense::add_scaled(S, B[r], B, r + 1);
+        packed::add_scaled(S, B[r], B, r + 1);
       }
     }
   }
@@ -75,7 +75,7 @@ class SchurFront {
       const double pivot = pivots[row_[columns[i]]] = std::max(s[columns[i]], least_pivot);
       inverse_[i] = 1.0 / pivot;
       for (Index j = i + 1; j < k; ++j)
-        dense::add_scaled(s_.data() + j * stride_, -inverse_[i] * s[columns[j]], s, n_);
+        packed::add_scaled(s_.data() + j * stride_, -inverse_[i] * s[columns[j]], s, n_);
     }
     for (Index i = k - 1; i >= 0; --i) remove(columns[i]);
     f_.resize(rows_at_once * k);

@@ -5,7 +5,7 @@
 
 #include "base/array.hpp"
 
-namespace sparsebody::dense {
+namespace sparsebody::packed {
 
 #if defined(__AVX512F__)
 inline constexpr int lanes = 8;
@@ -39,4 +39,4 @@ inline void add_scaled(double* y, double s, const double* x, Index n) {
   for (Index i = 0; i < n; ++i) y[i] += s * x[i];
 }
 
-}  // namespace sparsebody::dense
+}  // namespace sparsebody::packed
