@@ -1,0 +1,42 @@
+"""Arrays on their way into and out of the native core."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sparsebody import _core
+from sparsebody._core import graph, model
+
+ORDER = [2, 0, 3, 1]
+
+
+def test_read_arrays_are_taken_in_any_layout_and_any_safe_type():
+    expected = graph.positions(np.array(ORDER, dtype=np.intp))
+    strided = np.repeat(ORDER, 2)[::2]
+    for order in (np.array(ORDER, dtype=np.int32), strided, np.array(ORDER, dtype=">i8")):
+        np.testing.assert_array_equal(graph.positions(order), expected)
+
+
+def test_an_array_of_another_kind_or_shape_is_refused():
+    for wrong in (np.array(ORDER, dtype=float), np.array([ORDER]), ORDER):
+        with pytest.raises(TypeError, match="positions"):
+            graph.positions(wrong)
+
+
+def test_results_own_their_memory_and_are_writeable():
+    rotations = model.rotations(np.tile([1.0, 0.0, 0.0, 0.0], (3, 1)))
+    assert rotations.shape == (3, 3, 3)
+    assert rotations.flags.writeable
+    np.testing.assert_array_equal(rotations, np.tile(np.eye(3), (3, 1, 1)))
+    assert model.rotations(np.zeros((0, 4))).shape == (0, 3, 3)
+
+
+def test_the_build_in_use_can_be_chosen_by_name():
+    assert _core.level in (*_core.available_levels(), "sanitized")
+    environment = os.environ | {"SPARSEBODY_LEVEL": "x86_64_v9"}
+    command = [sys.executable, "-c", "import sparsebody._core"]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert "SPARSEBODY_LEVEL is 'x86_64_v9'; available here: " in result.stderr
