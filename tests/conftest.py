@@ -1,15 +1,14 @@
-"""What every test shares: the hypothesis profile, the CHOLMOD marker, compiled kernels."""
+"""What every test shares: the hypothesis profile and the CHOLMOD marker."""
 
 import importlib
 import os
 
 import pytest
 from hypothesis import HealthCheck, settings
-from kernel_cache import use_cache_of
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 
-# The first call of a kernel compiles it, so neither deadlines nor "too slow" mean anything.
+# Tests run beside others on slow machines: neither deadlines nor "too slow" mean anything.
 settings.register_profile(
     "sparsebody",
     deadline=None,
@@ -24,10 +23,6 @@ try:
 except ImportError:  # not installed, or SuiteSparse is gone
     HAS_CHOLMOD = False
 REQUIRES_CHOLMOD = os.environ.get("SPARSEBODY_REQUIRE_CHOLMOD") == "1"
-
-
-if "PYTEST_XDIST_WORKER" in os.environ:  # before anything imports numba
-    use_cache_of(os.environ["PYTEST_XDIST_WORKER"])
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -16,11 +16,15 @@ import pinocchio as pin
 
 from sparsebody.kinematics.motion import JointMotion, joint_motion
 from sparsebody.model.joints import ConstantDistance, JointType
-from sparsebody.model.joints.base import unit_columns
 from sparsebody.model.system import State, System
 from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
 Joint = tuple[JointType, np.ndarray, np.ndarray]  # the type, and the pose (E, r) of S seen from P
+
+
+def unit_columns(*axes: int) -> np.ndarray:
+    """Columns of the 6x6 identity: angular axes 0, 1, 2 and linear axes 3, 4, 5."""
+    return np.eye(6)[:, list(axes)]
 
 
 def composite(*joints: pin.JointModel, last: pin.SE3 | None = None) -> pin.JointModelComposite:
@@ -109,12 +113,12 @@ COUNTERPARTS: dict[str, Counterpart] = {
     "helical": Counterpart(lambda screw: pin.JointModelHZ(screw.parameter)),
     "cylindrical": Counterpart(lambda _: composite(pin.JointModelRZ(), pin.JointModelPZ())),
     "planar": Counterpart(
-        lambda _: pin.JointModelPlanar(), planar_position, lambda _: unit_columns(3, 4, 2)
+        lambda _: pin.JointModelPlanar(), planar_position, lambda _: np.eye(6)[:, [3, 4, 2]]
     ),
     "spherical": Counterpart(
         lambda _: pin.JointModelSpherical(),
         lambda joint: turn(joint[1].T),
-        lambda _: unit_columns(0, 1, 2),
+        lambda _: np.eye(6)[:, [0, 1, 2]],
     ),
     "universal": Counterpart(
         lambda _: pin.JointModelUniversal(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]))
@@ -122,7 +126,7 @@ COUNTERPARTS: dict[str, Counterpart] = {
     "free": Counterpart(
         lambda _: pin.JointModelFreeFlyer(),
         lambda joint: np.concatenate([joint[2], turn(joint[1].T)]),
-        lambda _: unit_columns(3, 4, 5, 0, 1, 2),
+        lambda _: np.eye(6)[:, [3, 4, 5, 0, 1, 2]],
     ),
     "point-on-line": Counterpart(
         lambda _: composite(pin.JointModelPZ(), pin.JointModelSpherical()),

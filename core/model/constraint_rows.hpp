@@ -1,6 +1,7 @@
 // Columns of T, or of W, as rows on the velocities of the bodies. Featherstone (2008), (8.10), (8.64).
 #pragma once
 
+#include "dynamics/constraint_rows.hpp"
 #include "model/joint_motion.hpp"
 
 namespace sparsebody::model {
@@ -13,8 +14,8 @@ struct ConstraintRow {
 
 inline ConstraintRow constraint_row(const Force<double>& t, double drift, const Transform<double>& X_S,
                                     const JointMotion& motion) {
-  return {-motion.X_p.transpose(t), X_S.transpose(t), dot(motion.v_J, t),
-          -dot(cross(motion.v_J, motion.v_p), t) - drift};  // v_s x v_p = v_J x v_p
+  const RelativeMotion<double> relative(motion.X_p, motion.v_p, motion.v_J);
+  return {relative.on_predecessor(t), X_S.transpose(t), dot(motion.v_J, t), relative.required_acceleration(t) - drift};
 }
 
 // The motions of joints as Python keeps them.

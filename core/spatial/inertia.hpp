@@ -38,6 +38,11 @@ struct ArticulatedInertia {
     d = {{m, T(0), m, T(0), T(0), m}};
   }
 
+  // Number by number, which keeps it in registers: a copy of the whole goes through memory.
+  static ArticulatedInertia load(const ArticulatedInertia& I) {
+    return {Symmetric3<T>::load(I.a.m), Mat3<T>::load(I.b.m), Symmetric3<T>::load(I.d.m)};
+  }
+
   friend Force<T> operator*(const ArticulatedInertia& I, const Motion<T>& v) {
     return {I.a * v.angular + I.b * v.linear, transpose_times(I.b, v.angular) + I.d * v.linear};
   }
@@ -47,17 +52,16 @@ struct ArticulatedInertia {
     d += I.d;
     return *this;
   }
-  // I - U U' / D
-  void subtract_outer(const Force<T>& U, const T& inverse_D) {
-    const T n[3] = {U.angular.x, U.angular.y, U.angular.z}, f[3] = {U.linear.x, U.linear.y, U.linear.z};
-    for (int i = 0, k = 0; i < 3; ++i) {
-      const T n_i = inverse_D * n[i], f_i = inverse_D * f[i];
-      for (int j = 0; j <= i; ++j, ++k) {
-        a.m[k] = a.m[k] - n_i * n[j];
-        d.m[k] = d.m[k] - f_i * f[j];
-      }
-      for (int j = 0; j < 3; ++j) b(i, j) = b(i, j) - n_i * f[j];
-    }
+  // I - U D^-1 U'
+  ArticulatedInertia without(const Force<T>& U, const T& inverse_D) const {
+    const auto& [n, f] = U;
+    const Vec3<T> u = inverse_D * n, w = inverse_D * f;
+    return {{{a.m[0] - u.x * n.x, a.m[1] - u.y * n.x, a.m[2] - u.y * n.y, a.m[3] - u.z * n.x, a.m[4] - u.z * n.y,
+              a.m[5] - u.z * n.z}},
+            {{b.m[0] - u.x * f.x, b.m[1] - u.x * f.y, b.m[2] - u.x * f.z, b.m[3] - u.y * f.x, b.m[4] - u.y * f.y,
+              b.m[5] - u.y * f.z, b.m[6] - u.z * f.x, b.m[7] - u.z * f.y, b.m[8] - u.z * f.z}},
+            {{d.m[0] - w.x * f.x, d.m[1] - w.y * f.x, d.m[2] - w.y * f.y, d.m[3] - w.z * f.x, d.m[4] - w.z * f.y,
+              d.m[5] - w.z * f.z}}};
   }
   // The same about the origin moved by -r: B = b + r x d, A = a + (r x b')' + r x B'.
   ArticulatedInertia about(const Vec3<T>& r) const {

@@ -81,6 +81,13 @@ struct Mat3 {
       for (int j = 0; j < 3; ++j) C(i, j) = A(0, i) * B(0, j) + A(1, i) * B(1, j) + A(2, i) * B(2, j);
     return C;
   }
+  // A B'
+  friend Mat3 times_transpose(const Mat3& A, const Mat3& B) {
+    Mat3 C;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) C(i, j) = A(i, 0) * B(j, 0) + A(i, 1) * B(j, 1) + A(i, 2) * B(j, 2);
+    return C;
+  }
   friend Mat3 transpose(const Mat3& A) {
     return {{A.m[0], A.m[3], A.m[6], A.m[1], A.m[4], A.m[7], A.m[2], A.m[5], A.m[8]}};
   }

@@ -17,15 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebody.analysis.circulation_kernels import (
-    fill_circulations,
-    fill_freedoms,
-    spread,
-)
+from sparsebody._core import rank as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles, short_cycles
+from sparsebody.sparse.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 
 N_SAMPLES = 6  # random circulations: as many as a joint's wrench has components
 
@@ -81,23 +78,14 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
     """
     constrained = np.flatnonzero(np.diff(system.first_row) > 0)
     ends = np.stack([system.predecessor[constrained], system.successor[constrained]], axis=1)
-    found = short_cycles(system.n_bodies, ends)
-    cycles = Cycles(found.start, constrained[found.edge], found.sign)
+    basis = short_cycles(system.n_bodies, ends)
+    cycles = Cycles(basis.start, constrained[basis.edge], basis.sign)
     n, sizes = len(cycles), joint_sizes(system)
     axes, origin = successor_frames(system, state)
-    free, n_free = np.empty((system.n_joints, 6, 6)), np.empty(system.n_joints, dtype=np.intp)
-    fill_freedoms(system.first_row, subspace, sizes, free, n_free)
-    result = Circulations(
-        cycles,
-        np.zeros(n, dtype=np.intp),
-        np.zeros((n, 6, 6)),
-        np.zeros((n, 3)),
-        np.zeros(n),
-        np.full(n, np.inf),
-        np.zeros((system.n_joints, 6)),
-        np.zeros((system.n_joints, 6, N_SAMPLES)),
+    free, n_free = kernels.joint_freedoms(
+        system.first_row, subspace, sizes, CIRCULATION_TOLERANCE, REMAINDER_FLOOR
     )
-    fill_circulations(
+    dimension, wrench, center, length, gap = kernels.cycle_wrenches(
         cycles.start,
         cycles.edge,
         axes,
@@ -105,38 +93,36 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
         sizes,
         free,
         n_free,
-        result.dimension,
-        result.wrench,
-        result.center,
-        result.length,
-        result.gap,
+        CIRCULATION_TOLERANCE,
+        REMAINDER_FLOOR,
     )
-    spread(
+    share, sample = kernels.circulation_samples(
         cycles.start,
         cycles.edge,
         cycles.sign,
         axes,
         origin,
         sizes,
-        result.dimension,
-        result.wrench,
-        result.center,
-        result.length,
+        dimension,
+        wrench,
+        center,
+        length,
         np.random.default_rng(seed).normal(size=(n, 6, N_SAMPLES)),
-        result.share,
-        result.sample,
     )
-    return result
+    return Circulations(cycles, dimension, wrench, center, length, gap, share, sample)
 
 
 def cycle_wrenches(
-    found: Circulations, cycle: int, axes: FloatArray, origin: FloatArray
+    loops: Circulations, cycle: int, axes: FloatArray, origin: FloatArray
 ) -> FloatArray:
     """Return (n_joints of the cycle, 6, dimension) what circulates, in S axes, moments / length."""
-    places = slice(found.cycles.start[cycle], found.cycles.start[cycle + 1])
-    joints, sign = found.cycles.edge[places], found.cycles.sign[places]
-    basis, L = found.wrench[cycle, : found.dimension[cycle]], found.length[cycle]
-    arm = (found.center[cycle] - origin[joints]) / L
+    entries = slice(loops.cycles.start[cycle], loops.cycles.start[cycle + 1])
+    joints, sign = loops.cycles.edge[entries], loops.cycles.sign[entries]
+    basis, L = (
+        loops.wrench[cycle, : loops.dimension[cycle]],
+        loops.length[cycle],
+    )
+    arm = (loops.center[cycle] - origin[joints]) / L
     force = np.broadcast_to(basis[:, 3:], (len(joints), *basis[:, 3:].shape))
     moment = basis[:, :3] + np.cross(arm[:, None], force)
     wrench = np.concatenate([moment @ axes[joints], force @ axes[joints]], axis=2)

@@ -77,7 +77,7 @@ def _configurations(clusters: LoopClusters, state: State) -> tuple[int | None, t
     """Return how many there are, and which joints of loops are held; None for those of balls."""
     tree = clusters.tree
     explicit = LoopsProjection(tree.system, tree).explicit_at(state)
-    in_loop = [int(k) for k in explicit.independent if clusters.places.local[k] >= 0]
+    in_loop = [int(k) for k in explicit.independent if clusters.layout.local[k] >= 0]
     try:
         return len(assemblies(tree, state)), tuple(tree.velocity_name(k) for k in in_loop)
     except ModelError:

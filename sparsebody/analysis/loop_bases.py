@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from sparsebody._core import tree as native
 from sparsebody.analysis.circulations import successor_frames
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
-from sparsebody.dynamics.tree.growth import joined
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.mechanism import Mechanism
@@ -148,7 +148,7 @@ def _is_tree(tree: SpanningTree, joints: IntArray, ends: IntArray) -> BoolArray:
 def _united(sequence: IntArray, ends: IntArray, n_bodies: int) -> BoolArray:
     """Return which joints, one after the other, close no loop with earlier ones."""
     first, second = np.ascontiguousarray(ends.T)
-    return joined(sequence, first, second, np.arange(n_bodies + 1))
+    return native.united(sequence, first, second, np.arange(n_bodies + 1))
 
 
 def _drawing(system: System, joints: IntArray) -> FloatArray:

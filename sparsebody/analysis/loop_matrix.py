@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from sparsebody.analysis.circulation_kernels import fill_freedoms
+from sparsebody._core import rank as kernels
 from sparsebody.analysis.circulations import joint_sizes, successor_frames
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import constraint_rows
@@ -13,6 +13,7 @@ from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles
+from sparsebody.sparse.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 
 
 def loop_closure_matrix(system: System, state: State, cycles: Cycles) -> csr_array:
@@ -26,9 +27,9 @@ def loop_closure_matrix(system: System, state: State, cycles: Cycles) -> csr_arr
     first = np.concatenate([[0], np.cumsum(n_free)]).astype(np.intp)
     rows, columns, values = ([np.zeros(0, dtype=kind)] for kind in (np.intp, np.intp, float))
     for c in range(len(cycles)):
-        places = slice(cycles.start[c], cycles.start[c + 1])
-        center = origin[cycles.edge[places][0]]
-        for j, sign in zip(cycles.edge[places], cycles.sign[places], strict=True):
+        entries = slice(cycles.start[c], cycles.start[c + 1])
+        center = origin[cycles.edge[entries][0]]
+        for j, sign in zip(cycles.edge[entries], cycles.sign[entries], strict=True):
             angular, linear = (
                 free[j, : n_free[j], :3] @ axes[j].T,
                 free[j, : n_free[j], 3:] @ axes[j].T,
@@ -51,8 +52,9 @@ def joint_freedoms(system: System, state: State) -> tuple[FloatArray, IntArray]:
     motion = joint_motion(system, state)
     subspace = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
     sizes = joint_sizes(system)
-    free, n_free = np.zeros((system.n_joints, 6, 6)), np.empty(system.n_joints, dtype=np.intp)
-    fill_freedoms(system.first_row, subspace.subspace, sizes, free, n_free)
+    free, n_free = kernels.joint_freedoms(
+        system.first_row, subspace.subspace, sizes, CIRCULATION_TOLERANCE, REMAINDER_FLOOR
+    )
     free[:, :, :3] /= sizes[:, None, None]  # they are angular times size, linear
     n_free[np.diff(system.first_row) == 0] = 0
     return free, n_free

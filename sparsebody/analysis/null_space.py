@@ -17,8 +17,8 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.choice import choose_solver
 from sparsebody.factorization.block_qr import analyze
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.row_parts import part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.whitening import part_of_rows
 
 MOST_STEPS = 6  # corrections
 FEWER = 0.5  # a correction is worth it where it makes the residual this much smaller

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebody.analysis.circulation_kernels import NOISE, TOLERANCE
 from sparsebody.analysis.circulations import (
     N_SAMPLES,
     Circulations,
@@ -32,7 +31,7 @@ from sparsebody.dynamics.reactions import joint_wrenches
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.system import State, System
 from sparsebody.sparse.components import biconnected_components
-from sparsebody.sparse.rank_methods import CLEAR_GAP
+from sparsebody.sparse.tolerances import CIRCULATION_TOLERANCE, CLEAR_GAP, REMAINDER_FLOOR
 
 METHODS = ("auto", "loops", "random")
 LOOPS, RANDOM = "circulations of single loops", "random null vectors"
@@ -77,9 +76,10 @@ def determined_reactions(
     decision = dynamics.rank_decision
     constraint = dynamics.evaluate(state).constraint
     component, size = _components(system, dynamics)
-    found = circulations(system, state, constraint.subspace, seed)
-    by_loops = _by_component(found, component, len(size))
-    unique, sample, gap = found.share <= TOLERANCE, found.sample, _clearness(found.share)
+    loops = circulations(system, state, constraint.subspace, seed)
+    by_loops = _by_component(loops, component, len(size))
+    unique = loops.share <= CIRCULATION_TOLERANCE
+    sample, gap = loops.sample, _clearness(loops.share)
     is_open = size > (0 if method == "random" else by_loops)
     if is_open.any() and method != "loops":
         wrench = _random_wrenches(dynamics, constraint, is_open[component] & (component >= 0), seed)
@@ -100,7 +100,7 @@ def determined_reactions(
         component=component,
         component_dimension=np.maximum(size, by_loops),
         shared_dimension=np.maximum(size - by_loops, 0),
-        circulations=found,
+        circulations=loops,
         gap=gap,
         certain=agree and gap >= CLEAR_GAP and (decision is None or decision.certain),
         method=" and ".join(used) or "no redundant rows",
@@ -117,10 +117,10 @@ def _components(system: System, dynamics: ForwardDynamics) -> tuple[IntArray, In
     return component, np.bincount(of_row, minlength=n).astype(np.intp)
 
 
-def _by_component(found: Circulations, component: IntArray, n: int) -> IntArray:
+def _by_component(loops: Circulations, component: IntArray, n: int) -> IntArray:
     """Return (n,) the dimensions of the circulations in the loops of each component."""
     total = np.zeros(n, dtype=np.intp)
-    np.add.at(total, component[found.cycles.edge[found.cycles.start[:-1]]], found.dimension)
+    np.add.at(total, component[loops.cycles.edge[loops.cycles.start[:-1]]], loops.dimension)
     return total
 
 
@@ -145,14 +145,14 @@ def _random_wrenches(
 
 def _clearness(share: FloatArray) -> float:
     """Return the smallest part that counts by the largest that does not."""
-    is_large = share > TOLERANCE
+    is_large = share > CIRCULATION_TOLERANCE
     least = float(np.min(share, where=is_large, initial=np.inf))
-    return least / max(float(np.max(share, where=~is_large, initial=0.0)), NOISE)
+    return least / max(float(np.max(share, where=~is_large, initial=0.0)), REMAINDER_FLOOR)
 
 
 def _zeros(size: FloatArray) -> tuple[BoolArray, float]:
     """Return which sizes (n, 6) are zero up to rounding: those below the largest gap; and it."""
-    floor = NOISE * float(size.max(initial=0.0))
+    floor = REMAINDER_FLOOR * float(size.max(initial=0.0))
     ordered = np.sort(np.append(size.clip(min=floor), floor))
     ratio = ordered[1:] / np.maximum(ordered[:-1], 1e-300)
     k = int(np.argmax(ratio))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numba import njit
 
 from sparsebody._core import joints, model
 from sparsebody.arrays import FloatArray, IntArray
@@ -14,8 +12,6 @@ from sparsebody.kinematics.coordinates import CoordinateMotion, prescribed_motio
 from sparsebody.kinematics.loop_closure import prescribed_velocities
 from sparsebody.kinematics.motion import JointMotion
 from sparsebody.model.system import State, System
-
-NO_COUNTS: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False}  # of references
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,73 +107,3 @@ def rows_on_bodies(
         subspace,
         drift,
     )
-
-
-# still used by dynamics/compiled/varying.py, with what follows
-@njit(**NO_COUNTS)
-def fill_constraint_rows(
-    row_joint: IntArray,
-    predecessor: IntArray,
-    successor: IntArray,
-    successor_rotation: FloatArray,
-    successor_point: FloatArray,
-    to_successor: FloatArray,
-    arm: FloatArray,
-    v_J: FloatArray,
-    v_P: FloatArray,
-    subspace: FloatArray,
-    drift: FloatArray,
-    rows: FloatArray,
-    velocity: FloatArray,
-    acceleration: FloatArray,
-) -> None:
-    """`rows` starts at zero. Row t = (moment, force) in S: t' X on either body."""
-    for k in range(row_joint.size):
-        j = row_joint[k]
-        t = subspace[k]
-        if successor[j] >= 0:
-            _row_on_body(t, successor_rotation[j], True, successor_point[j], 1.0, rows[k, 1])
-        if predecessor[j] >= 0:
-            _row_on_body(t, to_successor[j], False, arm[j], -1.0, rows[k, 0])
-        speed = 0.0
-        for a in range(6):
-            speed += t[a] * v_J[j, a]
-        centripetal = _dot_cross(t, v_J[j], v_P[j])  # v_s x v_p = v_J x v_p
-        velocity[k] = speed
-        acceleration[k] = -centripetal - drift[k]
-
-
-@njit(cache=True, inline="always")
-def _row_on_body(
-    t: FloatArray,
-    rotation: FloatArray,
-    to_body: bool,
-    arm: FloatArray,
-    sign: float,
-    row: FloatArray,
-) -> None:
-    """Row = sign t' X, for t in S; `rotation` takes S to body axes, or back."""
-    for a in range(3):
-        moment, force = 0.0, 0.0
-        for b in range(3):
-            R_ab = rotation[a, b] if to_body else rotation[b, a]
-            moment += R_ab * t[b]
-            force += R_ab * t[b + 3]
-        row[a] = sign * moment
-        row[a + 3] = sign * force
-    f0, f1, f2 = row[3], row[4], row[5]
-    row[0] += arm[1] * f2 - arm[2] * f1
-    row[1] += arm[2] * f0 - arm[0] * f2
-    row[2] += arm[0] * f1 - arm[1] * f0
-
-
-@njit(cache=True, inline="always")
-def _dot_cross(t: FloatArray, v: FloatArray, m: FloatArray) -> float:
-    """Return t . (v x m) for motion vectors v, m. Featherstone (2008), (2.31)."""
-    total = 0.0
-    for a in range(3):
-        b, c = (a + 1) % 3, (a + 2) % 3
-        total += t[a] * (v[b] * m[c] - v[c] * m[b])
-        linear = v[b] * m[c + 3] - v[c] * m[b + 3] + v[b + 3] * m[c] - v[c + 3] * m[b]
-        total += t[a + 3] * linear
-    return total

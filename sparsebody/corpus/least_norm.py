@@ -16,7 +16,7 @@ from sparsebody.corpus.reference import residual, scaled_solver
 from sparsebody.sparse.norms import Product
 
 STEPS = 1000  # of conjugate gradients at most
-DONE = 1e-15  # relative residual
+RESIDUAL_TOLERANCE = 1e-15  # relative residual
 
 
 def least_multipliers(
@@ -57,15 +57,15 @@ def least_multipliers(
 
 def _conjugate_gradients(product: Product, right: FloatArray) -> FloatArray:
     """Return the solution of a positive definite system. Hestenes and Stiefel (1952)."""
-    x, rest = np.zeros(len(right)), right.copy()
-    direction, square = rest.copy(), float(rest @ rest)
-    goal = DONE**2 * square
+    x, r = np.zeros(len(right)), right.copy()
+    direction, square = r.copy(), float(r @ r)
+    goal = RESIDUAL_TOLERANCE**2 * square
     for _ in range(STEPS):
         if square <= goal:
             break
         image = product(direction)
         step = square / float(direction @ image)
-        x, rest = x + step * direction, rest - step * image
-        before, square = square, float(rest @ rest)
-        direction = rest + square / before * direction
+        x, r = x + step * direction, r - step * image
+        before, square = square, float(r @ r)
+        direction = r + square / before * direction
     return x

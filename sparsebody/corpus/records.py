@@ -11,7 +11,7 @@ from typing import Any
 import sparsebody
 from sparsebody.corpus.forms import Form
 from sparsebody.corpus.problem import CorpusProblem
-from sparsebody.corpus.reference import ROUNDING
+from sparsebody.corpus.reference import EPSILON
 from sparsebody.corpus.spectrum import Condition, condition, row_spectrum
 
 FORMAT, VERSION, LICENSE = "sparsebody-corpus", 1, "MIT"
@@ -92,7 +92,7 @@ def _error(form: Form, found: Condition) -> float:
     """
     if form.reference.kind == "unique":
         return form.reference.error
-    return found.kappa * ROUNDING
+    return found.kappa * EPSILON
 
 
 def rounded(value: float) -> float | None:

@@ -13,19 +13,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csc_array, csr_array, diags_array
 from scipy.sparse.linalg import splu
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody._core import rank as kernels
+from sparsebody.arrays import FloatArray
 from sparsebody.sparse.norms import Product
-from sparsebody.spatial.doubled import plus, product, scaled
 
-ROUNDING = float(np.finfo(float).eps)
+EPSILON = float(np.finfo(float).eps)
 STEPS = 40  # corrections at most
-DONE = 1e-28  # size of a correction, relative, after which none is made
-NOISE = 1e-22  # of the largest entry, below which there is nothing but rounding
-TINY = 1e-12  # of what the terms of a row could be, which counts as zero
+CORRECTION_TOLERANCE = 1e-28  # size of a correction, relative, after which none is made
+ENTRY_TOLERANCE = 1e-22  # of the largest entry, below which there is nothing but rounding
+ROW_TOLERANCE = 1e-12  # of what the terms of a row could be, which counts as zero
 SHRINKS = 0.5  # that corrections have to, from one to the next
 PASSES = 10  # of scaling
 
@@ -43,7 +42,7 @@ class Reference:
 def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
     """Return the solution of K x = right, K symmetric and regular, correctly rounded if it can be.
 
-    The error is told for x[:split] and x[split:], which have other units, and the worse one kept.
+    The error is the larger one of x[:split] and x[split:], which have different units.
     What remains is less than the last correction, as each is less than half the one before; where
     the matrix is singular but for rounding, that is the case from the start, and the error large.
     """
@@ -54,11 +53,11 @@ def refined(K: csr_array, right: FloatArray, split: int) -> Reference:
         step = solve(residual(K, right, high, low))
         high, low = _added(high, low, step)
         before, last = last, _relative(step, high, split)
-        if last < DONE or not last < SHRINKS * before:
+        if last < CORRECTION_TOLERANCE or not last < SHRINKS * before:
             break
-    found = _without_noise(high, split)
-    error = ROUNDING / 2 + 2.0 * last
-    return Reference(found, "unique", error, backward_error(K, right, found, split))
+    x = _without_noise(high, split)
+    error = EPSILON / 2 + 2.0 * last
+    return Reference(x, "unique", error, backward_error(K, right, x, split))
 
 
 def scaled_solver(K: csr_array) -> Product:
@@ -70,10 +69,10 @@ def scaled_solver(K: csr_array) -> Product:
 
 def _without_noise(x: FloatArray, split: int) -> FloatArray:
     """Return zeros for what is too small for any of its digits to be right."""
-    found = x.copy()
-    for part in (found[:split], found[split:]):
-        part[np.abs(part) < NOISE * np.abs(part).max(initial=0.0)] = 0.0
-    return found
+    rounded = x.copy()
+    for part in (rounded[:split], rounded[split:]):
+        part[np.abs(part) < ENTRY_TOLERANCE * np.abs(part).max(initial=0.0)] = 0.0
+    return rounded
 
 
 def backward_error(K: csr_array, right: FloatArray, x: FloatArray, split: int = 0) -> float:
@@ -83,13 +82,13 @@ def backward_error(K: csr_array, right: FloatArray, x: FloatArray, split: int = 
     ----------
     Oettli and Prager (1964); Arioli, Demmel and Duff (1989), SIAM J. Matrix Anal. 10, 165.
     """
-    rest = np.abs(residual(K, right, x, np.zeros(len(x))))
+    size_of_residual = np.abs(residual(K, right, x, np.zeros(len(x))))
     size = abs(K) @ np.abs(x) + np.abs(right)
     halves = (np.abs(x[:split]), np.abs(x[split:]))
     largest = np.concatenate([np.full(len(half), half.max(initial=0.0)) for half in halves])
     could_be = abs(K) @ largest + np.abs(right)
-    size = np.where(size > TINY * could_be, size, could_be)
-    return float(np.max(rest / np.where(size > 0.0, size, 1.0), initial=0.0))
+    size = np.where(size > ROW_TOLERANCE * could_be, size, could_be)
+    return float(np.max(size_of_residual / np.where(size > 0.0, size, 1.0), initial=0.0))
 
 
 def exact_product(K: csr_array, x: FloatArray) -> FloatArray:
@@ -99,39 +98,16 @@ def exact_product(K: csr_array, x: FloatArray) -> FloatArray:
 
 def residual(K: csr_array, right: FloatArray, high: FloatArray, low: FloatArray) -> FloatArray:
     """Return right - K (high + low) of 31 digits, rounded once."""
-    rest = np.empty(len(right))
-    indptr, indices = K.indptr.astype(np.intp), K.indices.astype(np.intp)
-    _residual(indptr, indices, K.data, right, high, low, rest)
-    return rest
-
-
-@njit(cache=True, error_model="numpy")
-def _residual(
-    indptr: IntArray,
-    indices: IntArray,
-    data: FloatArray,
-    right: FloatArray,
-    high: FloatArray,
-    low: FloatArray,
-    rest: FloatArray,
-) -> None:
-    for i in range(len(right)):
-        total = (right[i], 0.0)
-        for entry in range(indptr[i], indptr[i + 1]):
-            value, j = -data[entry], indices[entry]
-            total = plus(total, product(value, high[j]))
-            if low[j] != 0.0:
-                total = plus(total, scaled((low[j], 0.0), value))
-        rest[i] = total[0]
+    return kernels.exact_residual(K.indptr, K.indices, K.data, right, high, low)
 
 
 def _added(high: FloatArray, low: FloatArray, step: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return high + low + step in two doubles. Knuth's sum of two."""
     total = high + step
     back = total - high
-    rest = (high - (total - back)) + (step - back) + low
-    found = total + rest
-    return found, rest - (found - total)
+    error = (high - (total - back)) + (step - back) + low
+    new_high = total + error
+    return new_high, error - (new_high - total)
 
 
 def _relative(step: FloatArray, x: FloatArray, split: int) -> float:

@@ -11,7 +11,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.compiled import Core, OutOfPlaneError, PlanarCore
+from sparsebody.dynamics.compiled import Core, PlanarCore
 from sparsebody.dynamics.compliance import least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
@@ -42,7 +42,7 @@ class Evaluation:
         self.dynamics = dynamics
         self.state = state
         self.body_force = body_force
-        self._number = -1  # of its assembly in the core
+        self._assembly: object = None  # that a core holds for it
 
     def __reduce__(self) -> tuple[type[Evaluation], tuple[object, ...]]:
         """Copy and pickle the question: no copy of the core holds its assembly."""
@@ -91,15 +91,11 @@ class Evaluation:
 
     def assembled(self) -> Core | PlanarCore:
         """Return the core, which has assembled this state."""
-        dynamics = self.dynamics
-        if self._number != dynamics.core.newest:
-            arguments = self.state, self.body_force, self._shift
-            try:
-                dynamics.core.assemble(*arguments)
-            except OutOfPlaneError:
-                dynamics.leave_plane()
-                dynamics.core.assemble(*arguments)
-            self._number = dynamics.core.newest
+        dynamics, state = self.dynamics, self.state
+        if self._assembly is not dynamics.core.newest:
+            arguments = state, self.body_force, self._shift
+            dynamics.call_core(lambda core: core.assemble(*arguments), state.time)
+            self._assembly = dynamics.core.newest
         return dynamics.core
 
     def _solution(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
@@ -118,19 +114,14 @@ class Evaluation:
     def _solve_assembled(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
         core, state = self.dynamics.core, self.state
         acceleration = np.empty((self.dynamics.system.n_bodies, 6))
-        if self._number == core.newest:
+        if self._assembly is core.newest:
             residual = core.solve(core.right, acceleration, multiplier, state.time)
             if multiplier.size:
                 core.fill_outer(state, self.body_force, acceleration, multiplier)
             return acceleration, residual
         arguments = state, self.body_force, self._shift, acceleration, multiplier
-        try:
-            residual = core.accelerate(*arguments)
-        except OutOfPlaneError:
-            self.dynamics.leave_plane()
-            core = self.dynamics.core
-            residual = core.accelerate(*arguments)
-        self._number = core.newest
+        residual = self.dynamics.call_core(lambda core: core.accelerate(*arguments), state.time)
+        self._assembly = self.dynamics.core.newest
         return acceleration, residual
 
     def _solve_errors(self, error: FloatArray) -> FloatArray:

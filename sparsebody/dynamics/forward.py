@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.compiled import WORST_RESIDUAL, OutOfPlaneError, is_plain
+from sparsebody.dynamics.choice import SolverChoice
+from sparsebody.dynamics.compiled import (
+    WORST_RESIDUAL,
+    Core,
+    PlanarCore,
+    ReductionViolated,
+    is_plain,
+)
 from sparsebody.dynamics.compliance import Compliance, joint_compliances
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluation import Evaluation
@@ -17,6 +27,7 @@ from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.options import SolverOptions
 from sparsebody.dynamics.preparation import (
     Preparation,
+    ThreadPreparation,
     prepared,
     prepared_for_krylov,
     prepared_whole,
@@ -34,10 +45,13 @@ from sparsebody.sparse.rank import RankDecision
 __all__ = ["Evaluation", "ForwardDynamics", "forward_dynamics"]
 
 _UNWANTED = np.zeros(0)
+Result = TypeVar("Result")
 
 
 class ForwardDynamics:
     """Accelerations and constraint forces of a System, prepared once and called at many states.
+
+    Threads may call it at the same time: each one evaluates with arrays of its own.
 
     Parameters
     ----------
@@ -142,25 +156,66 @@ class ForwardDynamics:
         self._has_warned = False
         self._analyzed_at = consistent_state(system) if state is None else state
         check_state(system, self._analyzed_at)
-        self._take(prepared(system, self._analyzed_at, self.options))
+        self._prepared = ThreadPreparation(prepared(system, self._analyzed_at, self.options))
         if self.rank_decision is not None and not self.rank_decision.certain:
             self._tell_doubt(self.rank_decision)
 
-    def _take(self, preparation: Preparation) -> None:
-        """Evaluate with a preparation from now on."""
-        self._preparation = preparation
-        self.core, self.choice = preparation.core, preparation.choice
-        self.structure, self.rank_decision = preparation.structure, preparation.rank_decision
-        self.is_planar, self.is_krylov = preparation.is_planar, preparation.is_krylov
-        self.reduced_bodies = preparation.reduced_bodies
-        self.rank, self.redundant_rows = preparation.rank, preparation.redundant_rows
+    @property
+    def _preparation(self) -> Preparation:
+        """What is decided, with the core of this thread."""
+        return self._prepared.own
+
+    @property
+    def core(self) -> Core | PlanarCore:
+        """The arrays and factors of evaluations, which no other thread sees."""
+        return self._prepared.own.core
+
+    @property
+    def choice(self) -> SolverChoice:
+        """The elimination order and the factorization in use, and why."""
+        return self._prepared.own.choice
+
+    @property
+    def structure(self) -> KKTStructure:
+        """The kept rows, on the freedoms."""
+        return self._prepared.own.structure
+
+    @property
+    def rank_decision(self) -> RankDecision | None:
+        """How dependent rows were found; None where all are kept without asking."""
+        return self._prepared.own.rank_decision
+
+    @property
+    def is_planar(self) -> bool:
+        """Whether bodies have three freedoms, in a plane."""
+        return self._prepared.own.is_planar
+
+    @property
+    def is_krylov(self) -> bool:
+        """Whether solutions take Krylov steps."""
+        return self._prepared.own.is_krylov
+
+    @property
+    def reduced_bodies(self) -> dict[str, int]:
+        """How many bodies move with fewer freedoms, by kind of subgroup about the world."""
+        return self._prepared.own.reduced_bodies
+
+    @property
+    def rank(self) -> int:
+        """Number of independent constraint rows."""
+        return self._prepared.own.rank
+
+    @property
+    def redundant_rows(self) -> IntArray:
+        """The constraint rows that are left out."""
+        return self._prepared.own.redundant_rows
 
     def _tell_doubt(self, decision: RankDecision) -> None:
         """Warn of an uncertain rank, and go over to Krylov steps if that was asked for."""
         done = f"{decision.n_dependent} are left out"
         remedy = "redundancy='krylov' does without a decision"
         if self.options.dependent_rows == "auto":
-            self._take(prepared_for_krylov(self.system, self.options))
+            self._prepared.own = prepared_for_krylov(self.system, self.options)
             done, remedy = "all are kept", "redundancy='remove' takes the likeliest ones out"
         why = f": {decision.doubt}" if decision.doubt else ", as near singular poses"
         warn_user(
@@ -180,11 +235,25 @@ class ForwardDynamics:
             used["factorization"] = self.factorization
         return ForwardDynamics(self.system, state, **self.options.but(**(used | changes)))
 
-    def leave_plane(self) -> None:
-        """Give the bodies all their freedoms from now on, for a state that is not in the plane."""
-        newest = self.core.newest
-        self._take(prepared_whole(self.system, self._analyzed_at, self.options))
-        self.core.newest = newest  # evaluations know theirs by number
+    def call_core(self, method: Callable[[Core | PlanarCore], Result], time: float) -> Result:
+        """Return what a method of the core does.
+
+        If bodies are not within their subgroups at `time`, they get all their freedoms from now on,
+        in this thread.
+        """
+        core = self.core
+        try:
+            return method(core)
+        except ReductionViolated:
+            return method(self._unreduced_core(time))
+
+    def _unreduced_core(self, time: float) -> Core | PlanarCore:
+        """Give bodies all their freedoms from now on, and return the new core."""
+        why = f"all freedoms: bodies are outside their subgroups at t = {time:.6g} s"
+        history = (*self._preparation.history, why)
+        whole = prepared_whole(self.system, self._analyzed_at, self.options)
+        self._prepared.own = replace(whole, history=history)
+        return self.core
 
     def retracted(self, state: State) -> State:
         """Return the state nearby in which bodies are within their subgroups about the world."""
@@ -232,6 +301,7 @@ class ForwardDynamics:
             "redundancy_certain": True if decision is None else decision.certain,
             "redundancy_doubt": "" if decision is None else decision.doubt,
             "redundancy_method": self._preparation.redundancy_method,
+            "history": [*self._preparation.history, *self.core.history],
             **self.choice.explain(),
         }
 
@@ -288,12 +358,13 @@ class ForwardDynamics:
         if self.baumgarte is not None or self._wants_extended:
             out[:] = Evaluation(self, state, body_force).acceleration()
             return out
+        core = self._prepared.own.core
         try:
-            self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
-        except OutOfPlaneError:
-            self.leave_plane()
-            self.core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
-        if self.core.is_rough:
+            core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
+        except ReductionViolated:
+            core = self._unreduced_core(state.time)
+            core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
+        if core.is_rough:
             self.warn_of_roughness(state)
         return out
 

@@ -12,17 +12,17 @@ from sparsebody.factorization.auto import choose_factorization
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE, quasi_definite
 from sparsebody.sparse import rank
 from sparsebody.sparse.rank import RankDecision
+from sparsebody.sparse.row_parts import PartOfRows
 from sparsebody.sparse.saddle import SaddleMatrix
-from sparsebody.sparse.whitening import PartOfRows
+from sparsebody.sparse.tolerances import GRAM_SHIFT, RANK_TOLERANCE
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
 LONGEST = 60.0  # [s] predicted
-DELTA = 1e-14  # beyond what rounding does to A A', and below the squares of what counts
-ENOUGH = 1e-3  # relative error of the largest eigenvalue of an inverse: some four Lanczos steps
+EIGENVALUE_TOLERANCE = 1e-3  # relative, of an inverse: some four Lanczos steps
 VECTORS = 8  # that ARPACK keeps
 
 
-def independent_rows(matrix: SaddleMatrix, tolerance: float = 1e-8) -> RankDecision:
+def independent_rows(matrix: SaddleMatrix, tolerance: float = RANK_TOLERANCE) -> RankDecision:
     """Decide which rows of A to keep, as `sparse.rank.independent_rows` does, faster where wide.
 
     Parts where all rows are independent need no decision row by row: their least singular value
@@ -48,11 +48,13 @@ def least_singular_value(part: PartOfRows) -> float | None:
         return None
     factors = quasi_definite(analyze(name, part.pattern, order))
     try:
-        factors.factorize(part.rows, DELTA)
+        factors.factorize(part.rows, GRAM_SHIFT)
     except SingularSystemError:
         return 0.0
     n = len(part.rows)
     inverse = LinearOperator((n, n), matvec=factors.solve, dtype=float)
     start = np.random.default_rng(1).normal(size=n)
-    growth = eigsh(inverse, 1, v0=start, ncv=VECTORS, tol=ENOUGH, return_eigenvectors=False)
-    return float(np.sqrt(max(1.0 / growth[0] - DELTA, 0.0)))
+    largest = eigsh(
+        inverse, 1, v0=start, ncv=VECTORS, tol=EIGENVALUE_TOLERANCE, return_eigenvectors=False
+    )
+    return float(np.sqrt(max(1.0 / largest[0] - GRAM_SHIFT, 0.0)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+import threading
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,6 +41,7 @@ class Preparation:
     structure: KKTStructure  # of the kept rows, on the freedoms
     rank_decision: RankDecision | None  # None: all rows are kept without asking
     reduced_bodies: dict[str, int] = field(default_factory=dict)  # by displacement subgroup
+    history: tuple[str, ...] = ()  # why earlier preparations were dropped
 
     def __post_init__(self) -> None:
         self.structure.pattern.forget_adjacency()
@@ -72,6 +75,40 @@ class Preparation:
         if self.rank_decision is not None:
             return self.rank_decision.method
         return "Krylov steps, no rank decided" if self.is_krylov else "all rows kept"
+
+
+class ThreadPreparation:
+    """A preparation, and a copy with a core of its own for every other thread that evaluates.
+
+    An evaluation overwrites the arrays of its core. Copies are made when a thread first asks, and
+    are freed with it.
+    """
+
+    def __init__(self, preparation: Preparation) -> None:
+        self._original = preparation
+        self._lock = threading.Lock()
+        self._local = threading.local()
+        self._local.preparation = preparation
+
+    def __reduce__(self) -> tuple[type[ThreadPreparation], tuple[Preparation]]:
+        """Copy and pickle the preparation of this thread."""
+        return ThreadPreparation, (self.own,)
+
+    @property
+    def own(self) -> Preparation:
+        """That of this thread."""
+        try:
+            return self._local.preparation  # type: ignore[no-any-return]
+        except AttributeError:
+            with self._lock:
+                core = copy.copy(self._original.core)
+            own: Preparation = replace(self._original, core=core)
+            self._local.preparation = own
+            return own
+
+    @own.setter
+    def own(self, preparation: Preparation) -> None:
+        self._local.preparation = preparation
 
 
 def prepared(system: System, state: State, options: SolverOptions) -> Preparation:

@@ -9,31 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import dynamics as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.compiled import ReducedCore
-from sparsebody.dynamics.compiled.reduced import (
-    ACROSS,
-    FIRST,
-    FIRST_AT,
-    N_HELD,
-    POINT,
-    POINT_AT,
-    REACH,
-    SECOND,
-    SECOND_AT,
-    STRAY,
-)
-from sparsebody.dynamics.compiled.reduced_outer import OuterTree
+from sparsebody.dynamics.compiled.complementary_reactions import ReactionTree
+from sparsebody.dynamics.compiled.reduced_core import POINT_TOLERANCE
 from sparsebody.dynamics.independence import independent_rows
-from sparsebody.dynamics.reduced_rows import (
-    bases,
-    inverse_roots,
-    locally_independent,
-    reduce_rows,
-)
 from sparsebody.dynamics.redundancy import rows_at
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.model.subgroups import Classes
@@ -60,8 +43,8 @@ class GroundReduction:
 
     motion: GroundMotion
     basis: FloatArray  # (n_bodies, 6, 6) orthonormal twists where inertias are one
-    held: FloatArray  # (n_bodies, N_HELD) what bodies keep in place; see `compiled.reduced`
-    tree: OuterTree
+    fixed: FloatArray  # (n_bodies, 28) what bodies keep in place; see `fixed_directions`
+    tree: ReactionTree
     structure: KKTStructure  # of the kept rows on the freedoms
     decision: RankDecision  # on all rows; those of the tree are kept where they hold bodies
 
@@ -99,15 +82,20 @@ def ground_reduction(
     if system.n_rows == 0 or np.mean(freedoms < 6) < FEW:
         return None
     rows = rows_at(system, state)
-    basis, to_freedoms = bases(system, motion)
+    inverse_root = _inverse_roots(system)
+    basis = _bases(motion, inverse_root)
     ends = np.stack([system.predecessor, system.successor], axis=1)
-    on_freedoms, roots = np.zeros(rows.shape), inverse_roots(system)
-    size = reduce_rows(system.row_joint, ends, rows, to_freedoms, roots, on_freedoms)
-    is_drive = np.zeros(system.n_rows, dtype=bool)
-    is_drive[system.coordinates.row[system.coordinates.prescribed]] = True
+    on_freedoms = np.zeros(rows.shape)
+    size = native.rows_on_freedoms(
+        system.row_joint, ends, rows, inverse_root @ basis, inverse_root, on_freedoms
+    )
+    is_prescribed = np.zeros(system.n_rows, dtype=bool)
+    is_prescribed[system.coordinates.row[system.coordinates.prescribed]] = True
     has_less = np.append(freedoms < 6, True)  # the world as well
     is_within = has_less[system.predecessor] & has_less[system.successor]
-    keep, n_dropped = locally_independent(system.first_row, is_within, on_freedoms, size, is_drive)
+    keep, n_dropped = native.locally_independent_rows(
+        system.first_row, is_within, on_freedoms, size, is_prescribed
+    )
     tree = _tree(system, freedoms, n_dropped)
     if tree is None:
         return None
@@ -116,10 +104,10 @@ def ground_reduction(
     if not pays(*patterns):
         return None
     found = _independent(system, keep, on_freedoms[keep], freedoms, tolerance)
-    outer = _outer_rows(system, tree, freedoms, keep | is_drive)
-    held, structure = _held(system, motion, state), kkt_structure(system, found.keep)
+    outer = _outer_rows(system, tree, freedoms, keep | is_prescribed)
+    fixed, structure = fixed_directions(system, motion, state), kkt_structure(system, found.keep)
     decision = replace(found, keep=found.keep | outer)
-    return GroundReduction(motion, basis, held, tree, structure, decision)
+    return GroundReduction(motion, basis, fixed, tree, structure, decision)
 
 
 def _independent(
@@ -145,7 +133,7 @@ def reduced_core(
     """Return what evaluates a reduction, in an elimination order of its pattern."""
     freedoms = found.motion.freedoms
     order = _order_with_freedoms(found.structure.pattern, order, freedoms)
-    subgroups = found.basis, freedoms, found.held, found.tree
+    subgroups = found.basis, freedoms, found.fixed, found.tree
     return ReducedCore(system, found.structure, order, factorization, *subgroups)
 
 
@@ -173,12 +161,12 @@ def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
     return BlockPattern(sizes, np.concatenate([pattern.ends, ends]))
 
 
-def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> OuterTree | None:
+def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> ReactionTree | None:
     """Return joints that take the freedoms from the bodies; None if there are not enough."""
     n = system.n_bodies
     ends = np.stack([system.predecessor, system.successor]) % (n + 1)
     indptr, joints = incidence(n + 1, ends)
-    bodies, joint = _reach(indptr, joints, ends, np.append(freedoms, 0), n_dropped)
+    bodies, joint = native.reaction_tree(indptr, joints, ends, np.append(freedoms, 0), n_dropped)
     if len(bodies) < np.count_nonzero(freedoms < 6):
         return None
     drives = np.bincount(
@@ -186,34 +174,13 @@ def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> OuterTree 
         minlength=system.n_joints,
     )
     n_rows = np.diff(system.first_row) - drives
-    return OuterTree(bodies, joint, n_rows[joint])
-
-
-@njit(cache=True)
-def _reach(
-    indptr: IntArray, joints: IntArray, ends: IntArray, freedoms: IntArray, n_dropped: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Return bodies, from the world outwards, and the joints that hold them within subgroups."""
-    world = len(freedoms) - 1
-    bodies, joint = np.empty(world, dtype=np.intp), np.empty(world, dtype=np.intp)
-    is_reached = np.zeros(world + 1, dtype=np.bool_)
-    is_reached[world] = True
-    count, place = 0, -1
-    while place < count:
-        body = world if place < 0 else bodies[place]
-        for j in joints[indptr[body] : indptr[body + 1]]:
-            other = ends[1, j] if ends[0, j] == body else ends[0, j]
-            if is_reached[other] or freedoms[other] == 6 or n_dropped[j] < 6 - freedoms[other]:
-                continue
-            is_reached[other] = True
-            bodies[count], joint[count] = other, j
-            count += 1
-        place += 1
-    return bodies[:count], joint[:count]
+    column = np.arange(n_rows.max(initial=0))
+    rows = system.first_row[joint, None] + column
+    return ReactionTree(bodies, joint, np.where(column < n_rows[joint, None], rows, -1))
 
 
 def _outer_rows(
-    system: System, tree: OuterTree, freedoms: IntArray, is_taken: BoolArray
+    system: System, tree: ReactionTree, freedoms: IntArray, is_taken: BoolArray
 ) -> BoolArray:
     """Return (n_rows,) as many dropped rows of the tree as its bodies have lost freedoms."""
     outer = np.zeros(system.n_rows, dtype=bool)
@@ -225,25 +192,54 @@ def _outer_rows(
     return outer
 
 
-def _held(system: System, motion: GroundMotion, state: State) -> FloatArray:
-    """Return what bodies keep in place, as it is at a state."""
+def fixed_directions(system: System, motion: GroundMotion, state: State) -> FloatArray:
+    """Return (n_bodies, 28): what bodies keep in place, as it is at a state.
+
+    Two directions, on the body and in the world; a point, on the body, in the world, the three
+    directions in which it must not move, and how far it may.
+    """
     n, kind = system.n_bodies, motion.kind
-    held = np.zeros((n, N_HELD))
     R = rotation_from_quaternion(state.orientation)
     first, second = motion.axis.copy(), motion.axis.copy()
     rigid = np.isin(kind, KEEP_DIRECTIONS)
     first[rigid], second[rigid] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
-    point = motion.point
-    held[:, FIRST : FIRST + 3], held[:, SECOND : SECOND + 3] = first, second
-    held[:, FIRST_AT : FIRST_AT + 3] = np.einsum("nab,nb->na", R, first)
-    held[:, SECOND_AT : SECOND_AT + 3] = np.einsum("nab,nb->na", R, second)
-    held[:, POINT : POINT + 3] = point
-    held[:, POINT_AT : POINT_AT + 3] = state.position + np.einsum("nab,nb->na", R, point)
     axis = np.einsum("nab,nb->na", R, motion.axis)
     across = np.eye(3) - axis[:, :, None] * axis[:, None, :]
     across[np.isin(kind, (TURN, SPHERE))] = np.eye(3)
     across[~np.isin(kind, THROUGH_POINT)] = 0.0
-    held[:, ACROSS : ACROSS + 9] = across.reshape(n, 9)
     gyration = np.sqrt(np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
-    held[:, REACH] = STRAY * (gyration + np.linalg.norm(point, axis=1))
-    return held
+    columns = [
+        first,
+        np.einsum("nab,nb->na", R, first),
+        second,
+        np.einsum("nab,nb->na", R, second),
+        motion.point,
+        state.position + np.einsum("nab,nb->na", R, motion.point),
+        across.reshape(n, 9),
+        POINT_TOLERANCE * (gyration + np.linalg.norm(motion.point, axis=1)),
+    ]
+    return np.column_stack(columns)
+
+
+def _inverse_roots(system: System) -> FloatArray:
+    """Return (n_bodies, 6, 6) W^-1, W = (C', sqrt(m)) taking twists to where inertias are one."""
+    found = np.zeros((system.n_bodies, 6, 6))
+    C = np.linalg.cholesky(system.inertia)
+    found[:, :3, :3] = np.linalg.inv(np.swapaxes(C, 1, 2))
+    found.reshape(-1, 36)[:, 21::7] = 1.0 / np.sqrt(system.mass)[:, None]
+    return found
+
+
+def _bases(motion: GroundMotion, inverse_root: FloatArray) -> FloatArray:
+    """Return Q (n_bodies, 6, 6), orthonormal where inertias are one."""
+    twists = motion.basis()
+    basis = np.zeros_like(twists)
+    for d in range(1, 7):
+        same = motion.freedoms == d
+        if d == 6:
+            basis[same] = np.eye(6)
+        elif same.any():
+            basis[same, :, :d] = np.linalg.qr(
+                np.linalg.solve(inverse_root[same], twists[same][:, :, :d])
+            )[0]
+    return basis

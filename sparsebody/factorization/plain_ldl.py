@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization.base import check_pattern, check_rhs
@@ -26,6 +26,7 @@ from sparsebody.sparse.etree import column_structures
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
+plain_ldl = factorization.plain_ldl
 MOST_VALUES = 2**27  # of L: 1 GB
 
 
@@ -45,7 +46,7 @@ class PlainLDLNumeric:
         if rhs.ndim != 1:
             raise ShapeError(f"right-hand side {rhs.shape}: solve for one at a time")
         y = (self.scale * rhs)[order]
-        _solve(symbolic.sizes, symbolic.base, symbolic.indices, self.values, y)
+        plain_ldl.solve(symbolic.sizes, symbolic.base, symbolic.indices, self.values, y)
         x = np.empty_like(y)
         x[order] = y
         return self.scale * x
@@ -96,10 +97,10 @@ class PlainLDLSymbolic:
             raise ShapeError(f"eps is {eps}; give zero or a small positive number, such as 1e-8")
         scale, values = scales(matrix), np.empty(self.layout.n_values)
         fill_saddle(self.layout, matrix, scale, -eps, values)
-        bad, flops = _factorize(self.sizes, self.base, self.start, self.below, values)
+        bad, flops = plain_ldl.factorize(self.sizes, self.base, self.start, self.below, values)
         if bad >= 0:
             raise SingularSystemError(self._lost_pivot(int(self.order[bad]), eps))
-        return PlainLDLNumeric(self, scale, values, int(flops))
+        return PlainLDLNumeric(self, scale, values, flops)
 
     def _lost_pivot(self, block: int, eps: float) -> str:
         """Name the block whose pivot vanishes."""
@@ -140,94 +141,3 @@ def analyze(pattern: BlockPattern, order: IntArray) -> PlainLDLSymbolic:
         below,
         columns.indices.astype(np.intp),
     )
-
-
-@njit(cache=True)
-def _factorize(
-    sizes: IntArray, base: IntArray, start: IntArray, below: IntArray, values: FloatArray
-) -> tuple[int, int]:
-    """Overwrite the matrix by L and D; return the position of a bad pivot or -1, and the flops."""
-    flops, largest = 0, 0
-    for p in range(len(sizes)):
-        largest = max(largest, base[p + 1] - base[p])
-    undivided = np.empty(largest)  # L D of the newest block column
-    for p in range(len(sizes)):
-        size, first = sizes[p], base[p]
-        height = (base[p + 1] - first) // size
-        for k in range(size):
-            column = first + k * height
-            pivot = values[column + k]
-            if not 0.0 < abs(pivot) < np.inf:
-                return p, flops
-            for i in range(k + 1, height):
-                undivided[k * height + i] = values[column + i]
-                values[column + i] /= pivot
-                flops += 1
-            for j in range(k + 1, size):
-                factor, other = undivided[k * height + j], first + j * height
-                for i in range(j, height):
-                    values[other + i] -= values[column + i] * factor
-                    flops += 2
-        row = size
-        for entry in range(start[p], start[p + 1]):
-            flops += _update(p, entry, row, sizes, base, start, below, undivided, values)
-            row += sizes[below[entry]]
-    return -1, flops
-
-
-@njit(cache=True)
-def _update(
-    p: int,
-    entry: int,
-    row: int,
-    sizes: IntArray,
-    base: IntArray,
-    start: IntArray,
-    below: IntArray,
-    undivided: FloatArray,
-    values: FloatArray,
-) -> int:
-    """Subtract what block column p is to that of below[entry], whose rows begin at `row` of p."""
-    flops, target = 0, below[entry]
-    size, first = sizes[p], base[p]
-    height = (base[p + 1] - first) // size
-    width, target_first = sizes[target], base[target]
-    target_height = (base[target + 1] - target_first) // width
-    there, to, here = start[target] - 1, 0, row  # the target's own block comes before start
-    for e in range(entry, start[p + 1]):
-        while (target if there < start[target] else below[there]) != below[e]:
-            to += sizes[target if there < start[target] else below[there]]
-            there += 1
-        n_rows = sizes[below[e]]
-        for c in range(width):
-            above = c if e == entry else 0
-            destination = target_first + c * target_height + to
-            for k in range(size):
-                factor, column = undivided[k * height + row + c], first + k * height + here
-                for r in range(above, n_rows):
-                    values[destination + r] -= values[column + r] * factor
-                    flops += 2
-        here += n_rows
-    return flops
-
-
-@njit(cache=True)
-def _solve(
-    sizes: IntArray, base: IntArray, indices: IntArray, values: FloatArray, x: FloatArray
-) -> None:
-    """Overwrite the right-hand side, in the order of elimination, by the solution."""
-    for p in range(len(sizes)):
-        height = (base[p + 1] - base[p]) // sizes[p]
-        for k in range(sizes[p]):
-            column = base[p] + k * height
-            known = x[indices[column + k]]
-            for i in range(k + 1, height):
-                x[indices[column + i]] -= values[column + i] * known
-    for p in range(len(sizes) - 1, -1, -1):
-        height = (base[p + 1] - base[p]) // sizes[p]
-        for k in range(sizes[p] - 1, -1, -1):
-            column = base[p] + k * height
-            total = x[indices[column + k]] / values[column + k]
-            for i in range(k + 1, height):
-                total -= values[column + i] * x[indices[column + i]]
-            x[indices[column + k]] = total

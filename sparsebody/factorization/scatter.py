@@ -1,4 +1,4 @@
-"""Where the blocks of a permuted matrix lie in a flat array of values, and kernels that fill them.
+"""Layouts of the blocks of a permuted matrix in a flat array of values.
 
 Elements (r, c) of a block lie at `base + c * stride + r`, whether the array is the data of a
 compressed-column matrix, a band or a dense matrix. So a layout takes memory per block only, and
@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
+from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.base import REMEDY
@@ -35,8 +36,8 @@ class SaddleLayout:
 class Columns:
     """A sparsity pattern in compressed columns, and where its blocks start."""
 
-    indptr: IntArray
-    indices: IntArray
+    indptr: NDArray[np.int32]
+    indices: NDArray[np.int32]
     keys: IntArray  # (n_couples,) column * n + row of each stored block, increasing
     base: IntArray  # (n_couples,) place of its first element
     stride: IntArray  # (n_couples,) distance of its columns
@@ -62,28 +63,9 @@ def block_columns(sizes: IntArray, row: IntArray, column: IntArray) -> Columns:
     base = start[column] + below[:-1] - below[first[column]]
     stride = height[column]
     indptr = np.concatenate([[0], np.cumsum(np.repeat(height, sizes))])
-    indices = np.empty(indptr[-1], dtype=np.int32)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    _fill_indices(offsets, row, column, base, stride, indices)
+    indices = factorization.row_indices(offsets, row, column, base, stride, int(indptr[-1]))
     return Columns(indptr.astype(np.int32), indices, keys, base, stride)
-
-
-@njit(cache=True)
-def _fill_indices(
-    offsets: IntArray,
-    row: IntArray,
-    column: IntArray,
-    base: IntArray,
-    stride: IntArray,
-    indices: IntArray,
-) -> None:
-    """Fill the row index of every element, block by block."""
-    for k in range(len(row)):
-        height = offsets[row[k] + 1] - offsets[row[k]]
-        width = offsets[column[k] + 1] - offsets[column[k]]
-        for c in range(width):
-            for r in range(height):
-                indices[base[k] + c * stride[k] + r] = offsets[row[k]] + r
 
 
 def positions(order: IntArray) -> IntArray:
@@ -173,14 +155,8 @@ def scales(matrix: SaddleMatrix) -> FloatArray:
     """
     pattern = matrix.pattern
     scale = np.empty(pattern.n_rows)
-    bad = _scales(
-        pattern.block_sizes,
-        pattern.offsets,
-        pattern.ends,
-        matrix.diagonal,
-        matrix.inverse,
-        matrix.rows,
-        scale,
+    bad = factorization.saddle_scales(
+        pattern.offsets, pattern.ends, matrix.diagonal, matrix.inverse, matrix.rows, scale
     )
     if bad >= 0:
         raise SingularSystemError(vanishing_row(pattern, bad))
@@ -197,49 +173,12 @@ def vanishing_row(pattern: BlockPattern, row: int) -> str:
     return f"row {local} of dual block {dual} is zero or not finite: {REMEDY}"
 
 
-@njit(cache=True)
-def _scales(
-    sizes: IntArray,
-    offsets: IntArray,
-    ends: IntArray,
-    diagonal: FloatArray,
-    inverse: FloatArray,
-    rows: FloatArray,
-    scale: FloatArray,
-) -> int:
-    """Fill `scale`; return the first row whose scale is not positive and finite, or -1."""
-    n_primal = diagonal.shape[0]
-    for i in range(n_primal):
-        for a in range(sizes[i]):
-            square = diagonal[i, a, a]
-            if not (square > 0.0 and square < np.inf):
-                return int(offsets[i] + a)
-            scale[offsets[i] + a] = 1.0 / np.sqrt(square)
-    first = offsets[n_primal]
-    for j in range(ends.shape[0]):
-        for row in range(offsets[n_primal + j], offsets[n_primal + j + 1]):
-            square = 0.0
-            for side in range(2):
-                i = ends[j, side]
-                if i >= 0:
-                    for a in range(sizes[i]):
-                        part = 0.0
-                        for b in range(sizes[i]):
-                            part += inverse[i, a, b] * rows[row - first, side, b]
-                        square += part * rows[row - first, side, a]
-            if not (square > 0.0 and square < np.inf):
-                return int(row)
-            scale[row] = 1.0 / np.sqrt(square)
-    return -1
-
-
 def fill_saddle(
     layout: SaddleLayout, matrix: SaddleMatrix, scale: FloatArray, shift: float, data: FloatArray
 ) -> None:
     """Fill `data` (n_values,) with the scaled [D A'; A shift]."""
     pattern = matrix.pattern
-    _fill_saddle(
-        pattern.block_sizes,
+    factorization.fill_saddle(
         pattern.offsets,
         pattern.ends,
         matrix.diagonal,
@@ -251,50 +190,3 @@ def fill_saddle(
         layout.right,
         data,
     )
-
-
-@njit(cache=True)
-def _fill_saddle(
-    sizes: IntArray,
-    offsets: IntArray,
-    ends: IntArray,
-    diagonal: FloatArray,
-    rows: FloatArray,
-    scale: FloatArray,
-    shift: float,
-    diagonal_place: IntArray,
-    below: IntArray,
-    right: IntArray,
-    data: FloatArray,
-) -> None:
-    """Fill `data`; a block that both ends of a dual block share is added up."""
-    n_primal = diagonal.shape[0]
-    data[:] = 0.0
-    for i in range(n_primal):
-        base, stride = diagonal_place[i]
-        for c in range(sizes[i]):
-            factor = scale[offsets[i] + c]
-            for r in range(sizes[i]):
-                data[base + c * stride + r] = diagonal[i, r, c] * factor * scale[offsets[i] + r]
-    for j in range(ends.shape[0]):
-        first = offsets[n_primal + j]
-        size = offsets[n_primal + j + 1] - first
-        base, stride = diagonal_place[n_primal + j]
-        if shift != 0.0:
-            for r in range(size):
-                data[base + r * stride + r] = shift
-        for side in range(2):
-            i = ends[j, side]
-            if i < 0:
-                continue
-            base, stride = below[j, side]
-            base_right, stride_right = right[j, side]
-            for r in range(size):
-                factor = scale[first + r]
-                for c in range(sizes[i]):
-                    value = rows[first + r - offsets[n_primal], side, c]
-                    value *= factor * scale[offsets[i] + c]
-                    if base >= 0:
-                        data[base + c * stride + r] += value
-                    if base_right >= 0:
-                        data[base_right + r * stride_right + c] += value

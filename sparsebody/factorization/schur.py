@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.factorization.scatter import Columns, block_columns, positions
@@ -37,7 +37,7 @@ def schur_layout(pattern: BlockPattern, order: IntArray) -> SchurLayout:
     dual_order = order[order >= pattern.n_primal] - pattern.n_primal
     sizes = pattern.block_sizes[pattern.n_primal :]
     place = positions(dual_order)
-    products = _products(*_incidences(pattern), place)
+    products = factorization.schur_products(*_incidences(pattern), place)
     key = place[products[:, 2]] * pattern.n_dual + place[products[:, 0]]
     columns = block_columns(sizes[dual_order], place[products[:, 0]], place[products[:, 2]])
     k = np.searchsorted(columns.keys, key)
@@ -66,32 +66,12 @@ def _incidences(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
     return indptr.astype(np.intp), np.column_stack(np.divmod(by_end, 2)).astype(np.intp)
 
 
-@njit(cache=True)
-def _products(indptr: IntArray, incidence: IntArray, place: IntArray) -> IntArray:
-    """Return (p, side of p, q, side of q) of all block products in the lower triangle."""
-    n = 0
-    for i in range(len(indptr) - 1):
-        degree = indptr[i + 1] - indptr[i]
-        n += degree * degree
-    products = np.empty((n, 4), dtype=np.intp)
-    n = 0
-    for i in range(len(indptr) - 1):
-        for a in range(indptr[i], indptr[i + 1]):
-            for b in range(indptr[i], indptr[i + 1]):
-                if place[incidence[a, 0]] >= place[incidence[b, 0]]:
-                    products[n, :2] = incidence[a]
-                    products[n, 2:] = incidence[b]
-                    n += 1
-    return products[:n].copy()
-
-
 def fill_schur(
     layout: SchurLayout, matrix: SaddleMatrix, scale: FloatArray, data: FloatArray
 ) -> None:
     """Fill `data` with A D^-1 A', rows and columns scaled by `scale` (n_rows,)."""
     pattern = layout.pattern
-    _fill_schur(
-        pattern.block_sizes,
+    factorization.fill_schur(
         pattern.offsets,
         pattern.ends,
         matrix.inverse,
@@ -102,122 +82,15 @@ def fill_schur(
     )
 
 
-@njit(cache=True)
-def _fill_schur(
-    sizes: IntArray,
-    offsets: IntArray,
-    ends: IntArray,
-    inverse: FloatArray,
-    rows: FloatArray,
-    scale: FloatArray,
-    contributions: IntArray,
-    data: FloatArray,
-) -> None:
-    """Fill `data`; first A D^-1 for every row and end, then the products."""
-    n_primal = inverse.shape[0]
-    first = offsets[n_primal]
-    half = np.zeros(rows.shape)
-    for j in range(ends.shape[0]):
-        for side in range(2):
-            i = ends[j, side]
-            if i < 0:
-                continue
-            for row in range(offsets[n_primal + j], offsets[n_primal + j + 1]):
-                for a in range(sizes[i]):
-                    total = 0.0
-                    for b in range(sizes[i]):
-                        total += inverse[i, a, b] * rows[row - first, side, b]
-                    half[row - first, side, a] = total * scale[row]
-    data[:] = 0.0
-    for k in range(contributions.shape[0]):
-        p, side_p, q, side_q, base, stride = contributions[k]
-        start_p, start_q = offsets[n_primal + p], offsets[n_primal + q]
-        size = sizes[ends[q, side_q]]
-        for c in range(sizes[n_primal + q]):
-            for r in range(sizes[n_primal + p]):
-                total = 0.0
-                for a in range(size):
-                    product = half[start_p - first + r, side_p, a]
-                    total += product * rows[start_q - first + c, side_q, a]
-                data[base + c * stride + r] += total * scale[start_q + c]
-
-
 def dual_rhs(matrix: SaddleMatrix, rhs: FloatArray) -> FloatArray:
     """Return A D^-1 f - g (n_dual_rows, k) for rhs = [f; g] (n_rows, k)."""
     pattern = matrix.pattern
-    reduced = np.empty((pattern.n_rows - pattern.n_primal_rows, rhs.shape[1]))
-    free = np.empty((pattern.n_primal_rows, rhs.shape[1]))
-    _apply_inverse(pattern.block_sizes, pattern.offsets, matrix.inverse, rhs, free)
-    _constraint_residual(pattern.offsets, pattern.ends, matrix.rows, free, rhs, reduced)
-    return reduced
+    return factorization.dual_rhs(pattern.offsets, pattern.ends, matrix.inverse, matrix.rows, rhs)
 
 
 def primal_solution(matrix: SaddleMatrix, rhs: FloatArray, y: FloatArray) -> FloatArray:
     """Return [D^-1 (f - A' y); y] for rhs = [f; g] (n_rows, k) and y (n_dual_rows, k)."""
     pattern = matrix.pattern
-    x = np.empty(rhs.shape)
-    x[pattern.n_primal_rows :] = y
-    force = rhs[: pattern.n_primal_rows].copy()
-    _subtract_transpose(pattern.block_sizes, pattern.offsets, pattern.ends, matrix.rows, y, force)
-    _apply_inverse(pattern.block_sizes, pattern.offsets, matrix.inverse, force, x)
-    return x
-
-
-@njit(cache=True)
-def _apply_inverse(
-    sizes: IntArray, offsets: IntArray, inverse: FloatArray, f: FloatArray, x: FloatArray
-) -> None:
-    """Set the primal rows of x to D^-1 f."""
-    for i in range(inverse.shape[0]):
-        for a in range(sizes[i]):
-            for k in range(f.shape[1]):
-                total = 0.0
-                for b in range(sizes[i]):
-                    total += inverse[i, a, b] * f[offsets[i] + b, k]
-                x[offsets[i] + a, k] = total
-
-
-@njit(cache=True)
-def _constraint_residual(
-    offsets: IntArray,
-    ends: IntArray,
-    rows: FloatArray,
-    x: FloatArray,
-    rhs: FloatArray,
-    residual: FloatArray,
-) -> None:
-    """Set `residual` to A x - g."""
-    n_primal = len(offsets) - 1 - ends.shape[0]
-    first = offsets[n_primal]
-    for j in range(ends.shape[0]):
-        for row in range(offsets[n_primal + j], offsets[n_primal + j + 1]):
-            for k in range(x.shape[1]):
-                total = -rhs[row, k]
-                for side in range(2):
-                    i = ends[j, side]
-                    if i >= 0:
-                        for b in range(offsets[i + 1] - offsets[i]):
-                            total += rows[row - first, side, b] * x[offsets[i] + b, k]
-                residual[row - first, k] = total
-
-
-@njit(cache=True)
-def _subtract_transpose(
-    sizes: IntArray,
-    offsets: IntArray,
-    ends: IntArray,
-    rows: FloatArray,
-    y: FloatArray,
-    force: FloatArray,
-) -> None:
-    """Subtract A' y from `force`."""
-    n_primal = len(offsets) - 1 - ends.shape[0]
-    first = offsets[n_primal]
-    for j in range(ends.shape[0]):
-        for row in range(offsets[n_primal + j] - first, offsets[n_primal + j + 1] - first):
-            for side in range(2):
-                i = ends[j, side]
-                if i >= 0:
-                    for b in range(sizes[i]):
-                        for k in range(y.shape[1]):
-                            force[offsets[i] + b, k] -= rows[row, side, b] * y[row, k]
+    return factorization.primal_solution(
+        pattern.offsets, pattern.ends, matrix.inverse, matrix.rows, rhs, y
+    )

@@ -159,12 +159,12 @@ def _constant_subspace(joint_type: JointType) -> FloatArray:
 
 def _groups(joints: JointColumns, coordinates: TrackedCoordinates) -> tuple[JointGroup, ...]:
     groups = []
-    for name, joint_type in JOINT_TYPES.items():
+    for name in JOINT_TYPES:
         is_member = np.array([kind.name == name for kind in joints.types], dtype=bool)
         if is_member.any():
             joined = is_member[joints.type_index]
             items = np.flatnonzero(joined[coordinates.joint])
-            groups.append(JointGroup(name, joint_type.kernels, np.flatnonzero(joined), items))
+            groups.append(JointGroup(name, np.flatnonzero(joined), items))
     return tuple(groups)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.model.joints import JOINT_TYPES, JointKernels, JointType
+from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
 from sparsebody.spatial import symmetric_inverse
@@ -41,9 +41,13 @@ class JointGroup:
     """The joints of one type, and the tracked coordinates on them."""
 
     name: str
-    kernels: JointKernels  # still used by dynamics/compiled/varying.py
     joints: IntArray
     items: IntArray
+
+    @property
+    def kind(self) -> int:
+        """Index of the type in the native list."""
+        return JOINT_TYPES[self.name].kind
 
     @property
     def subgroup(self) -> str:

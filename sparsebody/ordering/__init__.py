@@ -290,7 +290,7 @@ def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None)
     Parameters
     ----------
     pattern : BlockPattern
-        What is to be eliminated.
+        The pattern to be eliminated.
     name : str
         A key of ORDERINGS.
     positions : (n_primal, 3) float array, optional

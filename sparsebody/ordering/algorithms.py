@@ -1,6 +1,6 @@
 """The algorithms of the literature as orders of one matrix, [D A'; A -eps].
 
-What an algorithm computes is a Schur complement; eliminating the same blocks first leaves it. With
+Every algorithm computes a Schur complement, which eliminating the same blocks first leaves. With
 joints first that is the penalty method's D + A' A / eps, with bodies first Delassus' matrix
 -A D^-1 A' - eps, with a leaf and then its joint the articulated-body inertia of the next body.
 """
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import ordering as kernels
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering.auto import choose
@@ -34,7 +34,7 @@ class Algorithm:
 
 
 class Search(NamedTuple):
-    """How a search from the world reaches the blocks."""
+    """A search of the blocks from the world."""
 
     sequence: IntArray  # (n_blocks,) as they are reached
     came_from: IntArray  # (n_blocks,) the block that each is reached from, -1 for none
@@ -47,57 +47,12 @@ class Search(NamedTuple):
 
 
 def search(pattern: BlockPattern, *, depth_first: bool) -> Search:
-    """Search the graph of bodies and joints from the world; what it leaves, from its first body.
+    """Search the graph of bodies and joints from the world, then from bodies not yet reached.
 
     Neighbours of a block come as they are numbered.
     """
     to_world = np.flatnonzero(np.any(pattern.ends < 0, axis=1)) + pattern.n_primal
-    return Search(*_search(*pattern.adjacency, to_world.astype(np.intp), depth_first))
-
-
-@njit(cache=True)
-def _search(
-    indptr: IntArray, indices: IntArray, to_world: IntArray, depth_first: bool
-) -> tuple[IntArray, IntArray]:
-    """Return the sequence and where each block is reached from; depth first keeps a stack."""
-    n = len(indptr) - 1
-    sequence, came_from = np.empty(n, dtype=np.intp), np.full(n, -1, dtype=np.intp)
-    seen, following = np.zeros(n, dtype=np.bool_), indptr[:-1].copy()
-    pending = np.empty(n, dtype=np.intp)  # a queue, or the way back
-    n_roots, n_found = len(to_world), 0
-    begin, end, trial = 0, 0, 0
-    while n_found < n:
-        if not depth_first and trial < n_roots:  # all joints to the world are one level
-            while trial < n_roots:
-                root = to_world[trial]
-                trial += 1
-                seen[root] = True
-                sequence[n_found], pending[end] = root, root
-                n_found, end = n_found + 1, end + 1
-        else:
-            root = to_world[trial] if trial < n_roots else trial - n_roots
-            trial += 1
-            if seen[root]:
-                continue
-            seen[root] = True
-            sequence[n_found], n_found = root, n_found + 1
-            pending[end], end = root, end + 1
-        while begin < end:
-            block = pending[end - 1] if depth_first else pending[begin]
-            if following[block] == indptr[block + 1]:
-                if depth_first:
-                    end -= 1
-                else:
-                    begin += 1
-                continue
-            other = indices[following[block]]
-            following[block] += 1
-            if seen[other]:
-                continue
-            seen[other], came_from[other] = True, block
-            sequence[n_found], n_found = other, n_found + 1
-            pending[end], end = other, end + 1
-    return sequence, came_from
+    return Search(*kernels.search_from_world(*pattern.adjacency, to_world, depth_first))
 
 
 def penalty(pattern: BlockPattern) -> IntArray:
@@ -122,7 +77,7 @@ def _grouped(order: IntArray, is_first: BoolArray) -> IntArray:
 
 
 def baraff(pattern: BlockPattern) -> IntArray:
-    """Eliminate a tree from the leaves, each joint after its outer body; then what closes loops.
+    """Eliminate a tree from the leaves, joints after outer bodies; then joints that close loops.
 
     Regular without eps where the mechanism is. The multipliers of loops are coupled with all.
     """
@@ -131,7 +86,7 @@ def baraff(pattern: BlockPattern) -> IntArray:
 
 
 def articulated_body(pattern: BlockPattern) -> IntArray:
-    """Eliminate what closes loops, then a tree from the leaves, each joint after its outer body.
+    """Eliminate joints that close loops, then a tree from the leaves, joints after outer bodies.
 
     On trees this is the articulated-body algorithm. Joints that close loops have pivots of -eps,
     and stiffen the bodies that they join: the loop-constrained articulated-body algorithm.
@@ -141,18 +96,18 @@ def articulated_body(pattern: BlockPattern) -> IntArray:
 
 
 def _inwards(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
-    """Return a breadth-first tree, each body and then the joint towards the world, and the rest."""
-    found = search(pattern, depth_first=False)
-    bodies = found.sequence[found.sequence < pattern.n_primal][::-1]
-    pairs = np.stack([bodies, found.came_from[bodies]], axis=1).ravel()
-    closing = np.flatnonzero(~found.tree_joints(pattern)) + pattern.n_primal
+    """Return a breadth-first tree, each body before its inner joint, and the other joints."""
+    tree = search(pattern, depth_first=False)
+    bodies = tree.sequence[tree.sequence < pattern.n_primal][::-1]
+    pairs = np.stack([bodies, tree.came_from[bodies]], axis=1).ravel()
+    closing = np.flatnonzero(~tree.tree_joints(pattern)) + pattern.n_primal
     return pairs[pairs >= 0], closing.astype(np.intp)
 
 
 def depth_first(pattern: BlockPattern) -> IntArray:
     """Eliminate blocks against the sequence in which a depth-first search reaches them.
 
-    What couples are a block and those on the way to it. Joints that close loops are leaves, with
+    A block couples only to those on the way to it. Joints that close loops are leaves, with
     pivots of -eps.
     """
     return search(pattern, depth_first=True).sequence[::-1].copy()

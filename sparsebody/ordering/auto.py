@@ -18,7 +18,7 @@ _CLEARLY_LESS = 0.95  # a later one in the table must promise less than this sha
 
 @dataclass(frozen=True, eq=False)
 class OrderingChoice:
-    """The ordering taken, and what all that were tried would have cost."""
+    """The ordering chosen, and the predicted costs of all candidates."""
 
     name: str
     order: IntArray  # (n_blocks,)
@@ -41,7 +41,7 @@ def choose(pattern: BlockPattern, names: list[str] | None = None) -> OrderingCho
     Parameters
     ----------
     pattern : BlockPattern
-        What is to be eliminated.
+        The pattern to be eliminated.
     names : list of str, optional
         The orderings to try. Otherwise the installed ones that the table offers for this size:
         admissible, deterministic, and not too slow for it.
@@ -55,7 +55,7 @@ def choose(pattern: BlockPattern, names: list[str] | None = None) -> OrderingCho
     """
     candidates = candidate_orderings(pattern) if names is None else names
     orders = {name: order(pattern, name) for name in candidates}
-    predictions = {name: ordering_metrics(pattern, found) for name, found in orders.items()}
+    predictions = {name: ordering_metrics(pattern, blocks) for name, blocks in orders.items()}
     best = candidates[0]
     for name in candidates[1:]:
         if predictions[name].flops < _CLEARLY_LESS * predictions[best].flops:

@@ -111,9 +111,9 @@ def quotient_metis(pattern: BlockPattern) -> IntArray:
         at = core.n_primal + joint, core.ends[joint, side]
         pairs = coo_array((np.ones(len(joint)), at), shape=(core.n_blocks, core.n_blocks)).tocsc()
         whole = (pairs + pairs.T + identity(core.n_blocks, format="csc")).tocsc()
-        found = blocks_ordered(csc_matrix(whole[block][:, block]), block, "metis")
-        bodies_forward = with_primal_blocks(core, found[found >= core.n_primal] - core.n_primal)
-        repaired = [repair(core, found), bodies_forward]
+        blocks = blocks_ordered(csc_matrix(whole[block][:, block]), block, "metis")
+        bodies_forward = with_primal_blocks(core, blocks[blocks >= core.n_primal] - core.n_primal)
+        repaired = [repair(core, blocks), bodies_forward]
         return min(repaired, key=lambda order: ordering_metrics(core, order).flops)
 
     return leaves_then(pattern, order_core)
@@ -164,7 +164,7 @@ def _cholmod(method: str) -> ModuleType:
 
 
 def _touches(pattern: BlockPattern, joint_of_row: IntArray) -> csc_matrix:
-    """Return which rows touch which bodies: the pattern of A, one line for each row wanted."""
+    """Return which rows touch which bodies: the pattern of A, a line for each row."""
     ends = pattern.ends[joint_of_row]
     row, side = np.nonzero(ends >= 0)
     shape = (len(ends), max(pattern.n_primal, 1))

@@ -1,4 +1,4 @@
-"""What the table of orderings says about one of them."""
+"""An entry of the table of orderings."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Ordering:
 
 @dataclass(frozen=True)
 class Checked:
-    """A user's ordering: what it returns is checked, and repaired if that was not excluded."""
+    """A user's ordering: its orders are checked, and repaired unless that was excluded."""
 
     name: str
     function: Callable[..., IntArray]
@@ -51,19 +51,19 @@ class Checked:
         OrderingError
             If it does not list every block once, or is not admissible though that is promised.
         """
-        found = np.asarray(self.function(pattern, *positions))
+        blocks = np.asarray(self.function(pattern, *positions))
         try:
-            check_order(pattern, found)
+            check_order(pattern, blocks)
         except ValueError as error:
             raise OrderingError(f"the ordering {self.name!r} returned no order: {error}") from error
-        found = np.ascontiguousarray(found, dtype=np.intp)
+        blocks = np.ascontiguousarray(blocks, dtype=np.intp)
         if self.admissible is False:
-            return found
-        early = early_joints(pattern, found)
+            return blocks
+        early = early_joints(pattern, blocks)
         if len(early) == 0:
-            return found
+            return blocks
         if self.admissible is None:
-            return repair(pattern, found)
+            return repair(pattern, blocks)
         bodies = [int(body) for body in pattern.ends[early[0]] if body >= 0]
         raise OrderingError(
             f"the ordering {self.name!r} promises to be admissible, but joint {early[0]} (block "

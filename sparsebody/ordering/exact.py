@@ -1,4 +1,4 @@
-"""Exact orders of small mechanisms: what the others are measured against."""
+"""Exact orders of small mechanisms, a reference for the others."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def least_bandwidth(pattern: BlockPattern) -> IntArray:
     """Return an order of all blocks in which coupled ones are as near to each other as possible.
 
     Not admissible: joints stand between their bodies. Orders are built from the left; every block
-    has a last place, one bandwidth beyond the neighbours that stand already, and a partial order is
-    given up when blocks with near last places are too many.
+    has a last position, one bandwidth after its neighbours in the partial order, which is abandoned
+    when too many blocks have near last positions.
 
     Raises
     ------
@@ -100,11 +100,11 @@ def _distances(graph: list[list[int]], source: int) -> dict[int, int]:
     """Return the distance of all blocks that can be reached."""
     distance, queue = {source: 0}, deque([source])
     while queue:
-        here = queue.popleft()
-        for there in graph[here]:
-            if there not in distance:
-                distance[there] = distance[here] + 1
-                queue.append(there)
+        block = queue.popleft()
+        for other in graph[block]:
+            if other not in distance:
+                distance[other] = distance[block] + 1
+                queue.append(other)
     return distance
 
 
@@ -124,9 +124,9 @@ def _part_of_least_bandwidth(graph: list[list[int]], part: list[int]) -> list[in
         failed: set[tuple[tuple[int, int], ...]] = set()
         for first in sorted(part, key=lambda block: -max(distances[block].values())):
             last = {block: bandwidth * d for block, d in distances[first].items() if d > 0}
-            found = _filled([first], last, graph, distances, bandwidth, failed)
-            if found is not None:
-                return found
+            filled = _filled([first], last, graph, distances, bandwidth, failed)
+            if filled is not None:
+                return filled
         bandwidth += 1
 
 
@@ -138,30 +138,30 @@ def _filled(
     bandwidth: int,
     failed: set[tuple[tuple[int, int], ...]],
 ) -> list[int] | None:
-    """Return `order` with all blocks of `last`, each at its last place or before, or None."""
+    """Return `order` with all blocks of `last`, each at its last position or before, or None."""
     if not last:
         return order
-    place = len(order)
+    position = len(order)
     due = sorted(last.items(), key=lambda item: item[1])
-    if any(limit < place + k for k, (_, limit) in enumerate(due)):
+    if any(limit < position + k for k, (_, limit) in enumerate(due)):
         return None
-    state = tuple(sorted((block, limit - place) for block, limit in last.items()))
+    state = tuple(sorted((block, limit - position) for block, limit in last.items()))
     if state in failed:
         return None
     for block, _ in due:
         reach = distances[block]
         later = {
-            other: min(limit, place + bandwidth * reach[other])
+            other: min(limit, position + bandwidth * reach[other])
             for other, limit in last.items()
             if other != block
         }
-        found = _filled([*order, block], later, graph, distances, bandwidth, failed)
-        if found is not None:
-            return found
+        filled = _filled([*order, block], later, graph, distances, bandwidth, failed)
+        if filled is not None:
+            return filled
     failed.add(state)
     if len(failed) > _MOST_STATES:
         raise OrderingError(
             f"the exact bandwidth of {len(distances)} blocks takes too long to find; "
-            "ask for it on a smaller mechanism"
+            "try a smaller mechanism"
         )
     return None

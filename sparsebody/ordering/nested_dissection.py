@@ -1,4 +1,4 @@
-"""Nested dissection without METIS: by positions where there are any, else by distances."""
+"""Nested dissection without METIS: by positions if known, else by distances in the graph."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def geometric_dissection(pattern: BlockPattern, positions: FloatArray | None = N
     Parameters
     ----------
     pattern : BlockPattern
-        What is to be eliminated.
+        The pattern to be eliminated.
     positions : (n_primal, k) float array, optional
         Of the bodies [m]. Without them this is `nested_dissection`.
 

@@ -1,4 +1,4 @@
-"""An order without any idea behind it, to measure the others against."""
+"""A random order, a reference for the others."""
 
 import numpy as np
 

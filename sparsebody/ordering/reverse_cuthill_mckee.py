@@ -1,4 +1,4 @@
-"""Small bandwidth."""
+"""Reverse Cuthill-McKee: small bandwidth."""
 
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.sweeps import with_joints

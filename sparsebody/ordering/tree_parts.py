@@ -1,4 +1,4 @@
-"""Tree parts from the leaves inwards, and any order for what is left."""
+"""Tree parts from the leaves inwards, and any order of the core."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def leaves_then(
     Parameters
     ----------
     pattern : BlockPattern
-        What is to be eliminated.
+        The pattern to be eliminated.
     order_core : callable
         Takes the pattern of the core and the blocks of `pattern` that it is made of; returns an
         elimination order of the core.
@@ -38,9 +38,9 @@ def leaves_then(
     joint_of = np.empty(pattern.n_primal, dtype=np.intp)  # of each stripped body
     joint_of[outer[outer >= 0]] = pattern.n_primal + np.flatnonzero(outer >= 0)
     parts = np.column_stack([stripped, joint_of[stripped]]).ravel()
-    kept = np.ones(pattern.n_blocks, dtype=bool)
-    kept[parts] = False
-    core = np.flatnonzero(kept)
+    is_core = np.ones(pattern.n_blocks, dtype=bool)
+    is_core[parts] = False
+    core = np.flatnonzero(is_core)
     order = np.concatenate([parts, core[order_core(restricted(pattern, core), core)]])
     return postordered(pattern, order)
 

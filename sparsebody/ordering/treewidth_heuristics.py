@@ -56,7 +56,7 @@ def _by(pattern: BlockPattern, decompose: Callable[[Any], tuple[int, Any]]) -> I
 
 
 def elimination_of(decomposition: Any) -> list[int]:
-    """Return an order whose fronts lie in the bags: take leaves off, with what is in no other bag.
+    """Return an order whose fronts lie in the bags: remove leaves, with the nodes in no other bag.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def elimination_of(decomposition: Any) -> list[int]:
         if bag not in tree:
             continue
         inner = list(tree.neighbors(bag))
-        kept = inner[0] if inner else frozenset()
-        for node in sorted(bag - kept - done):
+        next_bag = inner[0] if inner else frozenset()
+        for node in sorted(bag - next_bag - done):
             order.append(node)
             done.add(node)
         tree.remove_node(bag)

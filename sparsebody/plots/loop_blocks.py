@@ -30,14 +30,14 @@ def plot_loop_blocks(explicit: ExplicitBlocks, title: str = "") -> Figure:
     """
     clusters = explicit.clusters
     order = clusters.velocity_order
-    cluster = clusters.places.column_cluster[order]
+    cluster = clusters.layout.column_cluster[order]
     K = clusters.dense(explicit.matrix)[:, order]
     figure = Figure(figsize=(6.4, 3.6))
     left, right = figure.subplots(1, 2, width_ratios=(max(K.shape[1], 1), max(_free(explicit), 1)))
-    _draw(left, _cells(K, clusters.places.row_cluster, cluster))
+    _draw(left, _cells(K, clusters.layout.row_cluster, cluster))
     left.set(title=f"K, {K.shape[0]} x {K.shape[1]}", xlabel="velocity coordinates")
     G = explicit.G[order]
-    of_y = clusters.places.column_cluster[explicit.independent]
+    of_y = clusters.layout.column_cluster[explicit.independent]
     _draw(right, _cells(G, cluster, of_y))
     right.set(title=f"G, {G.shape[0]} x {G.shape[1]}", xlabel="independent ones")
     handles = [Patch(facecolor=_COLORS[kind], label=label) for kind, label in _LABELS.items()]

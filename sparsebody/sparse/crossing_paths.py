@@ -1,4 +1,4 @@
-"""Paths that cross: why fronts of a lattice cannot be narrow.
+"""Crossing paths: a lower bound of the width of fronts of a lattice.
 
 Take paths of dual blocks from left to right, no more through a block than it has rows, and such
 paths from top to bottom. If each of the first touches each of the others, a set of dual blocks that
@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import maximum_flow, shortest_path
+from scipy.sparse.csgraph import maximum_flow
 
+from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.landmarks import landmark_distances
+from sparsebody.sparse.levels import primal_graph
 from sparsebody.sparse.pattern import BlockPattern
 
 
@@ -58,11 +60,7 @@ def _corner_distances(pattern: BlockPattern) -> FloatArray:
 
 def _distances(pattern: BlockPattern, source: int) -> FloatArray:
     """Return the distances (n_primal,) from one block; parts that it is not in are at zero."""
-    a, b = pattern.ends[np.all(pattern.ends >= 0, axis=1)].T
-    graph = coo_array((np.ones(len(a)), (a, b)), shape=(pattern.n_primal,) * 2)
-    found = shortest_path(graph.tocsr(), directed=False, unweighted=True, indices=source)
-    distance: FloatArray = np.where(np.isfinite(found), found, 0.0)
-    return distance
+    return kernels.distances(*primal_graph(pattern), source).clip(min=0).astype(float)
 
 
 def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> list[list[int]]:
@@ -90,11 +88,11 @@ def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> 
     network = csr_array(coo_array((values, (start, end)), shape=(n + 2, n + 2)))
     flow = coo_array(maximum_flow(network, n, n + 1).flow)
     following: dict[int, list[int]] = {}
-    for here, there, amount in zip(
+    for node, successor, amount in zip(
         flow.row.tolist(), flow.col.tolist(), flow.data.tolist(), strict=True
     ):
         if amount > 0:
-            following.setdefault(here, []).extend([there] * amount)
+            following.setdefault(node, []).extend([successor] * amount)
     n_paths = len(following.get(n, []))
     return [path for path in (_path(following, free, n) for _ in range(n_paths)) if path]
 
@@ -103,12 +101,12 @@ def _path(
     following: dict[int, list[int]], free: dict[tuple[int, int], list[int]], source: int
 ) -> list[int]:
     """Follow the flow from the source to the sink, and use up the dual blocks on the way."""
-    path, here = [], following[source].pop()
-    while here != source + 1:
-        there = following[here].pop()
-        if there != source + 1:
-            path.append(free[min(here, there), max(here, there)].pop())
-        here = there
+    path, node = [], following[source].pop()
+    while node != source + 1:
+        successor = following[node].pop()
+        if successor != source + 1:
+            path.append(free[min(node, successor), max(node, successor)].pop())
+        node = successor
     return path
 
 
@@ -121,7 +119,7 @@ def _touched(pattern: BlockPattern, paths: list[list[int]]) -> BoolArray:
 
 
 def _fewest_of_a_kind(crosses: BoolArray) -> int:
-    """Drop paths until all that are left cross; return the lesser number of the two kinds."""
+    """Drop paths until all remaining ones cross; return the lesser number of the two kinds."""
     rows, columns = (np.ones(n, dtype=bool) for n in crosses.shape)
     while True:
         missing = ~crosses & rows[:, None] & columns[None, :]

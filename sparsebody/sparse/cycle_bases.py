@@ -1,6 +1,6 @@
-"""Cycle bases to choose from: the least one there is, and the faces of planar graphs.
+"""Cycle bases: the least one, and the faces of planar graphs.
 
-Cycles are sets of edges, whose sums are symmetric differences; as bits of an integer here.
+Cycles are sets of edges, whose sums are symmetric differences: bits of an integer.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _bits(edges: Iterable[int]) -> int:
 
 
 def _is_new(bits: int, independent: dict[int, int]) -> bool:
-    """Tell whether a cycle is no sum of earlier ones, kept by their highest edge; keep it then."""
+    """Return whether a cycle is no sum of earlier ones, stored by highest edge; store it then."""
     while bits:
         other = independent.get(bits.bit_length())
         if other is None:

@@ -1,4 +1,4 @@
-"""The shape of L in one order: wavefronts, elimination tree, and what can go side by side."""
+"""The shape of L in one order: wavefronts, elimination tree, parallelism."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import graph as kernels
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.sparse.etree import Elimination, elimination, weighted_counts
-from sparsebody.sparse.metrics import pivot_flops
+from sparsebody.sparse.etree import elimination, weighted_counts
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound, treewidth_bound
 
 
 @dataclass(frozen=True, eq=False)
 class FactorShape:
-    """What `ordering_metrics` leaves out; the bounds are computed when they are asked for."""
+    """What `ordering_metrics` leaves out; the bounds are computed at their first use."""
 
     pattern: BlockPattern
     front: IntArray  # (n_blocks,) scalar rows in each block column of L, by position
@@ -40,7 +39,7 @@ class FactorShape:
     @cached_property
     def level_widths(self) -> IntArray:
         """Blocks at each distance from the roots of the elimination tree, roots first."""
-        return np.bincount(_depths(self.parent)).astype(np.intp)
+        return np.bincount(kernels.depths(self.parent)).astype(np.intp)
 
     @property
     def tree_height(self) -> int:
@@ -50,7 +49,7 @@ class FactorShape:
     @cached_property
     def critical_path(self) -> float:
         """Most flops on a way from a leaf to a root: the time on any number of processors."""
-        return float(_critical_path(self.parent, self.flops))
+        return kernels.critical_path(self.parent, self.flops)
 
     @property
     def parallel_speed_up(self) -> float:
@@ -86,66 +85,8 @@ def factor_shape(pattern: BlockPattern, order: IntArray) -> FactorShape:
     ShapeError
         If `order` does not list every block once.
     """
-    found = elimination(pattern, order)
-    size = np.ascontiguousarray(pattern.block_sizes[order], dtype=np.intp)
-    front = weighted_counts(found, size)
-    wavefront = np.empty(int(size.sum()), dtype=np.intp)
-    _wavefronts(*found[:2], size, wavefront)
-    return FactorShape(pattern, front, found.parent, block_flops(found, size), wavefront)
-
-
-def block_flops(found: Elimination, size: IntArray) -> FloatArray:
-    """Return the flops (n_blocks,) of eliminating each block; see `ordering_metrics`."""
-    flops = np.empty(len(size))
-    _block_flops(weighted_counts(found, size), size, flops)
-    return flops
-
-
-@njit(cache=True)
-def _block_flops(front: IntArray, size: IntArray, flops: FloatArray) -> None:
-    """Fill `flops` with the operations of each pivot block."""
-    for j in range(len(front)):
-        flops[j] = pivot_flops(float(front[j])) - pivot_flops(float(front[j] - size[j]))
-
-
-@njit(cache=True)
-def _depths(parent: IntArray) -> IntArray:
-    """Return the distance of every node from its root; a parent is numbered after its children."""
-    depth = np.zeros(len(parent), dtype=np.intp)
-    for i in range(len(parent) - 1, -1, -1):
-        if parent[i] >= 0:
-            depth[i] = depth[parent[i]] + 1
-    return depth
-
-
-@njit(cache=True)
-def _critical_path(parent: IntArray, flops: FloatArray) -> float:
-    """Return the most flops on a way up."""
-    until = np.zeros(len(parent))  # before a node can begin
-    longest = 0.0
-    for i in range(len(parent)):
-        done = until[i] + flops[i]
-        longest = max(longest, done)
-        if parent[i] >= 0:
-            until[parent[i]] = max(until[parent[i]], done)
-    return longest
-
-
-@njit(cache=True)
-def _wavefronts(indptr: IntArray, indices: IntArray, size: IntArray, wavefront: IntArray) -> None:
-    """Fill `wavefront`: at each scalar row, the rows from it on that have begun."""
-    n = len(size)
-    begun = np.zeros(n, dtype=np.bool_)
-    row, waiting = 0, 0  # rows of later blocks that couple to this block or one before
-    for i in range(n):
-        if begun[i]:
-            waiting -= size[i]
-        begun[i] = True
-        for entry in range(indptr[i], indptr[i + 1]):
-            j = indices[entry]
-            if not begun[j]:
-                begun[j] = True
-                waiting += size[j]
-        for k in range(size[i]):
-            wavefront[row] = size[i] - k + waiting
-            row += 1
+    tree = elimination(pattern, order)
+    size = pattern.block_sizes[order]
+    front = weighted_counts(tree, size)
+    wavefront = kernels.wavefronts(tree.indptr, tree.indices, size)
+    return FactorShape(pattern, front, tree.parent, kernels.block_flops(front, size), wavefront)

@@ -27,7 +27,7 @@ def write_matrix(
 ) -> None:
     """Write a sparse matrix by columns, of a symmetric one the lower triangle, without zeros.
 
-    Numbers are written with as many digits as tell them from all others.
+    Numbers are written with the fewest digits that determine them.
 
     Raises
     ------
@@ -38,11 +38,13 @@ def write_matrix(
     entries.sum_duplicates()
     entries.eliminate_zeros()
     entries.sort_indices()
-    found = entries.tocoo()
+    coordinates = entries.tocoo()
     kind = "symmetric" if symmetric else "general"
     lines = [f"%%MatrixMarket matrix coordinate real {kind}", *_comments(comment)]
-    lines.append(f"{matrix.shape[0]} {matrix.shape[1]} {found.nnz}")
-    triples = zip(found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True)
+    lines.append(f"{matrix.shape[0]} {matrix.shape[1]} {coordinates.nnz}")
+    triples = zip(
+        coordinates.row.tolist(), coordinates.col.tolist(), coordinates.data.tolist(), strict=True
+    )
     lines += [f"{row + 1} {column + 1} {value!r}" for row, column, value in triples]
     _write(lines, path)
 
@@ -80,10 +82,10 @@ def read_array(path: Path) -> FloatArray | IntArray:
     FileFormatError
         If the file is broken or holds a sparse matrix, or a number that is not finite.
     """
-    found = _read(path)
-    if not isinstance(found, np.ndarray):
+    matrix = _read(path)
+    if not isinstance(matrix, np.ndarray):
         raise FileFormatError(f"{path}: a sparse matrix; give a dense one ('array' in its header)")
-    return np.ravel(found) if found.ndim == 2 and found.shape[1] == 1 else found
+    return np.ravel(matrix) if matrix.ndim == 2 and matrix.shape[1] == 1 else matrix
 
 
 def read_symmetric(path: Path) -> coo_array:
@@ -95,30 +97,30 @@ def read_symmetric(path: Path) -> coo_array:
         If the file is broken, or the matrix is not square, not symmetric in its pattern, holds an
         entry twice or a number that is not finite.
     """
-    found = _read(path)
-    if isinstance(found, np.ndarray):
+    matrix = _read(path)
+    if isinstance(matrix, np.ndarray):
         raise FileFormatError(f"{path}: a dense matrix; give a sparse one ('coordinate')")
-    n_rows, n_columns = found.shape
+    n_rows, n_columns = matrix.shape
     if n_rows != n_columns:
         raise FileFormatError(f"{path}: {n_rows} x {n_columns}; give a square, symmetric matrix")
-    place = found.row.astype(np.int64) * n_columns + found.col
-    _refuse_twice(path, np.sort(place), n_columns)
-    mirrored = found.col.astype(np.int64) * n_columns + found.row
-    alone = np.flatnonzero(~np.isin(place, mirrored))
+    index = matrix.row.astype(np.int64) * n_columns + matrix.col
+    _refuse_twice(path, np.sort(index), n_columns)
+    mirrored = matrix.col.astype(np.int64) * n_columns + matrix.row
+    alone = np.flatnonzero(~np.isin(index, mirrored))
     if len(alone):
-        row, column = found.row[alone[0]] + 1, found.col[alone[0]] + 1
+        row, column = matrix.row[alone[0]] + 1, matrix.col[alone[0]] + 1
         raise FileFormatError(
             f"{path}: not symmetric: there is an entry at ({row}, {column}) and none at "
             f"({column}, {row}), and so for {len(alone)} entries; give A + A', or 'symmetric' in "
             "its header with one triangle"
         )
-    lower = found.row >= found.col
-    at = found.row[lower], found.col[lower]
-    return coo_array((found.data[lower], at), shape=found.shape)
+    lower = matrix.row >= matrix.col
+    entries = matrix.row[lower], matrix.col[lower]
+    return coo_array((matrix.data[lower], entries), shape=matrix.shape)
 
 
-def _refuse_twice(path: Path, place: IntArray, n_columns: int) -> None:
-    twice = place[1:][np.diff(place) == 0]
+def _refuse_twice(path: Path, index: IntArray, n_columns: int) -> None:
+    twice = index[1:][np.diff(index) == 0]
     if len(twice):
         row, column = divmod(int(twice[0]), n_columns)
         raise FileFormatError(
@@ -133,7 +135,7 @@ def _read(path: Path) -> Any:
         field = mminfo(path)[4]
         if field == "complex":
             raise FileFormatError(f"{path}: complex numbers; give a real or pattern matrix")
-        found = mmread(path, spmatrix=False)
+        matrix = mmread(path, spmatrix=False)
     except FileFormatError:
         raise
     except OSError as error:
@@ -142,10 +144,10 @@ def _read(path: Path) -> Any:
         raise FileFormatError(
             f"{path}: not a whole Matrix Market file: {error}; correct it there or save it again"
         ) from error
-    values = found if isinstance(found, np.ndarray) else found.data
+    values = matrix if isinstance(matrix, np.ndarray) else matrix.data
     if not np.isfinite(values).all():
         bad = np.flatnonzero(~np.isfinite(values.ravel()))[0]
         raise FileFormatError(
             f"{path}: entry {bad + 1} is {values.ravel()[bad]}; give finite numbers"
         )
-    return found
+    return matrix

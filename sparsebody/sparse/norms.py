@@ -11,7 +11,7 @@ from sparsebody.arrays import FloatArray
 
 Product = Callable[[FloatArray], FloatArray]
 STEPS = 40  # of Lanczos at most
-SETTLED = 1e-2  # relative growth of an eigenvalue in one step that ends the iteration
+GROWTH_TOLERANCE = 1e-2  # relative growth of an eigenvalue in one step that ends the iteration
 LEAST_STEPS = 4
 ROUNDS = 5  # of Hager's method at most; two are usual
 
@@ -29,21 +29,21 @@ def largest_eigenvalue(product: Product, n: int) -> float:
         return 0.0
     q = np.random.default_rng(0).normal(size=n)
     q /= np.linalg.norm(q)
-    last, beta, found = np.zeros(n), 0.0, 0.0
+    last, beta, eigenvalue = np.zeros(n), 0.0, 0.0
     diagonal: list[float] = []
     beside: list[float] = []
     for step in range(min(STEPS, n)):
         z = product(q) - beta * last
         diagonal.append(float(z @ q))
         z -= diagonal[-1] * q
-        before, found = found, float(eigvalsh_tridiagonal(diagonal, beside)[-1])
+        before, eigenvalue = eigenvalue, float(eigvalsh_tridiagonal(diagonal, beside)[-1])
         beta = float(np.linalg.norm(z))
-        has_settled = step >= LEAST_STEPS and found <= (1.0 + SETTLED) * before
-        if has_settled or not beta > 1e-12 * found:
+        has_settled = step >= LEAST_STEPS and eigenvalue <= (1.0 + GROWTH_TOLERANCE) * before
+        if has_settled or not beta > 1e-12 * eigenvalue:
             break
         beside.append(beta)
         last, q = q, z / beta
-    return found
+    return eigenvalue
 
 
 def largest_row_sum(product: Product, transposed: Product, n_rows: int) -> float:
@@ -54,15 +54,15 @@ def largest_row_sum(product: Product, transposed: Product, n_rows: int) -> float
     Hager (1984), SIAM J. Sci. Stat. Comput. 5:311; Higham (2002), sec. 15.3.
     """
     v = np.full(n_rows, 1.0 / n_rows)
-    found = 0.0
+    largest_sum = 0.0
     for _ in range(ROUNDS):
         row = transposed(v)
         total = float(np.abs(row).sum())
-        if not total > found:
+        if not total > largest_sum:
             break
-        found = total
+        largest_sum = total
         sums = np.abs(product(np.where(row < 0.0, -1.0, 1.0)))
         largest = int(np.argmax(sums))
         v = np.zeros(n_rows)
         v[largest] = 1.0
-    return found
+    return largest_sum

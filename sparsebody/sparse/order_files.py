@@ -39,7 +39,7 @@ class FoundOrder:
 
 
 def read_order(path: str | os.PathLike[str], listed: str = "auto") -> FoundOrder:
-    """Return the order in a file; whether it counts from 0 or from 1 is found out.
+    """Return the order in a file; it may count from 0 or from 1.
 
     Parameters
     ----------
@@ -80,11 +80,11 @@ def write_order(order: IntArray, path: str | os.PathLike[str]) -> None:
     OutputError
         If it cannot be written.
     """
-    file, found = Path(path), np.asarray(order, dtype=np.int64)
+    file, blocks = Path(path), np.asarray(order, dtype=np.int64)
     if file.suffix.lower() == ".mtx":
-        write_array(found + 1, file, ["elimination order, counted from 1"])
+        write_array(blocks + 1, file, ["elimination order, counted from 1"])
         return
-    numbers = positions(found) if file.suffix.lower() == _POSITIONS else found
+    numbers = positions(blocks) if file.suffix.lower() == _POSITIONS else blocks
     with replaced(file) as draft:
         draft.write_text("".join(f"{number}\n" for number in numbers.tolist()), newline="\n")
 
@@ -100,17 +100,17 @@ def whole_numbers(file: Path) -> list[int]:
 
 def _indices(file: Path) -> IntArray:
     if file.suffix.lower() != ".mtx":
-        found = np.array(whole_numbers(file), dtype=np.int64)
+        indices = np.array(whole_numbers(file), dtype=np.int64)
     else:
         numbers = read_array(file)
         if numbers.ndim != 1:
             raise FileFormatError(f"{file}: an array {numbers.shape}; give a vector")
         if np.any(numbers != np.floor(numbers)) or np.any(np.abs(numbers) >= 2**53):
             raise FileFormatError(f"{file}: numbers that are not whole; give indices")
-        found = numbers.astype(np.int64)
-    if len(found) == 0:
+        indices = numbers.astype(np.int64)
+    if len(indices) == 0:
         raise FileFormatError(f"{file}: no entries; give one for each block or row")
-    return found.astype(np.intp)
+    return indices.astype(np.intp)
 
 
 def _check_permutation(order: IntArray, base: int, file: Path) -> None:
@@ -124,8 +124,8 @@ def _check_permutation(order: IntArray, base: int, file: Path) -> None:
     count = np.bincount(order, minlength=n)
     if np.any(count != 1):
         twice = int(np.argmax(count > 1))
-        places = np.flatnonzero(order == twice)[:2] + 1
+        entries = np.flatnonzero(order == twice)[:2] + 1
         raise FileFormatError(
-            f"{file}: {twice + base} stands twice, as entries {places[0]} and {places[1]}, and "
+            f"{file}: {twice + base} stands twice, as entries {entries[0]} and {entries[1]}, and "
             f"{int(np.argmin(count)) + base} is missing; give each once"
         )

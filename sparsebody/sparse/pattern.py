@@ -1,4 +1,4 @@
-"""Which blocks of a saddle-point matrix [D A'; A 0] couple: the quotient graph."""
+"""The quotient graph of a saddle-point matrix [D A'; A 0]: its blocks, and which of them couple."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import graph as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import ShapeError
 
 
 class Blocks(Protocol):
-    """What elimination asks of a pattern: the sizes of its blocks, and which of them couple."""
+    """The interface of a pattern to elimination: sizes of its blocks, and which of them couple."""
 
     @property
     def block_sizes(self) -> IntArray:
@@ -92,13 +92,10 @@ class BlockPattern:
     @cached_property
     def adjacency(self) -> tuple[IntArray, IntArray]:
         """Neighbours of every block in compressed form: (indptr, indices), sorted, no diagonal."""
-        indptr = np.zeros(self.n_blocks + 1, dtype=np.intp)
-        indices = np.empty(2 * self.ends.size, dtype=np.intp)
-        used = _adjacency(np.ascontiguousarray(self.ends, dtype=np.intp), indptr, indices)
-        return indptr, indices[:used].copy()
+        return kernels.quotient_graph(self.n_primal, self.ends)
 
     def forget_adjacency(self) -> None:
-        """Free what `adjacency` keeps; it is made again when it is asked for."""
+        """Free the memory of `adjacency`; its next use computes it again."""
         self.__dict__.pop("adjacency", None)
 
     def neighbours(self, block: int) -> IntArray:
@@ -113,46 +110,9 @@ class BlockPattern:
         return (start + np.arange(self.n_rows)).astype(np.intp)
 
 
-@njit(cache=True)
-def _adjacency(ends: IntArray, indptr: IntArray, indices: IntArray) -> int:
-    """Fill both arrays; return the number of neighbours. `indptr` starts at zero."""
-    n_dual = ends.shape[0]
-    n_primal = len(indptr) - 1 - n_dual
-    for j in range(n_dual):
-        for k in range(1 if ends[j, 0] == ends[j, 1] else 2):
-            if ends[j, k] >= 0:
-                indptr[ends[j, k] + 1] += 1
-                indptr[n_primal + j + 1] += 1
-    for i in range(len(indptr) - 1):
-        indptr[i + 1] += indptr[i]
-    following = indptr[:n_primal].copy()
-    for j in range(n_dual):
-        first, second = min(ends[j, 0], ends[j, 1]), max(ends[j, 0], ends[j, 1])
-        to = indptr[n_primal + j]
-        for k in range(1 if first == second else 2):
-            body = first if k == 0 else second
-            if body >= 0:
-                indices[to] = body
-                to += 1
-                indices[following[body]] = n_primal + j
-                following[body] += 1
-    return int(indptr[-1])
-
-
 def check_order(pattern: Blocks, order: IntArray) -> None:
     """Raise ShapeError unless `order` lists every block of the pattern once."""
-    found = np.asarray(order)
-    whole = found.shape == (pattern.n_blocks,) and np.issubdtype(found.dtype, np.integer)
-    if not (whole and _lists_all(np.ascontiguousarray(found, dtype=np.intp))):
+    blocks = np.asarray(order)
+    fits = blocks.shape == (pattern.n_blocks,) and np.issubdtype(blocks.dtype, np.integer)
+    if not (fits and kernels.is_permutation(blocks)):
         raise ShapeError(f"an elimination order must list each of {pattern.n_blocks} blocks once")
-
-
-@njit(cache=True)
-def _lists_all(order: IntArray) -> bool:
-    """Return whether `order` lists 0 .. n-1."""
-    seen = np.zeros(len(order), dtype=np.bool_)
-    for block in order:
-        if block < 0 or block >= len(order) or seen[block]:
-            return False
-        seen[block] = True
-    return True

@@ -137,16 +137,16 @@ def _read_graph(file: Path) -> SymmetricPattern:
         digit == "1" for digit in f"{header[2] if len(header) > 2 else 0:03d}"[-3:]
     )
     n_weights = (header[3] if len(header) > 3 else 1) if has_weight else 0
-    rest = lines[1:]
-    while len(rest) > n and not rest[-1][1].strip():
-        rest.pop()
-    if len(rest) != n:
+    vertices = lines[1:]
+    while len(vertices) > n and not vertices[-1][1].strip():
+        vertices.pop()
+    if len(vertices) != n:
         raise FileFormatError(
-            f"{file}: {len(rest)} lines of neighbours for {n} vertices; the file is cut off, or "
-            "its first line is wrong"
+            f"{file}: {len(vertices)} lines of neighbours for {n} vertices; the file is cut off, "
+            "or its first line is wrong"
         )
     sizes, row, column = np.ones(n, dtype=np.intp), [], []
-    for vertex, (number, line) in enumerate(rest):
+    for vertex, (number, line) in enumerate(vertices):
         words = [whole(word, file, number) for word in line.split()][int(has_size) :]
         if has_weight:
             if len(words) < n_weights or words[0] < 1:
@@ -170,17 +170,19 @@ def _read_graph(file: Path) -> SymmetricPattern:
 
 def _check_edges(row: IntArray, column: IntArray, n: int, n_edges: int, file: Path) -> None:
     """Raise FileFormatError unless every edge stands at both of its vertices, once each."""
-    there, back = np.sort(row * n + column), np.sort(column * n + row)
-    if not np.array_equal(there, back):
-        alone = int(np.setdiff1d(there, back)[0]) if len(np.setdiff1d(there, back)) else -1
-        told = "" if alone < 0 else f", such as {alone // n + 1} -> {alone % n + 1}"
-        raise FileFormatError(f"{file}: edges that stand at one vertex only{told}; list both ways")
-    if np.any(np.diff(there) == 0):
-        twice = int(there[1:][np.diff(there) == 0][0])
+    forward, backward = np.sort(row * n + column), np.sort(column * n + row)
+    if not np.array_equal(forward, backward):
+        alone = np.setdiff1d(forward, backward)
+        example = f", such as {alone[0] // n + 1} -> {alone[0] % n + 1}" if len(alone) else ""
+        raise FileFormatError(
+            f"{file}: edges that stand at one vertex only{example}; list both ways"
+        )
+    if np.any(np.diff(forward) == 0):
+        twice = int(forward[1:][np.diff(forward) == 0][0])
         raise FileFormatError(
             f"{file}: vertex {twice // n + 1} lists its neighbour {twice % n + 1} twice"
         )
-    if len(there) != 2 * n_edges:
+    if len(forward) != 2 * n_edges:
         raise FileFormatError(
-            f"{file}: {n_edges} edges in its first line, but {len(there) // 2} in the others"
+            f"{file}: {n_edges} edges in its first line, but {len(forward) // 2} in the others"
         )

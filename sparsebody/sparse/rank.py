@@ -22,7 +22,6 @@ from sparsebody.sparse.components import biconnected_components
 from sparsebody.sparse.equilibration import equilibrated
 from sparsebody.sparse.rank_methods import (
     NEAR,
-    SECOND_GAP,
     SWEPT,
     across,
     agree,
@@ -36,19 +35,25 @@ from sparsebody.sparse.rank_methods import (
     generic_rank,
     is_clear,
 )
+from sparsebody.sparse.row_parts import PartOfRows, part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.small_rank import NOISE, PIVOTED, SHARE, SMALL, small_choice
+from sparsebody.sparse.small_rank import PIVOTED, SMALL, small_choice
 from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_choices
-from sparsebody.sparse.whitening import PartOfRows, part_of_rows
+from sparsebody.sparse.tolerances import (
+    JOINTWISE_SHARE,
+    POOR_SINGULAR_VALUE,
+    RANK_TOLERANCE,
+    REGULAR_SINGULAR_VALUE,
+    REMAINDER_FLOOR,
+    SECOND_GAP,
+)
 
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
-SOON = 2000  # rows up to which it takes a second
+QUICK_DENSE_ROWS = 2000  # rows up to which it takes a second
 NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
 LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
-REGULAR = 1e-6  # singular value of rows of unit norm above which all remainders are clear
 SPECTRUM = "least singular value"
-POOR = 1e-6  # smallest singular value of kept rows below which a better choice is looked for
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +82,7 @@ class RankDecision:
         return self.certain and self.n_dependent == 0
 
 
-def rank(matrix: SaddleMatrix, tolerance: float = 1e-8) -> int:
+def rank(matrix: SaddleMatrix, tolerance: float = RANK_TOLERANCE) -> int:
     """Return the rank of A; see `independent_rows`."""
     return independent_rows(matrix, tolerance).rank
 
@@ -88,7 +93,7 @@ LeastSingularValue = Callable[[PartOfRows], float | None]
 
 def independent_rows(
     matrix: SaddleMatrix,
-    tolerance: float = 1e-8,
+    tolerance: float = RANK_TOLERANCE,
     least_singular_value: LeastSingularValue | None = None,
 ) -> RankDecision:
     """Decide which rows of A to keep.
@@ -101,8 +106,8 @@ def independent_rows(
     tolerance : float
         Relative size |R_ii| / |R_11| of the column-pivoted QR below which a row is dependent.
     least_singular_value : callable, optional
-        Tells it of the rows of a part; asked for parts that are wide in every direction. If it is
-        above REGULAR, no row is dependent.
+        Called with parts that are wide in every direction. Where the value is above
+        REGULAR_SINGULAR_VALUE, no row is dependent.
 
     Returns
     -------
@@ -124,10 +129,10 @@ def independent_rows(
     if small.any():
         member = by_component[np.repeat(small, np.diff(start))]
         part = equilibrated(part_of_rows(matrix, member, label))
-        found = small_choice(part, _sums(np.diff(start)[small]), tolerance)
-        keep[part.index] = found.keep
-        doubt = doubt_about(found)
-        decision = replace(decision, gap=found.gap, certain=not doubt, doubt=doubt)
+        choice = small_choice(part, _sums(np.diff(start)[small]), tolerance)
+        keep[part.index] = choice.keep
+        doubt = doubt_about(choice)
+        decision = replace(decision, gap=choice.gap, certain=not doubt, doubt=doubt)
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
         part = equilibrated(part_of_rows(matrix, member, label, sweep=True))
@@ -169,10 +174,16 @@ def _decide_large(
     if n > SPARSE_ROWS:
         if not narrow and least_singular_value is not None and n <= part.pattern.n_primal_rows:
             least = least_singular_value(part)
-            if least is not None and least > REGULAR:
-                return RankDecision(np.ones(n, dtype=np.bool_), least / NOISE, True, SPECTRUM)
+            if least is not None and least > REGULAR_SINGULAR_VALUE:
+                return RankDecision(
+                    np.ones(n, dtype=np.bool_), least / REMAINDER_FLOOR, True, SPECTRUM
+                )
         decision = _first_agreement(part, tolerance, narrow)
-        if n > DENSE_ROWS or decision.is_regular or (n > SOON and decision.doubt.startswith(NEAR)):
+        if (
+            n > DENSE_ROWS
+            or decision.is_regular
+            or (n > QUICK_DENSE_ROWS and decision.doubt.startswith(NEAR))
+        ):
             return decision
     choices = [] if narrow else by_halves(part, tolerance)
     rows = _as_matrix(part)
@@ -182,13 +193,13 @@ def _decide_large(
         is_quick = not narrow and sweep.width <= LARGEST_FRONT
         swept = [by_pivots(sweep, part)] if is_quick else []
         swept += swept_choices(rows)
-        found = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
-        clear = [choice for choice in found if is_clear(choice)]
+        candidates = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
+        clear = [choice for choice in candidates if is_clear(choice)]
         if len({choice.rank for choice in clear}) == 1:
-            same = [c.method for c in found if agree(clear[0], c)]
+            same = [c.method for c in candidates if agree(clear[0], c)]
             methods = sorted({clear[0].method, *same})
             best, floor = _preferred(rows, clear)
-            if floor >= POOR and len(methods) > 1:
+            if floor >= POOR_SINGULAR_VALUE and len(methods) > 1:
                 return RankDecision(best.keep, best.gap, True, " and ".join(methods))
     pivoted = by_columns(rows, tolerance)
     alike = [choice for choice in choices if choice.rank == pivoted.rank]
@@ -197,22 +208,22 @@ def _decide_large(
 
 
 def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDecision:
-    """Ask one method after the other until two that are clear agree.
+    """Try one method after the other until two that are clear agree.
 
     Wide components, such as lattices, are decided by nested halves: along a sweep, errors grow from
     level to level. Halves that are cut elsewhere, like sweeps from the other end, meet the rows in
     another order, and have other errors.
     """
     n = len(part.rows)
-    found: list[RowChoice] = []
+    choices: list[RowChoice] = []
     for choice in (along if narrow else across)(part, tolerance):
-        for other in found:
+        for other in choices:
             if agree(other, choice) or agree(choice, other):
                 first = other if is_clear(other) and other.method != SWEPT else choice
                 methods = sorted({other.method, choice.method})
                 return RankDecision(first.keep, first.gap, True, " and ".join(methods))
-        found.append(choice)
-    frontal = [choice for choice in found if choice.method != SWEPT]
+        choices.append(choice)
+    frontal = [choice for choice in choices if choice.method != SWEPT]
     if not frontal:
         everything = np.ones(n, dtype=np.bool_)
         return RankDecision(everything, 0.0, False, "nothing left out", "too wide to be decided")
@@ -236,7 +247,7 @@ def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, fl
     Choices of the frontal QR come first: made joint by joint, they hold in other poses as well.
     """
     floor = [smallest_singular_value(rows[choice.keep]) for choice in choices]
-    k = next(k for k, value in enumerate(floor) if value >= SHARE * max(floor))
+    k = next(k for k, value in enumerate(floor) if value >= JOINTWISE_SHARE * max(floor))
     return choices[k], floor[k]
 
 

@@ -11,21 +11,23 @@ from scipy.sparse import csr_array
 
 from sparsebody.arrays import FloatArray
 from sparsebody.sparse.bisection import bisected
-from sparsebody.sparse.frontal_qr import frontal_pivots
 from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
 from sparsebody.sparse.fronts import Fronts, fronts
-from sparsebody.sparse.nested_qr import nested_flops, nested_pivots
+from sparsebody.sparse.multifrontal_qr import halves, path, remainder_flops, row_remainders
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.pebble_game import generic_bars
-from sparsebody.sparse.small_rank import NOISE, PIVOTED
+from sparsebody.sparse.row_parts import PartOfRows
+from sparsebody.sparse.small_rank import PIVOTED
 from sparsebody.sparse.sweep import RowChoice
-from sparsebody.sparse.whitening import PartOfRows
+from sparsebody.sparse.tolerances import (
+    AMPLIFIED_ROUNDING,
+    CLEAR_GAP,
+    DEPENDENT_REMAINDER,
+    INDEPENDENT_REMAINDER,
+    REMAINDER_FLOOR,
+    SECOND_GAP,
+)
 
-CLEAR_GAP = 1e3  # between the smallest |R_ii| that is kept and the largest that is dropped
-SECOND_GAP = 10.0  # enough of a second method whose gap, out of thousands, is at the same count
-ROUNDING = 2e-12  # what may be left of a dependent row of unit norm; errors of sparse methods grow
-GROWING = 2e-14  # with the inverse of the least remainder that they go on with
-DOUBTFUL = 1e-7  # remainders from rounding up to here are neither zero nor clearly not
 MOST_FLOPS = 4e12  # of a frontal QR on nested halves: a minute or two
 MOST_WORK = 2e10  # rows times the square of the front, for a second opinion: a second or so
 NEAR = "nearly singular"
@@ -60,17 +62,18 @@ def across(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
 
 def by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float) -> RowChoice:
     """Rows to keep by a frontal QR."""
-    return _by_remainders(frontal_pivots(sweep, part.rows, tolerance), tolerance)
+    remainders = row_remainders(part.pattern, part.rows, path(sweep.order), tolerance)
+    return _by_remainders(remainders, tolerance)
 
 
 def by_halves(part: PartOfRows, tolerance: float, elsewhere: bool = False) -> list[RowChoice]:
     """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
-    order = bisected(part.pattern, elsewhere)
-    if nested_flops(part.pattern, order) > MOST_FLOPS:
+    parts = halves(bisected(part.pattern, elsewhere))
+    if remainder_flops(part.pattern, parts) > MOST_FLOPS:
         return []
     name = f"{HALVES} cut elsewhere" if elsewhere else HALVES
-    pivots = nested_pivots(part.pattern, part.rows, order, tolerance)
-    return [replace(_by_remainders(pivots, tolerance), method=name)]
+    remainders = row_remainders(part.pattern, part.rows, parts, tolerance)
+    return [replace(_by_remainders(remainders, tolerance), method=name)]
 
 
 def by_pivots(sweep: Fronts, part: PartOfRows) -> RowChoice:
@@ -91,7 +94,7 @@ def by_columns(rows: csr_array, tolerance: float) -> RowChoice:
 def _by_remainders(pivots: FloatArray, tolerance: float) -> RowChoice:
     """Rows to keep, by their remainders."""
     keep = pivots > tolerance
-    dropped = max(float(np.max(pivots, where=~keep, initial=0.0)), NOISE)
+    dropped = max(float(np.max(pivots, where=~keep, initial=0.0)), REMAINDER_FLOOR)
     least = float(np.min(pivots, where=keep, initial=np.inf))
     return RowChoice(keep, least / dropped, FRONTAL, least, dropped)
 
@@ -101,10 +104,10 @@ def doubt_about(choice: RowChoice) -> str:
 
     A pose at 1e-9 from a singular one leaves remainders of 1e-9, which are no rounding.
     """
-    grown = 0.0 if choice.method == PIVOTED else GROWING / choice.least_kept
-    if choice.largest_dropped > max(ROUNDING, grown):
+    grown = 0.0 if choice.method == PIVOTED else AMPLIFIED_ROUNDING / choice.least_kept
+    if choice.largest_dropped > max(DEPENDENT_REMAINDER, grown):
         return f"{NEAR}: a row that was left out is {choice.largest_dropped:.0e} off zero"
-    if choice.least_kept < DOUBTFUL:
+    if choice.least_kept < INDEPENDENT_REMAINDER:
         return f"{NEAR}: a row that was kept is only {choice.least_kept:.0e} off the others"
     return "" if choice.gap >= CLEAR_GAP else f"a gap of only {choice.gap:.0e} between remainders"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.sparse import coo_array, csc_array
 
+from sparsebody._core import rank as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.pattern import BlockPattern
@@ -50,15 +50,16 @@ def saddle_residual(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
         raise ShapeError(f"x has {x.shape[0]} rows, the matrix {pattern.n_rows}")
     if x.shape != rhs.shape:
         raise ShapeError(f"x is {x.shape}, the right-hand side {rhs.shape}")
-    columns = np.ascontiguousarray(x, dtype=float).reshape(len(x), -1)
-    rest = np.array(rhs, dtype=float).reshape(columns.shape)
-    sizes, offsets = pattern.block_sizes, pattern.offsets
-    for k in range(columns.shape[1]):
-        kernel = _residual_6 if pattern.has_full_blocks else _residual
-        kernel(
-            sizes, offsets, pattern.ends, matrix.diagonal, matrix.rows, columns[:, k], rest[:, k]
-        )
-    return rest.reshape(x.shape)
+    residual = np.array(rhs, dtype=float, order="C")
+    kernels.subtract_product(
+        pattern.offsets,
+        pattern.ends,
+        matrix.diagonal,
+        matrix.rows,
+        x.reshape(len(x), -1),
+        residual.reshape(len(x), -1),
+    )
+    return residual
 
 
 def residual_scales(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> FloatArray:
@@ -67,145 +68,22 @@ def residual_scales(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
     The two halves have different units. Primal rows are measured against the largest entry of f
     and D x; dual ones against that of g and of A D^-1 f, what x would be without them.
     """
-    columns = np.ascontiguousarray(x, dtype=float).reshape(len(x), -1)
-    right = np.ascontiguousarray(rhs, dtype=float).reshape(columns.shape)
-    scales = np.zeros((columns.shape[1], 2))
     pattern = matrix.pattern
-    for k in range(columns.shape[1]):
-        _scales(
-            pattern.block_sizes,
-            pattern.offsets,
-            pattern.ends,
-            matrix.diagonal,
-            matrix.inverse,
-            matrix.rows,
-            columns[:, k],
-            right[:, k],
-            scales[k],
-        )
-    return scales
+    return kernels.residual_scales(
+        pattern.offsets,
+        pattern.ends,
+        matrix.diagonal,
+        matrix.rows,
+        matrix.inverse,
+        x.reshape(len(x), -1),
+        rhs.reshape(len(x), -1),
+    )
 
 
-def residual_size(matrix: SaddleMatrix, rest: FloatArray, scales: FloatArray) -> float:
+def residual_size(matrix: SaddleMatrix, residual: FloatArray, scales: FloatArray) -> float:
     """Return the largest entry of a residual relative to its scales; NaN if one is not a number."""
-    return float(_size(rest.reshape(len(rest), -1), matrix.pattern.n_primal_rows, scales))
-
-
-@njit(cache=True)
-def _size(rest: FloatArray, n_primal_rows: int, scales: FloatArray) -> float:
-    worst = 0.0
-    for row in range(rest.shape[0]):
-        half = 0 if row < n_primal_rows else 1
-        for k in range(rest.shape[1]):
-            scale = scales[k, half]
-            relative = abs(rest[row, k]) / (scale if scale > 0.0 else 1.0)
-            if not relative <= worst:  # NaN, too
-                worst = relative
-    return worst
-
-
-@njit(cache=True, fastmath={"contract"})
-def _residual(
-    sizes: IntArray,
-    offsets: IntArray,
-    ends: IntArray,
-    diagonal: FloatArray,
-    rows: FloatArray,
-    x: FloatArray,
-    rest: FloatArray,
-) -> None:
-    """Subtract the product from `rest`, which starts as the right-hand side."""
-    n_primal = diagonal.shape[0]
-    first_dual_row = offsets[n_primal]
-    for i in range(n_primal):
-        start = offsets[i]
-        for a in range(sizes[i]):
-            for b in range(sizes[i]):
-                rest[start + a] -= diagonal[i, a, b] * x[start + b]
-    for j in range(ends.shape[0]):
-        for row in range(offsets[n_primal + j], offsets[n_primal + j + 1]):
-            for side in range(2):
-                i = ends[j, side]
-                if i >= 0:
-                    for b in range(sizes[i]):
-                        value = rows[row - first_dual_row, side, b]
-                        rest[row] -= value * x[offsets[i] + b]
-                        rest[offsets[i] + b] -= value * x[row]
-
-
-@njit(cache=True, fastmath={"contract", "reassoc"})
-def _residual_6(
-    sizes: IntArray,
-    offsets: IntArray,
-    ends: IntArray,
-    diagonal: FloatArray,
-    rows: FloatArray,
-    x: FloatArray,
-    rest: FloatArray,
-) -> None:
-    """Do the same where every primal block has six rows, with loops of known length."""
-    n_primal = diagonal.shape[0]
-    first_dual_row = offsets[n_primal]
-    for i in range(n_primal):
-        for a in range(6):
-            total = 0.0
-            for b in range(6):
-                total += diagonal[i, a, b] * x[6 * i + b]
-            rest[6 * i + a] -= total
-    part = np.empty(6)
-    for j in range(ends.shape[0]):
-        start, stop = offsets[n_primal + j], offsets[n_primal + j + 1]
-        for side in range(2):
-            body = 6 * ends[j, side]
-            if body < 0:
-                continue
-            for b in range(6):
-                part[b] = 0.0
-            for row in range(start, stop):
-                values, multiplier, total = rows[row - first_dual_row, side], x[row], 0.0
-                for b in range(6):
-                    total += values[b] * x[body + b]
-                    part[b] += values[b] * multiplier
-                rest[row] -= total
-            for b in range(6):
-                rest[body + b] -= part[b]
-
-
-@njit(cache=True)
-def _scales(
-    sizes: IntArray,
-    offsets: IntArray,
-    ends: IntArray,
-    diagonal: FloatArray,
-    inverse: FloatArray,
-    rows: FloatArray,
-    x: FloatArray,
-    rhs: FloatArray,
-    scales: FloatArray,
-) -> None:
-    """Fill the two scales; see `residual_scales`."""
-    n_primal = diagonal.shape[0]
-    first_dual_row = offsets[n_primal]
-    free = np.empty(first_dual_row)  # D^-1 f
-    for i in range(n_primal):
-        start = offsets[i]
-        for a in range(sizes[i]):
-            total, unbound = 0.0, 0.0
-            for b in range(sizes[i]):
-                total += diagonal[i, a, b] * x[start + b]
-                unbound += inverse[i, a, b] * rhs[start + b]
-            free[start + a] = unbound
-            scales[0] = max(scales[0], abs(rhs[start + a]), abs(total))
-    for j in range(ends.shape[0]):
-        for row in range(offsets[n_primal + j], offsets[n_primal + j + 1]):
-            scales[1] = max(scales[1], abs(rhs[row]))
-            for side in range(2):
-                i = ends[j, side]
-                if i >= 0:
-                    unbound = 0.0
-                    for b in range(sizes[i]):
-                        unbound += rows[row - first_dual_row, side, b] * free[offsets[i] + b]
-                    scales[1] = max(scales[1], abs(unbound))
+    columns = residual.reshape(len(residual), -1)
+    return kernels.relative_size(columns, matrix.pattern.n_primal_rows, scales)
 
 
 def constraint_matrix(matrix: SaddleMatrix) -> csc_array:

@@ -1,8 +1,8 @@
-"""Induction over elimination trees: rules that tell the tree of any size from those of a few.
+"""Induction over elimination trees: rules that give the tree of any size from those of a few.
 
-A subtree of the elimination tree is told by its slot and its number of blocks m: equal keys have
-equal derivations, or one of a few. A *rule* says more: from some size on, subtrees in one slot
-with m = start + t period, t = 0, 1, ..., have one production, and their children grow by fixed
+A subtree of the elimination tree is identified by its slot and its number of blocks m: equal keys
+have equal derivations, or one of a few. A *rule* states more: from some size on, subtrees in one
+slot with m = start + t period, t = 0, 1, ..., have one production, and their children grow by fixed
 steps. If every subtree that the rules lead to has a rule, or is one of finitely many that are
 listed, then rules and list derive eliminations of every size, and only finitely many productions,
 hence fronts, occur in them: induction over m, since children are smaller.
@@ -49,7 +49,7 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """What derives the elimination trees of a family from some size on.
+    """Rules and subtrees that derive the elimination trees of a family from some size on.
 
     The rules of one class begin together.
     """
@@ -59,7 +59,7 @@ class Rules:
     listed: Table  # subtrees that no rule is needed for
 
     def derivations(self, key: Key) -> frozenset[Derivation]:
-        """Return how a subtree can be derived; nothing if that is not known."""
+        """Return the derivations of a subtree; none if they are unknown."""
         slot, m = key
         rules = self.rules.get((slot, m % self.period))
         if rules is None or m < rules[0].start:
@@ -80,7 +80,7 @@ class Rules:
     @property
     def is_exact(self) -> bool:
         """Whether there is one tree for each size."""
-        return all(len(found) == 1 for found in (*self.rules.values(), *self.listed.values()))
+        return all(len(nodes) == 1 for nodes in (*self.rules.values(), *self.listed.values()))
 
     @property
     def is_sweep(self) -> bool:
@@ -99,7 +99,7 @@ def merged(eliminations: Iterable[Iterable[tuple[Key, Derivation]]]) -> Table:
     for derived in eliminations:
         for key, derivation in derived:
             table[key].add(derivation)
-    return {key: frozenset(found) for key, found in table.items()}
+    return {key: frozenset(nodes) for key, nodes in table.items()}
 
 
 def affine_rules(table: Table, period: int) -> Rules:
@@ -110,17 +110,17 @@ def affine_rules(table: Table, period: int) -> Rules:
     table : dict of Key to set of Derivation
         Of some eliminations; all of it is listed.
     period : int
-        What all that grows grows by [blocks].
+        Growth of the family from one member to the next [blocks].
     """
     classes: dict[Class, dict[int, frozenset[Derivation]]] = defaultdict(dict)
-    for (slot, m), found in table.items():
-        classes[slot, m % period][m] = found
-    rules = {of: _affine_end(found, period) for of, found in classes.items()}
-    return Rules(period, {of: found for of, found in rules.items() if found}, table)
+    for (slot, m), nodes in table.items():
+        classes[slot, m % period][m] = nodes
+    rules = {of: _affine_end(by_size, period) for of, by_size in classes.items()}
+    return Rules(period, {of: some for of, some in rules.items() if some}, table)
 
 
 def closed(known: Rules, tops: Iterable[int]) -> Rules | None:
-    """Return what derives the forests of m + t period blocks, m in `tops`; None if it does not do.
+    """Return the rules of the forests of m + t period blocks, m in `tops`; None if unknown.
 
     Parameters
     ----------
@@ -138,13 +138,13 @@ def closed(known: Rules, tops: Iterable[int]) -> Rules | None:
             return None
         for slot, m in needed:
             of_class = (slot, m % known.period)
-            found = known.rules.get(of_class)
-            if found is not None and m >= found[0].start:
+            its_rules = known.rules.get(of_class)
+            if its_rules is not None and m >= its_rules[0].start:
                 if of_class not in rules:
-                    rules[of_class] = found
+                    rules[of_class] = its_rules
                     waiting += [
                         (*child, step)
-                        for rule in found
+                        for rule in its_rules
                         for child, step in zip(rule.first.children, rule.steps, strict=True)
                     ]
             elif (slot, m) not in listed:
@@ -158,32 +158,32 @@ def _needed(known: Rules, slot: Slot, first: int, step: int) -> list[Key] | None
 
     They are all up to where rules begin, and then one for each remainder.
     """
-    found: list[Key] = []
+    needed: list[Key] = []
     ruled, m = set[int](), first
     while True:
         if not known.derivations((slot, m)):
             return None
-        found.append((slot, m))
+        needed.append((slot, m))
         if step == 0:
-            return found
+            return needed
         remainder = m % known.period
         rules = known.rules.get((slot, remainder))
         if rules is None or m < rules[0].start:
             ruled.clear()
         elif remainder in ruled:
-            return found
+            return needed
         else:
             ruled.add(remainder)
         m += step
 
 
-def _affine_end(found: Mapping[int, frozenset[Derivation]], period: int) -> tuple[Rule, ...]:
+def _affine_end(by_size: Mapping[int, frozenset[Derivation]], period: int) -> tuple[Rule, ...]:
     """Return rules for as many as possible of the largest sizes of a class, none if for few."""
-    sizes, rules = sorted(found, reverse=True), list[Rule]()
+    sizes, rules = sorted(by_size, reverse=True), list[Rule]()
     begin, n_rules = -1, 0
     for m in sizes:
-        new = [node for node in sorted(found[m]) if not _is_ruled(rules, m, node, period)]
-        own = [_best_rule(found, sizes, m, node, period) for node in new]
+        new = [node for node in sorted(by_size[m]) if not _is_ruled(rules, m, node, period)]
+        own = [_best_rule(by_size, sizes, m, node, period) for node in new]
         if None in own:
             break
         rules += [rule for rule in own if rule is not None]
@@ -198,7 +198,7 @@ def _is_ruled(rules: list[Rule], m: int, node: Derivation, period: int) -> bool:
 
 
 def _best_rule(
-    found: Mapping[int, frozenset[Derivation]],
+    by_size: Mapping[int, frozenset[Derivation]],
     sizes: list[int],
     m: int,
     node: Derivation,
@@ -208,7 +208,7 @@ def _best_rule(
     best, most = None, _LEAST - 1
     for other in islice((size for size in sizes if size < m), _NEIGHBOURS):
         times = (m - other) // period
-        for before in found[other]:
+        for before in by_size[other]:
             if before.production != node.production:
                 continue
             pairs = zip(node.children, before.children, strict=True)
@@ -216,7 +216,7 @@ def _best_rule(
             if any(rise < 0 or rise % times for rise in rises):
                 continue
             rule = Rule(m, node, tuple([rise // times for rise in rises]))
-            its = [size for size in sizes if rule.at((size - m) // period) in found[size]]
+            its = [size for size in sizes if rule.at((size - m) // period) in by_size[size]]
             if len(its) > most:
                 best, most = rule.moved((its[-1] - m) // period, period), len(its)
     return best

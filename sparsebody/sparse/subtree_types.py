@@ -1,12 +1,12 @@
 """The elimination tree as a derivation of a grammar: how the fronts of subtrees fit together.
 
-What a subtree of the elimination tree has to do with the rest is its front: the blocks that its
-root couples to, all of them above it. A *production* says how a front comes from those of the
+A subtree of the elimination tree is coupled to the other blocks by its front: the blocks that its
+root couples to, all of them above it. A *production* states how a front follows from those of the
 children: which blocks take part, by kind and size, which of them the pivot couples to in the
-matrix, and which place the blocks of each child's front have. Places are counted from the pivot
-upwards, so that productions depend neither on the numbering of the blocks nor on which of several
-equivalent orders is taken. Equal productions all the way down mean equal parts of the mechanism,
-eliminated alike. Small subtrees belong to the production that they hang on.
+matrix, and at which positions the blocks of each child's front stand. Positions are counted from
+the pivot upwards, so that productions depend neither on the numbering of the blocks nor on the
+choice among equivalent orders. Equal productions all the way down mean equal parts of the
+mechanism, eliminated alike. Small subtrees belong to the production that they hang on.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import NamedTuple
 
 from sparsebody.sparse.etree import Elimination, filled_columns
 
-Slot = tuple[tuple[int, int], ...]  # where a subtree hangs: the productions above, child by child
-Key = tuple[Slot, int]  # a slot, and the number of blocks of the subtree there
-Label = tuple[int, int]  # what counts of a block: its kind, and its scalar rows
-Glue = tuple[tuple[int, ...], int]  # the places of a child's front in that of its parent, and the
+Slot = tuple[tuple[int, int], ...]  # of a subtree: the productions above it, child by child
+Key = tuple[Slot, int]  # a slot, and the number of blocks of its subtree
+Label = tuple[int, int]  # of a block: its kind, and its scalar rows
+Glue = tuple[tuple[int, ...], int]  # positions of a child's front in that of its parent, and the
 #   production of a child that is small, -1 for others
 
-TOP: Slot = ()  # where the whole forest hangs
+TOP: Slot = ()  # the slot of the complete forest
 
 
 class Derivation(NamedTuple):
@@ -34,7 +34,7 @@ class Derivation(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What a production consists of."""
+    """The parts of a production."""
 
     front: tuple[Label, ...]  # the pivot first; nothing at TOP
     coupled: tuple[bool, ...]  # whether the pivot couples to each other block in the matrix
@@ -50,7 +50,7 @@ class Productions:
     small : int
         Blocks of the largest subtrees that are taken as a whole.
     context : int
-        How many productions above a subtree tell its slot.
+        The number of productions above a subtree that make up its slot.
     """
 
     small: int = 0
@@ -59,18 +59,18 @@ class Productions:
     widths: list[int] = field(default_factory=list)  # scalar rows of the largest front of each
 
     def derivations(
-        self, found: Elimination, labels: Sequence[Label]
+        self, tree: Elimination, labels: Sequence[Label]
     ) -> list[tuple[Key, Derivation]]:
         """Return the nodes of an elimination forest from TOP downwards, each with its key.
 
         Parameters
         ----------
-        found : Elimination
+        tree : Elimination
             Of a graph in some order.
         labels : sequence of Label
             Of the node at each position.
         """
-        forest = _Forest(found, labels)
+        forest = _Forest(tree, labels)
         number, growing = self._numbered(forest)
         n = len(labels)
         slots: dict[int, Slot] = {n: TOP}
@@ -112,16 +112,16 @@ class Productions:
 class _Forest:
     """An elimination forest by position; the last node stands for the top of all."""
 
-    def __init__(self, found: Elimination, labels: Sequence[Label]) -> None:
-        start, rows = filled_columns(found)
+    def __init__(self, tree: Elimination, labels: Sequence[Label]) -> None:
+        start, rows = filled_columns(tree)
         first, below, n = start.tolist(), rows.tolist(), len(labels)
-        near, entry = found.indices.tolist(), found.indptr.tolist()
+        near, entry = tree.indices.tolist(), tree.indptr.tolist()
         self.labels = labels
         self.fronts = [[j, *below[first[j] : first[j + 1]]] for j in range(n)] + [[]]
         self.coupled = [set(near[entry[j] : entry[j + 1]]) for j in range(n)] + [set()]
         self.children: list[list[int]] = [[] for _ in range(n + 1)]
         self.sizes = [1] * n + [0]
-        for j, parent in enumerate(found.parent.tolist()):
+        for j, parent in enumerate(tree.parent.tolist()):
             self.children[parent].append(j)  # -1 is the last one
             self.sizes[parent] += self.sizes[j]
 
@@ -132,6 +132,6 @@ class _Forest:
         return labels, tuple([row in coupled for row in front[1:]])
 
     def glue(self, child: int, j: int) -> tuple[int, ...]:
-        """Return the places of the blocks of a child's front, without its pivot."""
-        place = {row: i for i, row in enumerate(self.fronts[j])}
-        return tuple([place[row] for row in self.fronts[child][1:]])
+        """Return the positions of the blocks of a child's front, without its pivot."""
+        position = {row: i for i, row in enumerate(self.fronts[j])}
+        return tuple([position[row] for row in self.fronts[child][1:]])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 from scipy.sparse import csr_array
 
+from sparsebody._core import graph, rank
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 
 # Scissors, sheets, lattices and rows of four-bars of any size have a gap of 1e6 and more in the
@@ -21,25 +21,26 @@ CHECK_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class RowChoice:
-    """Rows to keep, as one method sees it."""
+    """The independent rows that one method chooses."""
 
     keep: BoolArray
-    gap: float  # between what is kept and what is dropped, as ratio of two remainders
+    gap: float  # ratio of the least remainder of an independent row to the largest dropped
     method: str
     least_kept: float = 1.0  # remainder; those of squares are not comparable
     largest_dropped: float = 0.0
 
     @property
     def rank(self) -> int:
-        """Number of rows kept."""
+        """Number of independent rows."""
         return int(np.count_nonzero(self.keep))
 
 
 def swept_choices(rows: csr_array) -> list[RowChoice]:
-    """Sweep by levels in both directions; return what stands a check, [] if the band is too wide.
+    """Return the choices of sweeps by levels in both directions that pass a check.
 
-    The direction matters: a long scissor is decided clearly from the ground to the free end, and
-    not at all the other way, where errors grow with the leverage.
+    None does where the band is too wide. The direction matters: a long scissor is decided
+    clearly from the ground to the free end, and not at all in the opposite direction, where errors
+    grow with the leverage.
     """
     schur = (rows @ rows.T).tocsr()
     schur.sort_indices()
@@ -49,17 +50,17 @@ def swept_choices(rows: csr_array) -> list[RowChoice]:
 
 
 def _swept(rows: csr_array, schur: csr_array, order: IntArray) -> RowChoice | None:
-    """Pivots of the Schur complement + delta in one order; None where the band is too wide.
+    """Return the choice by pivots of the Schur complement + delta; None if the band is too wide.
 
-    A dependent row has a pivot of about delta. The gap is found among the pivots, and the outcome
-    is checked: the rows kept must have a regular Schur complement, and a random motion that they
-    allow must be allowed by the dropped ones.
+    A dependent row has a pivot of about delta. The threshold is the largest gap of the
+    pivots, and the outcome is checked: the independent rows must have a regular Schur complement,
+    and a random motion that they allow must satisfy the dropped ones.
     """
     band = _lower_band(schur, order)
     if band is None:
         return None
     band[:, 0] += DELTA
-    pivots = _band_pivots(band)
+    pivots = rank.band_pivots(band)
     threshold, ratio = _largest_gap(pivots)
     keep = np.zeros(len(order), dtype=np.bool_)
     keep[order] = pivots > threshold
@@ -70,38 +71,7 @@ def _swept(rows: csr_array, schur: csr_array, order: IntArray) -> RowChoice | No
 
 def _level_order(matrix: csr_array) -> IntArray:
     """Sweep level by level, from one far end of every connected part to the other."""
-    order = np.empty(matrix.shape[0], dtype=np.intp)
-    _fill_level_order(matrix.indptr.astype(np.intp), matrix.indices.astype(np.intp), order)
-    return order
-
-
-@njit(cache=True)
-def _fill_level_order(indptr: IntArray, indices: IntArray, order: IntArray) -> None:
-    """Search each part breadth first, four times, from the last row that the search before met."""
-    n = len(order)
-    mark = np.full(n, -1)
-    search = done = 0
-    for first in range(n):
-        if mark[first] >= 0:
-            continue
-        start = first
-        for _ in range(4):  # the last one reached is far away
-            order[done] = start
-            mark[start] = search
-            end = done + 1
-            at = done
-            while at < end:
-                i = order[at]
-                at += 1
-                for k in range(indptr[i], indptr[i + 1]):
-                    j = indices[k]
-                    if mark[j] != search:
-                        mark[j] = search
-                        order[end] = j
-                        end += 1
-            start = order[end - 1]
-            search += 1
-        done = end
+    return graph.level_order(matrix.indptr, matrix.indices)
 
 
 def _lower_band(matrix: csr_array, order: IntArray) -> FloatArray | None:
@@ -117,22 +87,6 @@ def _lower_band(matrix: csr_array, order: IntArray) -> FloatArray | None:
     return band
 
 
-@njit(cache=True)
-def _band_pivots(band: FloatArray) -> FloatArray:
-    """Return the pivots of LDL' in the given order; overwrites `band`."""
-    n, width = band.shape
-    pivots = np.empty(n)
-    for k in range(n):
-        pivot = pivots[k] = max(band[k, 0], 1e-300)
-        most = min(width, n - k)
-        for c in range(1, most):
-            factor = band[k, c] / pivot
-            if factor != 0.0:
-                for r in range(c, most):
-                    band[k + c, r - c] -= factor * band[k, r]
-    return pivots
-
-
 def _largest_gap(pivots: FloatArray) -> tuple[float, float]:
     """Return a threshold and the ratio of the pivots on its two sides.
 
@@ -145,20 +99,21 @@ def _largest_gap(pivots: FloatArray) -> tuple[float, float]:
 
 
 def _is_consistent(rows: csr_array, schur: csr_array, order: IntArray, keep: BoolArray) -> bool:
-    """Tell whether a random motion that the kept rows allow is allowed by all rows."""
-    kept = order[keep[order]]
-    factor = _band_factor(schur, kept)
-    if factor is None:  # the rows kept are still dependent
+    """Return whether a random motion that the independent rows allow satisfies all rows."""
+    independent = order[keep[order]]
+    factor = _band_factor(schur, independent)
+    if factor is None:  # they are still dependent
         return False
     motion = np.random.default_rng(0).normal(size=rows.shape[1])
     size = np.abs(motion).max()
     for _ in range(3):  # projection, refined
-        motion -= rows[kept].T @ cho_solve_banded((factor, True), rows[kept] @ motion)
+        error = rows[independent] @ motion
+        motion -= rows[independent].T @ cho_solve_banded((factor, True), error)
     return float(np.abs(rows @ motion).max()) <= CHECK_TOLERANCE * float(size)
 
 
 def _band_factor(matrix: csr_array, order: IntArray) -> FloatArray | None:
-    """Cholesky factor of the permuted matrix; None where it is singular or too wide."""
+    """Return the Cholesky factor of the permuted matrix; None if it is singular or too wide."""
     band = _lower_band(matrix, order)
     if band is None:
         return None
@@ -171,7 +126,7 @@ def _band_factor(matrix: csr_array, order: IntArray) -> FloatArray | None:
 
 
 def smallest_singular_value(rows: csr_array) -> float:
-    """Estimate it by a few inverse iterations on rows rows'; 0 where they are dependent."""
+    """Return an estimate by a few inverse iterations on rows rows'; 0 for dependent rows."""
     schur = (rows @ rows.T).tocsr()
     schur.sort_indices()
     factor = _band_factor(schur, _level_order(schur))

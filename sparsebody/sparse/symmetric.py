@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.etree import positions
@@ -20,7 +21,7 @@ class SymmetricPattern:
     block_sizes: IntArray  # (n_blocks,) scalar rows of each block, all positive
     adjacency: tuple[IntArray, IntArray]  # (indptr, indices) of neighbours, sorted, no diagonal
     has_pivot: BoolArray  # (n_blocks,) whether the diagonal block has any entry
-    names: tuple[str, ...] = ()  # (n_blocks,) of the blocks, where they are known
+    names: tuple[str, ...] = ()  # (n_blocks,) of the blocks, if known
     is_dual: BoolArray | None = None  # (n_blocks,) blocks said to be constraints
 
     @property
@@ -39,7 +40,7 @@ class SaddleBlocks:
     """A symmetric pattern as that of a matrix [D A'; A 0], whose orders are then known."""
 
     pattern: BlockPattern  # primal blocks first
-    block: IntArray  # (n_blocks,) what each of its blocks is in the symmetric pattern
+    block: IntArray  # (n_blocks,) the block of the symmetric pattern that each one is
 
 
 def symmetric_pattern(
@@ -96,18 +97,18 @@ def saddle_blocks(pattern: SymmetricPattern) -> SaddleBlocks | None:
     if degree.min() < 1 or degree.max() > 2:
         return None
     primal_first = np.argsort(dual, kind="stable").astype(np.intp)
-    place = positions(primal_first)
+    position = positions(primal_first)
     start = indptr[:-1][dual]
     ends = np.full((len(start), 2), -1, dtype=np.intp)
-    ends[:, 0] = place[indices[start]]
-    ends[degree == 2, 1] = place[indices[start[degree == 2] + 1]]
+    ends[:, 0] = position[indices[start]]
+    ends[degree == 2, 1] = position[indices[start[degree == 2] + 1]]
     return SaddleBlocks(BlockPattern(pattern.block_sizes[primal_first], ends), primal_first)
 
 
 def block_order(pattern: Blocks, order: IntArray) -> tuple[IntArray, bool]:
     """Return the order of blocks that an order of blocks or of scalar rows stands for.
 
-    Of scalar rows, a block comes at the place of its last one: what it waits for is done by then.
+    Of scalar rows, a block takes the position of its last one: what it waits for is done by then.
 
     Returns
     -------
@@ -121,16 +122,16 @@ def block_order(pattern: Blocks, order: IntArray) -> tuple[IntArray, bool]:
     ShapeError
         If `order` lists neither every block once nor every scalar row once.
     """
-    found = np.ascontiguousarray(order, dtype=np.intp)
-    if len(found) == pattern.n_blocks:
-        check_order(pattern, found)
-        return found, True
-    if len(found) != pattern.n_rows or not np.array_equal(np.sort(found), np.arange(len(found))):
+    rows = np.ascontiguousarray(order, dtype=np.intp)
+    if len(rows) == pattern.n_blocks:
+        check_order(pattern, rows)
+        return rows, True
+    if len(rows) != pattern.n_rows or not kernels.is_permutation(rows):
         raise ShapeError(
-            f"an order of {len(found)} entries fits neither the {pattern.n_blocks} blocks nor the "
+            f"an order of {len(rows)} entries fits neither the {pattern.n_blocks} blocks nor the "
             f"{pattern.n_rows} scalar rows of this matrix; give one of these"
         )
-    block = np.repeat(np.arange(pattern.n_blocks), pattern.block_sizes)[found]
+    block = np.repeat(np.arange(pattern.n_blocks), pattern.block_sizes)[rows]
     last = np.zeros(pattern.n_blocks, dtype=np.intp)
     np.maximum.at(last, block, np.arange(len(block)))
     n_runs = 1 + np.count_nonzero(np.diff(block))

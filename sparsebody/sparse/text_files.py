@@ -1,4 +1,4 @@
-"""Text files of other people, line by line, with errors that name the place."""
+"""Text files of other people, line by line, with errors that name the line."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def whole(word: str, file: Path, line: int) -> int:
         If the word is none, or has more digits than an index.
     """
     try:
-        found = int(word)
+        number = int(word)
     except ValueError as error:
         raise FileFormatError(
             f"{file}: line {line}: {word[:40]!r} is not a whole number; give indices"
         ) from error
-    if abs(found) >= 2**62:
+    if abs(number) >= 2**62:
         raise FileFormatError(f"{file}: line {line}: {word[:40]} is no index; give smaller ones")
-    return found
+    return number

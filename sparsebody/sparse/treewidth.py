@@ -1,4 +1,4 @@
-"""How narrow fronts can be at best: lower bounds, and the exact width of small graphs.
+"""Lower bounds of the width of fronts, and the exact width of small graphs.
 
 The treewidth of a graph is the least, over all elimination orders, of the most blocks that a pivot
 couples to. Weighted by scalar rows, the pivot's own included, it bounds the largest front.
@@ -7,8 +7,8 @@ couples to. Weighted by scalar rows, the pivot's own included, it bounds the lar
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import graph as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.sparse.admissibility import core_joints
@@ -25,13 +25,13 @@ _MOST_SETS = 20_000  # of eliminated nodes that the search for the exact width l
 def treewidth_bound(pattern: BlockPattern) -> int:
     """Return a number of blocks that the treewidth of the graph of all blocks does not go below."""
     part = _part(pattern)
-    return max(_widest_core(*part.adjacency, np.ones(part.n_blocks, dtype=np.intp)) - 1, 0)
+    return max(kernels.widest_core(*part.adjacency, np.ones(part.n_blocks, dtype=np.intp)) - 1, 0)
 
 
 def front_bound(pattern: BlockPattern) -> int:
     """Return scalar rows that the largest front has at least, whatever the order."""
     part = _part(pattern)
-    return int(_widest_core(*part.adjacency, _sizes(part)))
+    return kernels.widest_core(*part.adjacency, part.block_sizes)
 
 
 def admissible_front_bound(pattern: BlockPattern) -> int:
@@ -45,14 +45,14 @@ def admissible_front_bound(pattern: BlockPattern) -> int:
         crossing = crossing_bound(_core(pattern))
     pattern = _part(pattern)
     core = _core(pattern)
-    size = _sizes(core)
-    joints = _widest_core(*dual_graph(core), size[core.n_primal :])
+    size = core.block_sizes
+    joints = kernels.widest_core(*dual_graph(core), size[core.n_primal :])
     indptr, indices = core.adjacency
     rows_around = size[: core.n_primal].copy()
     first = np.repeat(np.arange(core.n_primal), np.diff(indptr[: core.n_primal + 1]))
     np.add.at(rows_around, first, size[indices[: len(first)]])
     bodies = int(rows_around.max(initial=0))
-    return max(int(joints), bodies, crossing, front_bound(pattern))
+    return max(joints, bodies, crossing, front_bound(pattern))
 
 
 def _core(pattern: BlockPattern) -> BlockPattern:
@@ -80,87 +80,6 @@ def _part(pattern: BlockPattern) -> BlockPattern:
     return BlockPattern(sizes, ends[inside])
 
 
-def _sizes(pattern: BlockPattern) -> IntArray:
-    """Return the scalar rows of every block, contiguous."""
-    return np.ascontiguousarray(pattern.block_sizes, dtype=np.intp)
-
-
-@njit(cache=True)
-def _widest_core(indptr: IntArray, indices: IntArray, weight: IntArray) -> int:
-    """Return the greatest, over a sequence of minors, of the least weight around any node.
-
-    Contract the lightest node into the neighbour with which it shares fewest (minor-min-width,
-    "least-c"): Gogate and Dechter (2004); Bodlaender and Koster (2011), Inf. Comput. 209, 7. Of two
-    contracted nodes the lighter weight stays, because a bag of a minor holds one of them at least.
-    """
-    n = len(weight)
-    words = (n + 63) // 64
-    row = np.zeros((n, words), dtype=np.uint64)
-    for i in range(n):
-        for entry in range(indptr[i], indptr[i + 1]):
-            if indices[entry] != i:
-                row[i, indices[entry] >> 6] |= np.uint64(1) << np.uint64(indices[entry] & 63)
-    weight, gone = weight.copy(), np.zeros(n, dtype=np.bool_)
-    around = np.empty(n, dtype=np.intp)
-    for i in range(n):
-        around[i] = _weight_around(i, row, weight)
-    widest = int(np.intp(0))
-    for _ in range(n):
-        light = -1
-        for i in range(n):
-            if not gone[i] and (light == -1 or around[i] < around[light]):
-                light = i
-        widest = max(widest, around[light])
-        partner, fewest = -1, n + 1
-        for j in range(n):
-            if _has(row[light], j):
-                shared = _n_shared(row[light], row[j])
-                if shared < fewest:
-                    partner, fewest = j, shared
-        gone[light] = True
-        for j in range(n):
-            if _has(row[light], j):
-                row[j, light >> 6] ^= np.uint64(1) << np.uint64(light & 63)
-                if j != partner:
-                    row[j, partner >> 6] |= np.uint64(1) << np.uint64(partner & 63)
-                    row[partner, j >> 6] |= np.uint64(1) << np.uint64(j & 63)
-        if partner >= 0:
-            weight[partner] = min(weight[partner], weight[light])
-            around[partner] = _weight_around(partner, row, weight)
-            for j in range(n):
-                if _has(row[light], j) or _has(row[partner], j):
-                    around[j] = _weight_around(j, row, weight)
-    return widest
-
-
-@njit(cache=True)
-def _has(bits: np.ndarray, j: int) -> bool:
-    """Return whether bit j is set."""
-    return (bits[j >> 6] >> np.uint64(j & 63)) & np.uint64(1) != 0
-
-
-@njit(cache=True)
-def _weight_around(i: int, row: np.ndarray, weight: IntArray) -> int:
-    """Return the weight of node i with all its neighbours."""
-    total = weight[i]
-    for j in range(len(weight)):
-        if _has(row[i], j):
-            total += weight[j]
-    return total
-
-
-@njit(cache=True)
-def _n_shared(first: np.ndarray, second: np.ndarray) -> int:
-    """Return how many bits are set in both."""
-    count = 0
-    for w in range(len(first)):
-        word = first[w] & second[w]
-        while word != 0:
-            word &= word - np.uint64(1)
-            count += 1
-    return count
-
-
 def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[int, IntArray]:
     """Return the least possible weight of the heaviest front, and an order (n,) that has it.
 
@@ -183,14 +102,13 @@ def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[
         for j in indices[indptr[i] : indptr[i + 1]].tolist():
             neighbours[i] |= (1 << j) & ~(1 << i)
     weights = [int(w) for w in weight]
-    size = np.ascontiguousarray(weight, dtype=np.intp)
-    width = int(_widest_core(indptr, indices, size)) if n else 0
+    width = kernels.widest_core(indptr, indices, weight) if n else 0
     failed: set[int] = set()
     while True:
         failed.clear()
-        found = _eliminated(neighbours, weights, width, (1 << n) - 1, failed)
-        if found is not None:
-            return width, np.array(found, dtype=np.intp)
+        order = _eliminated(neighbours, weights, width, (1 << n) - 1, failed)
+        if order is not None:
+            return width, np.array(order, dtype=np.intp)
         width += 1
 
 
@@ -213,14 +131,14 @@ def _eliminated(
         if front > width:
             break
         changed = neighbours.copy()
-        rest = _eliminated(changed, weights, width, _eliminate(node, changed, left), failed)
-        if rest is not None:
-            return [*order, node, *rest]
+        later = _eliminated(changed, weights, width, _eliminate(node, changed, left), failed)
+        if later is not None:
+            return [*order, node, *later]
     failed.add(left)
     if len(failed) > _MOST_SETS:
         raise OrderingError(
             f"the exact width of a graph of {len(weights)} nodes takes more than {_MOST_SETS} "
-            "sets to find; ask for it on a smaller mechanism"
+            "sets to find; try a smaller mechanism"
         )
     return None
 
@@ -260,9 +178,9 @@ def _front(node: int, neighbours: list[int], weights: list[int]) -> int:
 
 def _bits(mask: int) -> list[int]:
     """Return the numbers of the bits that are set."""
-    found = []
+    bits = []
     while mask:
         lowest = mask & -mask
-        found.append(lowest.bit_length() - 1)
+        bits.append(lowest.bit_length() - 1)
         mask ^= lowest
-    return found
+    return bits

@@ -7,9 +7,8 @@ import pytest
 from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
-from sparsebody.dynamics.compiled import chunks
+from sparsebody.dynamics.compiled import core
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.factorization.prefetch import LARGE
 from sparsebody.model.gallery import build
 from sparsebody.model.system import State, System
 
@@ -30,6 +29,9 @@ def ladder() -> System:
     return build("ladder", rungs=12, gravity=(1.0, -2.0, -9.0)).compile()
 
 
+LARGE = 1 << 14  # blocks, from which on memory is requested before it is needed
+
+
 SYSTEMS = [ladder, loops, tree, lattice]
 
 
@@ -43,7 +45,7 @@ def test_the_length_of_chunks_changes_nothing(make, length, monkeypatch):
     system = make()
     state = sb.consistent_state(system)
     whole = accelerations(system, state)
-    monkeypatch.setattr(chunks, "LENGTH", length)
+    monkeypatch.setattr(core, "CHUNK_LENGTH", length)
     found = accelerations(system, state)
     np.testing.assert_allclose(found, whole, rtol=0.0, atol=1e-10 * np.abs(whole).max())
 

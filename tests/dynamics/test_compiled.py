@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import os
 import pickle
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +17,6 @@ from benchmarks.cases import problem
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.dynamics.compiled import solution
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.kinematics.coordinates import coordinate_motion
@@ -101,7 +96,6 @@ def test_a_wrong_solution_has_the_residual_that_it_should_have() -> None:
     system, state = random_state(5)
     core = ForwardDynamics(system, state, factorization="block-ldl").core
     core.assemble(state, None, NOTHING)
-    workspace = core._workspace
     x = np.random.default_rng(0).normal(size=len(core.right))
     core._x[:] = x
     n = 6 * system.n_bodies
@@ -111,7 +105,7 @@ def test_a_wrong_solution_has_the_residual_that_it_should_have() -> None:
     term = max(np.abs(A @ np.diag(x[:n])).max(), np.abs(core.right[n:]).max())
     free = np.abs(A @ np.diag(core.right[:n])).max()
     expected = max(left[:n].max() / force, left[n:].max() / max(term, free))
-    assert solution.residual(workspace, core.right) == pytest.approx(expected, rel=1e-9)
+    assert core._evaluation.compute_residual(core.right) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -178,11 +172,10 @@ def test_trees_of_wild_masses_are_as_accurate_as_by_pivoting(seed: int) -> None:
 
 
 @pytest.mark.parametrize("how", ["read-only", "transposed", "strided"])
-def test_states_of_any_layout_are_taken_without_another_compilation(how: str) -> None:
+def test_states_of_any_layout_are_taken(how: str) -> None:
     system, state = random_state(3)
     dynamics = ForwardDynamics(system, state, factorization="block-ldl")
     expected = dynamics.acceleration(state)
-    n_signatures = len(solution.accelerate.signatures)
     change = {
         "read-only": lambda a: np.frombuffer(a.tobytes()).reshape(a.shape),
         "transposed": np.asfortranarray,
@@ -194,7 +187,6 @@ def test_states_of_any_layout_are_taken_without_another_compilation(how: str) ->
         velocity=change(state.velocity),
     )
     np.testing.assert_array_equal(dynamics.acceleration(other), expected)
-    assert len(solution.accelerate.signatures) == n_signatures
 
 
 def test_states_that_are_none_are_refused_by_name() -> None:
@@ -274,32 +266,6 @@ def test_copies_answer_for_themselves(copied, factorization: str) -> None:
     other = copied(evaluation)
     other.dynamics.acceleration(state.with_(velocity=2.0 * state.velocity))
     for found in (other.acceleration(), evaluation.acceleration()):
-        np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
-
-
-WITHOUT_COMPILER = """
-import numba, numpy as np
-from test_compiled import ForwardDynamics, random_state
-assert numba.config.DISABLE_JIT
-for seed in (0, 3):
-    system, state = random_state(seed)
-    dynamics = ForwardDynamics(system, state, factorization="block-ldl")
-    assert dynamics(state).residual < 1e-12
-    np.save(f"{seed}.npy", dynamics.acceleration(state))
-"""
-
-
-def test_without_a_compiler_the_same_is_computed(tmp_path) -> None:
-    folder = Path(__file__).parent
-    paths = os.pathsep.join(map(str, (folder, folder.parent, folder.parents[1])))
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": paths}
-    subprocess.run(
-        [sys.executable, "-c", WITHOUT_COMPILER], cwd=tmp_path, env=environment, check=True
-    )
-    for seed in (0, 3):
-        system, state = random_state(seed)
-        expected = ForwardDynamics(system, state, factorization="block-ldl").acceleration(state)
-        found = np.load(tmp_path / f"{seed}.npy")
         np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
 
 

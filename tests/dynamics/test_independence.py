@@ -13,8 +13,8 @@ from sparsebody.factorization import is_available
 from sparsebody.model.gallery import build
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.row_parts import PartOfRows, part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.whitening import PartOfRows, part_of_rows
 
 BACKENDS = [name for name in ("block-ldl", "cholmod") if is_available(name)]
 
@@ -67,7 +67,7 @@ def test_one_dependent_row_of_many_is_found(monkeypatch, backend, off):
     sizes = np.append(pattern.block_sizes, 1)
     ends = np.vstack([pattern.ends, pattern.ends[again]])
     twice = replace(part, pattern=BlockPattern(sizes, ends), rows=np.vstack([part.rows, copied]))
-    assert least_singular_value(twice) < rank.REGULAR
+    assert least_singular_value(twice) < rank.REGULAR_SINGULAR_VALUE
 
 
 def test_wide_parts_without_dependent_rows_are_decided_by_it():

@@ -87,7 +87,10 @@ def test_every_backend_is_as_accurate_as_pivoting(name: str, factorization: str)
 
 @pytest.mark.parametrize("factorization", available_factorizations())
 def test_long_lifts_are_as_accurate_with_every_backend(factorization: str) -> None:
-    """Against three freedoms a body, R of a QR: the square of the condition number is 1e11."""
+    """Against three freedoms a body, R of a QR: the square of the condition number is 1e11.
+
+    Residuals are relative to the bodies' weights, and rounded at the size of the wrenches.
+    """
     if factorization == "dense":
         pytest.skip("minutes")
     system = build("scissor", pairs=1000).compile()
@@ -98,7 +101,8 @@ def test_long_lifts_are_as_accurate_with_every_backend(factorization: str) -> No
     )
     found = dynamics(state)
     assert relative_error(found.acceleration, expected) < 2e-11
-    assert max(found.residual, found.dropped_residual) < 1e-10
+    largest = np.abs(found.joint_wrench).max() / (system.mass.max() * 9.81)
+    assert max(found.residual, found.dropped_residual) < 10 * np.finfo(float).eps * largest
 
 
 # ---- Krylov steps ---------------------------------------------------------------------------

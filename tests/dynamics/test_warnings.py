@@ -33,8 +33,8 @@ def dynamics(system: System) -> ForwardDynamics:
 @pytest.fixture
 def rough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every solution for a rough one."""
-    monkeypatch.setattr(core, "ROUGH", -1.0)
-    monkeypatch.setattr(core, "HOPELESS", -1.0)
+    monkeypatch.setattr(core, "ROUGH_CORRECTION", -1.0)
+    monkeypatch.setattr(core, "ROUGH_RESIDUAL", -1.0)
 
 
 @pytest.mark.usefixtures("rough")

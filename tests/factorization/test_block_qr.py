@@ -7,8 +7,6 @@ import pytest
 from random_saddles import draw, random_matrix
 
 from sparsebody.factorization.block_qr import REGULAR, analyze
-from sparsebody.factorization.block_qr.kernels import factorize, substitute_back
-from sparsebody.factorization.block_qr.layout import N_LEFT, N_ROWS, SIZE, STRIDE
 from sparsebody.factorization.unit import unit_rows
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix
@@ -26,16 +24,17 @@ def carried(matrix, order, rng):
     forces = rng.normal(size=(n, width)) * (np.arange(width) < pattern.block_sizes[:n, None])
     asked = rng.normal(size=len(rows))
     y = np.empty(len(rows))
-    right = np.concatenate([forces.ravel(), asked])
     A = constraint_matrix(dataclasses.replace(matrix, rows=rows)).toarray()
-    found = factorize(symbolic.tables, rows, right, symbolic.storage, y)
-    assert found == REGULAR or np.linalg.cond(A) > 1e10
-    substitute_back(symbolic.tables, symbolic.storage, y)
     f = forces[np.arange(width) < pattern.block_sizes[:n, None]]
+    found = symbolic.qr.factorize(rows, np.concatenate([f, asked]), y)
+    assert found == REGULAR or np.linalg.cond(A) > 1e10
+    symbolic.qr.substitute_back(y)
     expected = np.linalg.lstsq(A.T, f - np.linalg.lstsq(A, asked, rcond=None)[0], rcond=None)[0]
-    fronts = symbolic.layout.fronts[:-1].astype(int)
-    whole = fronts[fronts[:, N_ROWS] == fronts[:, SIZE] + fronts[:, N_LEFT]]
-    shapes = {tuple(map(int, front)) for front in whole[:, [SIZE, N_ROWS, STRIDE]]}
+    shapes = {
+        (size, n_rows, stride)
+        for size, n_rows, stride, n_remaining in symbolic.qr.front_shapes().tolist()
+        if n_rows == size + n_remaining
+    }
     return y, expected, np.linalg.cond(A), shapes
 
 

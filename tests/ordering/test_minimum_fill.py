@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from patterns import graph_pattern, ladder, patterns, shuffled
 
+from sparsebody._core import ordering as kernels
 from sparsebody.ordering.leaves_first import leaves_first
 from sparsebody.ordering.minimum_degree import minimum_degree
-from sparsebody.ordering.minimum_fill import _minimum_fill, minimum_fill
+from sparsebody.ordering.minimum_fill import minimum_fill
 from sparsebody.sparse.dual_graph import dual_graph
 from sparsebody.sparse.metrics import ordering_metrics
 
@@ -39,7 +40,7 @@ def fills(pattern, joints):
 @given(pattern=patterns())
 def test_every_joint_is_one_that_fills_in_least(pattern):
     rows = np.ascontiguousarray(pattern.block_sizes[pattern.n_primal :])
-    joints = _minimum_fill(*dual_graph(pattern), rows)
+    joints = kernels.minimum_fill(*dual_graph(pattern), rows)
     assert all(taken == least for taken, least in fills(pattern, joints))
 
 

@@ -5,8 +5,8 @@ import pytest
 from random_saddles import loop_of_hinges, scissor
 
 from sparsebody.sparse.equilibration import equilibrated
+from sparsebody.sparse.row_parts import PartOfRows, part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.whitening import PartOfRows, part_of_rows
 
 
 def part_of(matrix: SaddleMatrix) -> PartOfRows:

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from sparsebody.sparse.front_qr import PANEL, decide_front
+from sparsebody._core import rank as kernels
 
 TOLERANCE = 1e-9
+PANEL = 32  # columns of ready joints whose reflections are applied together
 
 
 def random_front(m, n, n_ready, seed, n_dependent=0):
@@ -54,16 +55,15 @@ def remainders(front, joint, ready):
 def test_remainders_and_what_is_left(m, n, n_ready, n_dependent):
     front, joint, ready = random_front(m, n, n_ready, m + n_ready, n_dependent)
     expected, basis = remainders(front, joint, ready)
-    given, row, pivots = front.copy(), np.arange(n), np.full(n, np.nan)
-    left, columns = decide_front(given, row, joint.copy(), ready.copy(), TOLERANCE, pivots)
+    pivots, column, remaining = kernels.decided_front(front, joint, ready, TOLERANCE)
     scale = np.linalg.norm(front, 2)
     np.testing.assert_allclose(pivots, expected, atol=1e-13 * scale)
     assert np.count_nonzero(pivots[ready] > TOLERANCE) == basis.shape[1]
-    assert sorted(row[:columns]) == sorted(np.flatnonzero(~ready))
-    assert left == min(m - basis.shape[1], columns)
-    rest = front[:, row[:columns]]
+    assert sorted(column) == sorted(np.flatnonzero(~ready))
+    assert len(remaining) == min(m - basis.shape[1], len(column))
+    rest = front[:, column]
     rest = rest - basis @ (basis.T @ rest)
-    product = given[:left, :columns].T @ given[:left, :columns]
+    product = remaining.T @ remaining
     np.testing.assert_allclose(product, rest.T @ rest, atol=1e-13 * scale**2)
 
 
@@ -71,6 +71,5 @@ def test_columns_of_zeros():
     front, joint, ready = random_front(100, 80, 30, 1)
     front[:, ::4] = 0.0
     expected, _ = remainders(front, joint, ready)
-    pivots = np.full(80, np.nan)
-    decide_front(front.copy(), np.arange(80), joint, ready, TOLERANCE, pivots)
+    pivots = kernels.decided_front(front, joint, ready, TOLERANCE)[0]
     np.testing.assert_allclose(pivots, expected, atol=1e-13 * np.linalg.norm(front, 2))

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from front_rows import dense, random_rows
 
-from sparsebody.sparse.frontal_schur import DELTA, largest_gap, schur_pivots
+from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
 from sparsebody.sparse.fronts import fronts
+from sparsebody.sparse.tolerances import SCHUR_SHIFT as DELTA
 
 
 @pytest.mark.parametrize("seed", range(8))

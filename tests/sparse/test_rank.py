@@ -15,6 +15,7 @@ from random_saddles import (
     rigid_matrix,
     scissor,
 )
+from whitened_rows import whitened_rows
 
 import sparsebody.sparse.rank as rank_module
 import sparsebody.sparse.rank_methods as methods_module
@@ -22,7 +23,6 @@ import sparsebody.sparse.sweep as sweep_module
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import independent_rows, rank
 from sparsebody.sparse.saddle import constraint_matrix
-from sparsebody.sparse.whitening import whitened_rows
 
 
 def whitened_dense(matrix):
@@ -221,7 +221,7 @@ def test_one_sparse_method_alone_is_not_certain(monkeypatch):
 
 def test_poorly_conditioned_choices_are_followed_by_the_dense_decision(monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
-    monkeypatch.setattr(rank_module, "POOR", 1.0)
+    monkeypatch.setattr(rank_module, "POOR_SINGULAR_VALUE", 1.0)
     assert independent_rows(matrix).method == "pivoted QR by components"
 
 

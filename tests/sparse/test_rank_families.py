@@ -7,13 +7,13 @@ import pytest
 import spatial_loops
 from linkages import Builder, Linkage, matrix_at_start
 from scipy.linalg import qr
+from whitened_rows import whitened_rows
 
 from sparsebody.dynamics import independence
 from sparsebody.dynamics.planar import planar_reduction
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import constraint_matrix
-from sparsebody.sparse.whitening import whitened_rows
 
 WORLD = -1
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import re
 from abc import ABC, abstractmethod
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -17,9 +18,10 @@ from sparsebody.model.system import State, System, check_state
 
 WORST_RESIDUAL = 1e-6
 _UNWANTED = np.zeros(0)
-Arguments = tuple[
-    FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, FloatArray
-]
+
+
+class ReductionViolated(Exception):
+    """A state outside the subgroups that a reduction to fewer freedoms assumes."""
 
 
 class CoreBase(ABC):
@@ -35,7 +37,8 @@ class CoreBase(ABC):
     ) -> None:
         n = system.n_bodies
         self.system = system
-        self.newest = 0  # counts the assemblies
+        self.newest = object()  # the newest assembly, different from those of other cores
+        self.history: list[str] = []  # what the evaluations have changed for later ones
         self._bodies, self._joints = bodies, joints
         self._parts = parts
         self.has_constant_subspaces = not given_joints(system).any()
@@ -112,25 +115,59 @@ class CoreBase(ABC):
         self._x[:] = solution
         return axes
 
-    def _arguments(
+    def _called(
+        self,
+        kernel: Callable[..., Any],
+        state: State,
+        body_force: FloatArray | None,
+        shift: FloatArray,
+        *outputs: FloatArray,
+    ) -> Any:
+        """Call a kernel that assembles; a copy of states that it does not take as they are."""
+        arguments = self._kernel_arguments(state, body_force, shift)
+        try:
+            return kernel(*arguments, *outputs)
+        except TypeError:
+            arguments = self._kernel_arguments(self._plain(state), body_force, shift)
+            return kernel(*arguments, *outputs)
+
+    def _kernel_arguments(
         self, state: State, body_force: FloatArray | None, shift: FloatArray
-    ) -> Arguments:
-        """Return the arrays that a state gives to an assembly, which is the newest from now on."""
+    ) -> tuple[Any, ...]:
+        """Return what a native assembly takes, which is the newest from now on.
+
+        It checks the arrays of the state itself, but for what the general functions look at.
+        """
+        self.newest = object()
+        self._is_factorized = False
+        if body_force is None and self._parts.is_nothing:
+            given = NOTHING
+        else:
+            if not self._has_plain_arrays(state):
+                state = self._plain(state)
+            given = self._parts.at(state, body_force)
+        self._given, self._shift = given, shift
+        return (
+            state.position,
+            state.orientation,
+            state.velocity,
+            state.coordinate,
+            state.time,
+            given.load,
+            given.rows,
+            given.acceleration,
+            shift,
+        )
+
+    def _has_plain_arrays(self, state: State) -> bool:
         at, turned, moving, tracked = self._shapes
-        if not (
+        return (
             is_plain(state.position, at)
             and is_plain(state.orientation, turned)
             and is_plain(state.velocity, moving)
             and is_plain(state.coordinate, tracked)
             and math.isfinite(state.time)
-        ):
-            state = self._plain(state)
-        given = self._parts.at(state, body_force)
-        self.newest += 1
-        self._is_factorized = False
-        self._given, self._shift = given, shift
-        load, rows, asked = given.load, given.rows, given.acceleration
-        return state.position, state.orientation, state.velocity, load, rows, asked, shift
+        )
 
     def _plain(self, state: State) -> State:
         """Return a checked copy that compiled code takes."""

@@ -1,45 +1,30 @@
-"""A System, its kept rows and a factorization, laid out for compiled evaluations."""
+"""Forward dynamics of bodies with six freedoms on the sparse system (8.64).
+
+Bodies and kept rows are numbered in elimination order, in units in which inertias are one.
+"""
 
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.compiled.assembly import assemble, fill_rows
-from sparsebody.dynamics.compiled.base import CoreBase, checked
-from sparsebody.dynamics.compiled.chunks import chunk_table
+from sparsebody.dynamics.compiled.base import CoreBase, ReductionViolated, checked
 from sparsebody.dynamics.compiled.given import GivenParts
-from sparsebody.dynamics.compiled.left_out import violation
-from sparsebody.dynamics.compiled.qr_solution import QR, factorize_by_qr, qr_arrays, solve_by_qr
-from sparsebody.dynamics.compiled.solution import (
-    BAD_STATE,
-    ROUGH,
-    accelerate,
-    factorize_assembled,
-    refine,
-    unscramble,
-)
-from sparsebody.dynamics.compiled.tables import body_arrays, row_arrays, units
-from sparsebody.dynamics.compiled.workspace import (
+from sparsebody.dynamics.compiled.tables import (
+    INERTIA_ROOTS,
     MASS_ROOT,
-    ROOT,
-    Factor,
-    Index,
-    RowTable,
-    Workspace,
+    body_arrays,
+    row_table,
+    unit_table,
 )
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, block_qr, refined_solve
-from sparsebody.factorization.block_ldl import (
-    REGULAR,
-    BlockLDLSymbolic,
-    safe_order,
-)
-from sparsebody.factorization.block_ldl.kernels import Storage, Tables
+from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic, safe_order
 from sparsebody.factorization.block_ldl.layout import FIRST_BELOW
 from sparsebody.factorization.block_qr import BlockQRSymbolic
 from sparsebody.model.system import State, System
@@ -47,11 +32,18 @@ from sparsebody.sparse.etree import positions, postordered
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
-ROUNDING = 4e-16  # a relative residual that is nothing but that of its own computation
-SMOOTH = 1e-11  # one that needs none where inertias are added up from the leaves of trees on
-EVEN = 1e3  # the largest over the smallest root of an inertia with which that is so
-MOST_STEPS = 8  # corrections of solutions by other factorizations; one or two are usual
-HOPELESS = 0.1  # relative residual before corrections that is worth a warning
+block_ldl = factorization.block_ldl
+ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION
+NO_STATE = dynamics.BAD_STATE, dynamics.OUTSIDE_SUBGROUPS  # statuses
+CHUNK_LENGTH = 512  # pivots
+MAX_REFINEMENTS = 2  # of a solution by block LDL'
+MAX_CORRECTIONS = 8  # of solutions by other factorizations; one or two are usual
+
+# Relative residuals.
+ROUNDING_RESIDUAL = 4e-16  # rounding of the residual itself
+EVEN_TREE_RESIDUAL = 1e-11  # not refined where inertias are summed from the leaves of trees
+EVEN_ROOTS = 1e3  # the largest over the smallest root of an inertia with which that is so
+ROUGH_RESIDUAL = 0.1  # before refinement of a solution by QR, that is worth a warning
 
 
 class Core(CoreBase):
@@ -67,59 +59,63 @@ class Core(CoreBase):
         Elimination order of its pattern.
     factorization : str
         A name from FACTORIZATIONS.
-    refinement : int
-        The greatest number of corrections of a solution.
     """
 
     width = 6
 
     def __init__(
-        self,
-        system: System,
-        structure: KKTStructure,
-        order: IntArray,
-        factorization: str,
-        refinement: int = 2,
+        self, system: System, structure: KKTStructure, order: IntArray, factorization: str
     ) -> None:
-        self._made_of = system, structure, order, factorization, refinement
+        self._made_of: tuple[Any, ...] = system, structure, order, factorization
         if factorization == "block-ldl":
             order = postordered(structure.pattern, safe_order(structure.pattern, order))
         n = system.n_bodies
         place = positions(order)
         bodies, duals = np.argsort(place[:n]), np.argsort(place[n:])
-        pattern, own_order = _renumbered(structure.pattern, order, bodies, duals)
+        self._pattern, own_order = _renumbered(structure.pattern, order, bodies, duals)
         rank = np.repeat(positions(duals), structure.pattern.block_sizes[n:])
         super().__init__(system, GivenParts(system), bodies, structure.joints[duals])
-        rows = structure.rows[np.argsort(rank, kind="stable")]
-        left_out = structure.left_out
-        unit = units(system, bodies)
-        kept, others = (
-            row_arrays(system, self._parts, bodies, unit, some) for some in (rows, left_out)
-        )
-        arrays = body_arrays(system, bodies, unit, len(rows))
-        self.right, self._x = arrays["right"], arrays["x"]
-        self.rows = kept["row"]  # the user's numbers of rows, in order
-        self._values, self._pattern = kept["rows"], pattern
-        self.symbolic: Symbolic = analyze(factorization, pattern, own_order)
+        self.rows = structure.rows[np.argsort(rank, kind="stable")]  # the user's numbers, in order
+        self.symbolic: Symbolic = analyze(factorization, self._pattern, own_order)
         self._is_compiled = isinstance(self.symbolic, BlockLDLSymbolic)
-        self._refinement = refinement
-        self._goal = SMOOTH if _is_even(unit[:n]) and _is_leaves_first(self.symbolic) else ROUNDING
-        factor = _factor(self.symbolic)
-        pattern.forget_adjacency()
-        self._kept = RowTable(**kept)
-        chunks = _chunks(self.symbolic, kept, n)
-        self._solver = {"factor": factor, "chunks": chunks}
-        self._workspace = Workspace(kept=self._kept, **self._solver, **arrays)
-        self._by_qr: BlockQRSymbolic | None = None
-        self._qr: QR | None = None  # where LDL' is not accurate enough
-        self._left_out, self._left_asked = RowTable(**others), np.zeros(len(left_out))
-        self._n_left_out = len(others["predecessor"])  # joints
+        self._pattern.forget_adjacency()
+        self._unit = unit_table(system, bodies)
+        is_easy = _is_even(self._unit[:n]) and _is_leaves_first(self.symbolic)
+        self._goal = EVEN_TREE_RESIDUAL if is_easy else ROUNDING_RESIDUAL
+        self._evaluation: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
+        self._evaluation, self._values, self.right, self._x = self._new_evaluation()
+        self._left_out, _ = self._row_table(structure.left_out)
+        self._left_out_gamma = np.zeros(len(structure.left_out))
+        self._by_qr: BlockQRSymbolic | None = None  # where LDL' is not accurate enough
         self._numeric: Numeric | None = None
         self._is_shifted = False
 
     def __reduce__(self) -> tuple[type[Core], tuple[object, ...]]:
-        """Copy and pickle what it is made of: compiled code's arrays can be neither."""
-        return Core, self._made_of
+        """Copy and pickle what it is made of: views of memory can be neither."""
+        return type(self), self._made_of
+
+    def _new_evaluation(
+        self,
+    ) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
+        """Return an evaluation, and its A (k, 2, 6), right-hand side and solution."""
+        kept, values = self._row_table(self.rows)
+        arrays = body_arrays(self.system, self._bodies, self._unit, len(self.rows))
+        tables, storage = _solver(self.symbolic)
+        evaluation = dynamics.SpatialEvaluation(
+            kept,
+            tables,
+            storage,
+            **arrays,
+            n_coordinates=len(self.system.coordinates.joint),
+            max_corrections=MAX_REFINEMENTS,
+            goal=self._goal,
+            chunk_length=CHUNK_LENGTH,
+        )
+        x = arrays["padded_x"][dynamics.MARGIN : -dynamics.MARGIN]
+        return evaluation, values, arrays["right"], x
+
+    def _row_table(self, rows: IntArray) -> tuple[dynamics.RowTable, FloatArray]:
+        return row_table(self.system, self._parts, self._bodies, self._unit, rows)
 
     def assemble(self, state: State, body_force: FloatArray | None, shift: FloatArray) -> None:
         """Fill rows and right-hand side at a state.
@@ -138,9 +134,14 @@ class Core(CoreBase):
         ShapeError, ModelError
             If the state is none of the system, or not finite.
         """
-        arguments = self._arguments(state, body_force, shift)
-        if not assemble(self._workspace, *arguments):
-            self._refuse(state)
+        status = self._called(self._evaluation.assemble, state, body_force, shift)
+        if status != REGULAR:
+            self._refuse_state(status, state)
+
+    def _refuse_state(self, status: int, state: State) -> NoReturn:
+        if status == dynamics.OUTSIDE_SUBGROUPS:
+            raise ReductionViolated
+        self._refuse(state)
 
     def accelerate(
         self,
@@ -151,27 +152,21 @@ class Core(CoreBase):
         multiplier: FloatArray,
     ) -> float:
         """Assemble, factorize and solve at once; parameters and errors as in those."""
-        if self._qr is not None or not self._is_compiled:
+        if self._by_qr is not None or not self._is_compiled:
             self.assemble(state, body_force, shift)
             return self.solve(self.right, acceleration, multiplier, state.time)
-        arguments = self._arguments(state, body_force, shift)
-        status, residual, change = accelerate(
-            self._workspace,
-            *arguments,
-            self._refinement,
-            self._goal,
-            acceleration,
-            multiplier,
+        status, residual, correction = self._called(
+            self._evaluation.accelerate, state, body_force, shift, acceleration, multiplier
         )
-        if status == BAD_STATE:
-            self._refuse(state)
+        if status == REGULAR and not correction > ROUGH_CORRECTION:
+            self._is_factorized = True
+            return checked(residual, state.time)
+        if status in NO_STATE:
+            self._refuse_state(status, state)
         if status != REGULAR:
             self._examine(status, state.time)
-        if status != REGULAR or change > ROUGH:
-            self._go_over_to_qr()
-            return self.solve(self.right, acceleration, multiplier, state.time)
-        self._is_factorized = True
-        return checked(residual, state.time)
+        self._go_over_to_qr(state.time)
+        return self.solve(self.right, acceleration, multiplier, state.time)
 
     def solve(
         self,
@@ -203,52 +198,40 @@ class Core(CoreBase):
         """
         if not self._is_factorized:
             self.factorize(time)
-        steps = self._refinement
-        if self._qr is not None:
-            residual, first = solve_by_qr(
-                self._qr, self._kept, self.system.n_bodies, right, True, self._x
-            )
+        if self._by_qr is not None:
+            residual, first = self._by_qr.qr.solve(self._values, right, self._x)
             if goal == 0.0:
-                self.is_rough = first > HOPELESS
+                self.is_rough = first > ROUGH_RESIDUAL
         elif self._is_compiled:
-            residual, change = refine(
-                self._workspace, right, steps, max(goal, self._goal), self._is_shifted
-            )
-            if change > ROUGH or (self._is_shifted and goal == 0.0):
-                self._go_over_to_qr()
+            residual, correction = self._evaluation.solve(right, goal, self._is_shifted)
+            if correction > ROUGH_CORRECTION or (self._is_shifted and goal == 0.0):
+                self._go_over_to_qr(time)
                 return self.solve(right, acceleration, multiplier, time, goal)
         else:
             assert self._numeric is not None
             try:
-                self._x[:], residual = refined_solve(self._numeric, self.matrix, right, MOST_STEPS)
+                self._x[:], residual = refined_solve(
+                    self._numeric, self.matrix, right, MAX_CORRECTIONS
+                )
             except SingularSystemError as error:
-                self._doubt(self._singular(error, time), error)
+                self._doubt(self._singular(error, time), error, time)
                 return self.solve(right, acceleration, multiplier, time, goal)
         self._unscramble(acceleration, multiplier)
         return checked(residual, time)
 
     def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
-        unscramble(self._workspace, acceleration, multiplier)
+        self._evaluation.to_user_order(acceleration, multiplier)
 
     def dropped_residual(self) -> float:
         """Return the largest violation of the rows left out by the newest solution.
 
         Relative to the largest term of any row, with the solution or with the bodies free.
         """
-        if len(self._left_asked) == 0:
+        if len(self._left_out_gamma) == 0:
             return 0.0
         given = self._given
-        fill_rows(
-            self._workspace,
-            self._left_out,
-            given.rows,
-            given.acceleration,
-            self._shift,
-            self._left_asked,
-            0,
-            self._n_left_out,
-        )
-        return float(violation(self._workspace, self._left_out, self._left_asked))
+        table = given.rows, given.acceleration, self._shift
+        return self._evaluation.violation(self._left_out, *table, self._left_out_gamma)
 
     def smallest_pivot(self) -> tuple[float, int]:
         """Return the smallest pivot of the newest factors, the sine of an angle, and its row.
@@ -258,8 +241,10 @@ class Core(CoreBase):
         """
         sine, place, symbolic = np.nan, -1, self.symbolic
         if self._by_qr is not None:
-            sine, place = self._by_qr.smallest_pivot(self._values)
-        elif isinstance(symbolic, (BlockLDLSymbolic, BlockQRSymbolic)):
+            symbolic = self._by_qr
+        if isinstance(symbolic, BlockQRSymbolic):
+            sine, place = symbolic.qr.smallest_pivot(self._values)
+        elif isinstance(symbolic, BlockLDLSymbolic):
             sine, place = symbolic.smallest_pivot(self._values)
         return sine, int(self.rows[place]) if place >= 0 else -1
 
@@ -267,7 +252,7 @@ class Core(CoreBase):
     def matrix(self) -> SaddleMatrix:
         """The matrix that was assembled last, bodies and rows in elimination order.
 
-        In the units of the workspace, in which inertias are one.
+        In units in which inertias are one.
         """
         ones = np.tile(np.eye(6), (self.system.n_bodies, 1, 1))
         return SaddleMatrix(self._pattern, ones, ones, self._values)
@@ -280,10 +265,10 @@ class Core(CoreBase):
         SingularSystemError
             If a pivot is lost; the message names the joint or the body.
         """
-        if self._qr is not None:
-            self._check_rank(factorize_by_qr(self._qr, self._kept), time)
+        if self._by_qr is not None:
+            self._check_rank(self._by_qr.qr.factorize(self._values), time)
         elif self._is_compiled:
-            status = factorize_assembled(self._workspace)
+            status = self._evaluation.factorize()
             self._is_shifted = status != REGULAR
             if status != REGULAR:
                 self._examine(status, time)
@@ -291,24 +276,25 @@ class Core(CoreBase):
             try:
                 self._numeric = self.symbolic.factorize(self.matrix)
             except SingularSystemError as error:
-                self._doubt(self._singular(error, time), error)
+                self._doubt(self._singular(error, time), error, time)
         self._is_factorized = True
 
-    def _doubt(self, named: SingularSystemError, cause: SingularSystemError) -> None:
+    def _doubt(self, named: SingularSystemError, cause: SingularSystemError, time: float) -> None:
         """Go over to QR, which loses no pivot to rounding alone; raise `named` if it does."""
-        self._go_over_to_qr()
-        assert self._by_qr is not None
-        if factorize_by_qr(self._qr, self._kept) != block_qr.REGULAR:
-            self._by_qr = self._qr = None
+        by_qr = self._go_over_to_qr(time)
+        if by_qr.qr.factorize(self._values) != block_qr.REGULAR:
+            self._by_qr = None
+            del self.history[-1]
             raise named from cause
         self._is_factorized = True
 
-    def _go_over_to_qr(self) -> None:
+    def _go_over_to_qr(self, time: float) -> BlockQRSymbolic:
         """Factorize by QR from now on: rounding hides the softest motions from LDL'."""
         order = np.arange(self._pattern.n_blocks, dtype=np.intp)
         self._by_qr = block_qr.analyze(self._pattern, order)
-        self._qr = qr_arrays(self._by_qr)
         self._is_factorized = self._is_shifted = False
+        self.history.append(f"block-qr: rounding hides the softest motions at t = {time:.6g} s")
+        return self._by_qr
 
     def _check_rank(self, status: int, time: float) -> None:
         assert self._by_qr is not None
@@ -340,23 +326,14 @@ def _renumbered(
     return own, np.concatenate([new[:n], n + positions(duals)])[order]
 
 
-def _factor(symbolic: Symbolic) -> Factor:
-    """Return what compiled code needs of a block LDL'; next to nothing for other factorizations."""
+def _solver(symbolic: Symbolic) -> tuple[block_ldl.Tables, block_ldl.Storage]:
+    """Return tables and storage of a block LDL'; empty ones for other factorizations."""
     if isinstance(symbolic, BlockLDLSymbolic):
-        arrays = symbolic.tables._asdict() | symbolic.storage._asdict()
-    else:
-        flat, table = np.zeros(0, dtype=np.uint32), np.zeros((0, 1), dtype=np.uint32)
-        tables = Tables(pivots=table, below=table, updates=flat, fills=table, opened=flat)
-        arrays = tables._asdict() | dict.fromkeys(Storage._fields, np.zeros(0))
-    return Factor(padded=arrays.pop("x"), **arrays)
-
-
-def _chunks(symbolic: Symbolic, kept: dict[str, Any], n: int) -> Index:
-    """Return the chunks of an evaluation of n bodies; none for other factorizations."""
-    if not isinstance(symbolic, BlockLDLSymbolic):
-        return np.zeros((1, 5), dtype=np.uint32)
-    joints = kept["predecessor"], kept["successor"], kept["first_row"]
-    return chunk_table(symbolic.tables, *joints, n)
+        return symbolic.tables, symbolic.storage
+    flat, no_pivots = np.zeros(0, dtype=np.uint32), np.zeros((1, 10), dtype=np.uint32)
+    below, fills = (np.zeros((0, width), dtype=np.uint32) for width in (2, 6))
+    tables = block_ldl.Tables(no_pivots, below, flat, fills, flat)
+    return tables, block_ldl.Storage(*[np.zeros(0)] * 5)
 
 
 def _is_leaves_first(symbolic: Symbolic) -> bool:
@@ -367,6 +344,6 @@ def _is_leaves_first(symbolic: Symbolic) -> bool:
 
 
 def _is_even(unit: FloatArray) -> bool:
-    """Tell whether neither masses nor rotational inertias, in the table `unit`, differ too much."""
-    turning, moving = unit[:, [ROOT, ROOT + 2, ROOT + 5]], unit[:, MASS_ROOT]
-    return all(roots.max() <= EVEN * roots.min() for roots in (turning, moving))
+    """Tell whether neither masses nor rotational inertias, in a table of units, differ too much."""
+    inertia_roots, mass_roots = unit[:, INERTIA_ROOTS], unit[:, MASS_ROOT]
+    return all(roots.max() <= EVEN_ROOTS * roots.min() for roots in (inertia_roots, mass_roots))

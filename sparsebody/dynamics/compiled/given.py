@@ -55,6 +55,7 @@ class GivenParts:
                 len(system.point_forces.first),
             )
         )
+        self.is_nothing = not (self.system.n_joints or self.has_loads)
         self._varying: VaryingRows | None = None
         if self.system.n_joints and not len(system.coordinates.joint) and not self.has_loads:
             arrays = varying_arrays(self.system)
@@ -107,8 +108,6 @@ class GivenParts:
 def given_joints(system: System) -> BoolArray:
     """Return (n_joints,) whether a joint's rows are not just constant ones on the successor."""
     is_given = np.zeros(system.n_joints, dtype=bool)
-    for group in system.groups:
-        if group.kernels.subspace is not None:
-            is_given[group.joints] = True
+    is_given[system.varying_joints] = True
     is_given[system.coordinates.joint] = True
     return is_given

@@ -6,13 +6,12 @@ import warnings
 
 import numpy as np
 
+from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.accelerations import SolveReport
 from sparsebody.dynamics.compiled.core import Core
-from sparsebody.dynamics.compiled.solution import unscramble
 from sparsebody.errors import ConvergenceWarning, SingularSystemError
-from sparsebody.factorization.block_qr.products import fill_gaps, subtract_forces
 from sparsebody.factorization.least_norm import least_norm
 from sparsebody.factorization.quasi_definite import quasi_definite
 from sparsebody.model.system import State, System
@@ -41,19 +40,13 @@ class KrylovCore(Core):
         self, system: System, structure: KKTStructure, order: IntArray, factorization: str
     ) -> None:
         super().__init__(system, structure, order, factorization)
-        n = system.n_bodies
-        offsets = self._pattern.offsets
-        self._first = offsets[: n + 1], offsets[n:] - self._pattern.n_primal_rows
+        self._constraints = native.ConstraintPattern(self._pattern.block_sizes, self._pattern.ends)
         self._n_primal = self._pattern.n_primal_rows
         self._unit = np.zeros_like(self._values)
         self._scale = np.ones(len(self._values))
         self._factors = quasi_definite(self.symbolic)
         self._warned_of = False
         self._left = 0.0
-
-    def __reduce__(self) -> tuple[type[Core], tuple[object, ...]]:
-        """Copy and pickle what it is made of."""
-        return KrylovCore, self._made_of[:4]
 
     def accelerate(
         self,
@@ -122,7 +115,7 @@ class KrylovCore(Core):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        unscramble(self._workspace, acceleration, multiplier)
+        self._unscramble(acceleration, multiplier)
         return found.residual
 
     def damped_twists(self, error: FloatArray, damping: float) -> FloatArray:
@@ -138,7 +131,7 @@ class KrylovCore(Core):
         self._x[: self._n_primal] = self.transposed(self._factors.solve(gap))
         self._is_factorized = False
         twists = np.empty((self.system.n_bodies, 6))
-        unscramble(self._workspace, twists, np.zeros(0))
+        self._unscramble(twists, np.zeros(0))
         return twists
 
     def dropped_residual(self) -> float:
@@ -155,13 +148,13 @@ class KrylovCore(Core):
     def product(self, x: FloatArray) -> FloatArray:
         """Return A x, rows of unit norm."""
         gap, nothing = np.empty(len(self._unit)), np.zeros(len(self._unit))
-        fill_gaps(self._pattern.ends, *self._first, self._unit, x, nothing, gap)
+        self._constraints.residual(self._unit, x, nothing, gap)
         return gap
 
     def transposed(self, y: FloatArray) -> FloatArray:
         """Return A' y."""
         x = np.zeros(self._n_primal)
-        subtract_forces(self._pattern.ends, *self._first, self._unit, -y, x)
+        self._constraints.subtract_forces(self._unit, -y, x)
         return x
 
     def precondition(self, gap: FloatArray) -> FloatArray:

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody._core import dynamics as native
+from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.compiled.base import CoreBase, checked
-from sparsebody.dynamics.compiled.extended_tables import Extended, extended_arrays
+from sparsebody.dynamics.compiled.base import CoreBase, ReductionViolated, checked
+from sparsebody.dynamics.compiled.complementary_reactions import (
+    ReactionTree,
+    fill_complementary_reactions,
+)
 from sparsebody.dynamics.compiled.given import NOTHING, GivenParts
-from sparsebody.dynamics.compiled.outer import fill_outer_multipliers
-from sparsebody.dynamics.compiled.planar import (
-    GOOD,
-    OUT_OF_PLANE,
-    PlanarRows,
-    PlanarWorkspace,
-    assemble_planar,
-    fill_planar_rows,
-    unscramble_planar,
-)
-from sparsebody.dynamics.compiled.planar_extended import solve_extended
-from sparsebody.dynamics.compiled.planar_solution import accelerate_alone, accelerate_planar
 from sparsebody.dynamics.compiled.planar_tables import (
-    planar_arrays,
+    planar_evaluation,
     planar_lines,
-    planar_row_arrays,
+    planar_table,
 )
-from sparsebody.dynamics.compiled.qr_solution import factorize_by_qr, qr_arrays, solve_by_qr
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import Numeric, Symbolic, analyze, refined_solve
-from sparsebody.factorization.block_qr import REGULAR, BlockQRSymbolic
-from sparsebody.factorization.block_qr.layout import postordered_duals
+from sparsebody.factorization.block_qr import BlockQRSymbolic, postordered_duals
 from sparsebody.model.planar import PlanarMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions
@@ -41,10 +32,7 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
 STEPS = 8  # corrections of solutions by other factorizations at most
-
-
-class OutOfPlaneError(Exception):
-    """A state that has left the plane."""
+GOOD = native.PlanarEvaluation.GOOD
 
 
 class PlanarCore(CoreBase):
@@ -86,32 +74,30 @@ class PlanarCore(CoreBase):
         super().__init__(system, parts, bodies, structure.joints[duals])
         self.motion = motion
         rank = np.repeat(positions(duals), structure.pattern.block_sizes[n:])
-        rows = structure.rows[np.argsort(rank, kind="stable")]
+        self.rows = structure.rows[np.argsort(rank, kind="stable")]
         new = np.append(positions(bodies), -1)  # -1 stays -1
         sizes = structure.pattern.block_sizes
         self._pattern = BlockPattern(
             np.concatenate([sizes[:n][bodies], sizes[n:][duals]]),
             np.ascontiguousarray(new[structure.pattern.ends[duals]]),
         )
-        arrays = planar_arrays(system, motion, bodies, len(rows))
-        kept, others = (
-            planar_row_arrays(system, motion, parts, is_line, bodies, arrays["unit"], some)
-            for some in (rows, left_out)
-        )
         own_order = np.arange(self._pattern.n_blocks, dtype=np.intp)
         self.symbolic: Symbolic = analyze(factorization, self._pattern, own_order)
-        self._is_compiled = isinstance(self.symbolic, BlockQRSymbolic)
-        self.right, self._x, self.rows = arrays["right"], arrays["x"], kept["row"]
-        self._values, self._left_values = kept["rows"], others["rows"]
-        self._kept, self._kept_arrays = PlanarRows(**kept), kept
-        self._qr = qr_arrays(self.symbolic if isinstance(self.symbolic, BlockQRSymbolic) else None)
-        self._workspace = PlanarWorkspace(kept=self._kept, factor=self._qr, **arrays)
-        self._left_out, self._left_asked = PlanarRows(**others), np.zeros(len(left_out))
-        self._left_ends = others["predecessor"], others["successor"], others["first_row"]
+        qr = self.symbolic.qr if isinstance(self.symbolic, BlockQRSymbolic) else None
+        self._is_compiled = qr is not None
+        self._kept, self._left_out = (
+            planar_table(system, motion, parts, is_line, bodies, rows)
+            for rows in (self.rows, left_out)
+        )
+        self.right, self._x = (large_zeros(3 * n + len(self.rows)) for _ in range(2))
+        self._evaluation = planar_evaluation(
+            system, motion, bodies, self._kept, qr, self.right, self._x
+        )
+        self._evaluation.fill_rows_on_successors(self._left_out.native, self._left_out.frames)
         self._numeric: Numeric | None = None
 
     def __reduce__(self) -> tuple[type[PlanarCore], tuple[object, ...]]:
-        """Copy and pickle what it is made of: compiled code's arrays can be neither."""
+        """Copy and pickle what it is made of: native objects can be neither."""
         return PlanarCore, self._made_of
 
     def assemble(self, state: State, body_force: FloatArray | None, shift: FloatArray) -> None:
@@ -119,17 +105,12 @@ class PlanarCore(CoreBase):
 
         Raises
         ------
-        OutOfPlaneError
+        ReductionViolated
             If the state has left the plane.
         """
-        found = assemble_planar(self._workspace, *self._arguments(state, body_force, shift))
-        if found != GOOD:
-            self._refuse_or_leave(found, state)
-
-    def _refuse_or_leave(self, found: int, state: State) -> NoReturn:
-        if found == OUT_OF_PLANE:
-            raise OutOfPlaneError
-        self._refuse(state)
+        status = self._called(self._evaluation.assemble, state, body_force, shift)
+        if status != GOOD:
+            self._refuse_status(status, state)
 
     def accelerate(
         self,
@@ -142,26 +123,52 @@ class PlanarCore(CoreBase):
         """Assemble, factorize and solve at once; parameters and errors as in those."""
         if not self._is_compiled:
             self.assemble(state, body_force, shift)
-            left = self.solve(self.right, acceleration, multiplier, state.time)
+            residual = self.solve(self.right, acceleration, multiplier, state.time)
         else:
-            arguments = self._arguments(state, body_force, shift)
-            if self._given is NOTHING and shift.size == multiplier.size == 0:
-                found, status, left = accelerate_alone(
-                    self._workspace, *arguments[:3], acceleration
-                )
-            else:
-                found, status, left = accelerate_planar(
-                    self._workspace, *arguments, acceleration, multiplier
-                )
-            if found != GOOD:
-                self._refuse_or_leave(found, state)
-            if status != REGULAR:
-                self._refuse_rank(status, state.time)
+            status = self._accelerate(state, body_force, shift, acceleration, multiplier)
+            if status != GOOD:
+                self._refuse_status(status, state)
             self._is_factorized = True
-            left = checked(left, state.time)
+            residual = self._evaluation.residual
         if multiplier.size > 0:
             self.fill_outer(state, body_force, acceleration, multiplier)
-        return left
+        return residual
+
+    def _accelerate(
+        self,
+        state: State,
+        body_force: FloatArray | None,
+        shift: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> int:
+        """Return the status of an evaluation in one call; arguments cost time, too."""
+        if self._parts.is_nothing and body_force is None and shift.size == multiplier.size == 0:
+            self.newest = object()
+            self._is_factorized = False
+            self._given, self._shift = NOTHING, shift
+            with contextlib.suppress(TypeError):  # arrays of another kind
+                return self._evaluation.accelerate(
+                    state.position,
+                    state.orientation,
+                    state.velocity,
+                    state.coordinate,
+                    state.time,
+                    acceleration,
+                )
+        call = self._evaluation.accelerate
+        return int(self._called(call, state, body_force, shift, acceleration, multiplier))
+
+    def _refuse_status(self, status: int, state: State) -> NoReturn:
+        """Raise what a status means."""
+        evaluation = self._evaluation
+        if status == evaluation.OUT_OF_PLANE:
+            raise ReductionViolated
+        if status == evaluation.DEPENDENT_ROW:
+            self._check_rank(evaluation.row, state.time)
+        if status == evaluation.INACCURATE:
+            checked(evaluation.residual, state.time)
+        self._refuse(state)
 
     def fill_outer(
         self,
@@ -171,9 +178,17 @@ class PlanarCore(CoreBase):
         multiplier: FloatArray,
     ) -> None:
         """Fill the multipliers of the rows that keep the bodies in their plane."""
-        fill_outer_multipliers(
-            self.system, self.motion, state, body_force, acceleration, multiplier
+        fill_complementary_reactions(
+            self.system, self._out_of_plane, state, body_force, acceleration, multiplier
         )
+
+    @cached_property
+    def _out_of_plane(self) -> ReactionTree:
+        motion, system = self.motion, self.system
+        rows = motion.tree_rows
+        joint = motion.joint[motion.bodies]
+        first = np.searchsorted(rows, system.first_row[joint])
+        return ReactionTree(motion.bodies, joint, rows[first[:, None] + np.arange(3)])
 
     def solve(
         self,
@@ -190,34 +205,32 @@ class PlanarCore(CoreBase):
         if not self._is_factorized:
             self.factorize(time)
         if self._is_compiled:
-            left, _ = solve_by_qr(
-                self._qr, self._kept, self.system.n_bodies, right, goal == 0.0, self._x
-            )
+            residual = self._evaluation.solve(right, goal == 0.0)
         else:
             assert self._numeric is not None
-            self._x[:], left = refined_solve(self._numeric, self.matrix, right, STEPS)
+            self._x[:], residual = refined_solve(self._numeric, self.matrix, right, STEPS)
         self._unscramble(acceleration, multiplier)
-        return checked(left, time)
+        return checked(residual, time)
 
     def _unscramble(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
-        unscramble_planar(self._workspace, acceleration, multiplier)
+        self._evaluation.to_user_order(acceleration, multiplier)
 
     def solve_extended(
         self, state: State, acceleration: FloatArray, multiplier: FloatArray
     ) -> None:
-        """Solve for the newest state with residuals of 31 digits; see planar_extended."""
+        """Solve for the newest state with residuals of 31 digits made from it, taken as exact."""
         if not self._is_compiled:
             return
         if not self._is_factorized:
             self.factorize(state.time)
         plain = self._plain(state)
         poses = plain.position, plain.orientation, plain.velocity
-        solve_extended(self._workspace, self._extended, *poses, self._shift)
+        self._extended.solve(self._evaluation, *poses, self._shift)
         self._unscramble(acceleration, multiplier)
 
     @cached_property
-    def _extended(self) -> Extended:
-        return extended_arrays(self.system, self.motion, self._bodies, self._kept_arrays)
+    def _extended(self) -> native.ExtendedPlanarSystem:
+        return native.ExtendedPlanarSystem(self._evaluation, self._kept.frames)
 
     def factorize(self, time: float) -> None:
         """Factorize what was assembled last; `time` [s] is for messages.
@@ -227,10 +240,8 @@ class PlanarCore(CoreBase):
         SingularSystemError
             If a pivot is lost; the message names the joint or the body.
         """
-        if self._is_compiled:
-            status = factorize_by_qr(self._qr, self._kept)
-            if status != REGULAR:
-                self._refuse_rank(status, time)
+        if isinstance(self.symbolic, BlockQRSymbolic):
+            self._check_rank(self.symbolic.qr.factorize(self._kept.values), time)
         else:
             try:
                 self._numeric = self.symbolic.factorize(self.matrix)
@@ -238,7 +249,8 @@ class PlanarCore(CoreBase):
                 raise self._singular(error, time) from error
         self._is_factorized = True
 
-    def _refuse_rank(self, status: int, time: float) -> None:
+    def _check_rank(self, status: int, time: float) -> None:
+        """Raise SingularSystemError for the row that a factorization has returned."""
         assert isinstance(self.symbolic, BlockQRSymbolic)
         try:
             self.symbolic.check(status)
@@ -251,30 +263,16 @@ class PlanarCore(CoreBase):
         Relative to the largest acceleration that a row could feel, with the solution or with the
         bodies free; rows across all accelerations of a stretched linkage feel nothing but rounding.
         """
-        if len(self._left_asked) == 0:
+        if len(self._left_out.rows) == 0:
             return 0.0
-        given, asked, n = self._given, self._left_asked, self.system.n_bodies
-        table = given.rows, given.acceleration, self._shift
-        fill_planar_rows(self._workspace, self._left_out, *table, asked)
-        solution, free = (
-            np.append(x[: 3 * n], np.zeros(3)).reshape(-1, 3) for x in (self._x, self.right)
-        )
-        predecessor, successor, first = self._left_ends
-        joint = np.repeat(np.arange(len(predecessor)), np.diff(first.astype(np.intp)))
-        ends = np.stack([predecessor[joint], successor[joint]], axis=1)
-        gap = np.einsum("rsa,rsa->r", self._left_values, solution[ends]) - asked
-        scale = max(
-            np.abs(asked).max(),
-            np.abs(self.right[3 * n :]).max(initial=0.0),
-            *(np.abs(self._left_values).max() * np.abs(x).max() for x in (solution, free)),
-        )
-        return float(np.abs(gap).max() / scale) if scale > 0.0 else 0.0
+        given = self._given.rows, self._given.acceleration, self._shift
+        return self._evaluation.violation(self._left_out.native, *given)
 
     def smallest_pivot(self) -> tuple[float, int]:
         """Return the smallest pivot of the newest factors, and its row; see `Core`."""
         if not isinstance(self.symbolic, BlockQRSymbolic):
             return np.nan, -1
-        sine, place = self.symbolic.smallest_pivot(self._values)
+        sine, place = self.symbolic.qr.smallest_pivot(self._kept.values)
         return sine, int(self.rows[place]) if place >= 0 else -1
 
     @cached_property
@@ -284,7 +282,7 @@ class PlanarCore(CoreBase):
         In the units of the workspace, in which inertias are one.
         """
         ones = np.tile(np.eye(3), (self.system.n_bodies, 1, 1))
-        return SaddleMatrix(self._pattern, ones, ones, self._values)
+        return SaddleMatrix(self._pattern, ones, ones, self._kept.values)
 
 
 def as_met(ends: IntArray, n: int) -> IntArray:

@@ -17,6 +17,7 @@ from sparsebody.dynamics.inverse.wanted import Wanted, freed_norms, row_ends
 from sparsebody.dynamics.tree.branch_sparsity import symmetric
 from sparsebody.dynamics.tree.choice import spanning_tree
 from sparsebody.dynamics.tree.composite_rigid_body import joint_space_inertia
+from sparsebody.dynamics.tree.frames import joint_accelerations
 from sparsebody.dynamics.tree.independent import DEPENDENT, independent_velocities
 from sparsebody.dynamics.tree.loop_constraints import (
     fill_loop_matrix,
@@ -28,7 +29,6 @@ from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import inverse_dynamics
 from sparsebody.dynamics.tree.solution import TreeSolution, accelerations_of
 from sparsebody.dynamics.tree.spanning_tree import loop_error
-from sparsebody.dynamics.tree.wanted_qdd import joint_accelerations
 from sparsebody.model.system import System
 
 

@@ -5,10 +5,10 @@ A method is one file with a class derived from TreeDynamics, and one line in TRE
 
 from sparsebody.dynamics.tree.aba import ArticulatedBody
 from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
+from sparsebody.dynamics.tree.closure_functions import LoopClosure
 from sparsebody.dynamics.tree.coordinates import joint_coordinates, tree_state
 from sparsebody.dynamics.tree.crba import CompositeRigidBody
 from sparsebody.dynamics.tree.explicit import ExplicitDynamics
-from sparsebody.dynamics.tree.loop_closure import LoopClosure
 from sparsebody.dynamics.tree.loops_aba import LoopsArticulatedBody
 from sparsebody.dynamics.tree.loops_direct import LoopsDirect
 from sparsebody.dynamics.tree.loops_force import LoopsForce

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.tree.articulated_body import (
-    NO_DRIVES,
-    Articulated,
-    articulated_body,
-    empty_articulated,
-)
+from sparsebody.dynamics.tree.articulated_body import empty_articulated
 from sparsebody.dynamics.tree.coordinates import checked_coordinates
-from sparsebody.dynamics.tree.frames import fill_body_accelerations
-from sparsebody.dynamics.tree.links import Links
 from sparsebody.dynamics.tree.methods import TreeDynamics
-from sparsebody.dynamics.tree.motion import (
-    TreeMotion,
-    empty_motion,
-    fill_from_bodies,
-    fill_from_coordinates,
-)
+from sparsebody.dynamics.tree.motion import empty_motion
 from sparsebody.dynamics.tree.problem import TreeProblem
-from sparsebody.dynamics.tree.recursive_newton_euler import NO_FORCE
 from sparsebody.dynamics.tree.solution import TreeSolution, check_finite
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.model.system import State, System
@@ -53,7 +40,7 @@ class ArticulatedBody(TreeDynamics):
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd."""
         qdd = problem.driven_qdd.copy()
-        articulated_body(
+        native.articulated_body(
             self.tree.links,
             problem.motion,
             self._passive,
@@ -71,8 +58,17 @@ class ArticulatedBody(TreeDynamics):
             return super().acceleration(state, body_force=body_force)
         state = problem.state
         result, qdd = np.empty((self.tree.n_bodies, 6)), np.empty(self.tree.n_velocities)
-        bodies = state.position, state.orientation, state.velocity
-        _at_bodies(self.tree.links, *bodies, self._passive, self._motion, self._work, qdd, result)
+        native.accelerations_at_bodies(
+            self.tree.links,
+            state.position,
+            state.orientation,
+            state.velocity,
+            self._passive,
+            self._motion,
+            self._work,
+            qdd,
+            result,
+        )
         check_finite(result, state.time)
         return result
 
@@ -91,38 +87,7 @@ class ArticulatedBody(TreeDynamics):
         qd = checked_coordinates(self.tree, qd, "qd", n_v)
         tau = checked_coordinates(self.tree, tau, "tau", n_v)
         qdd = np.empty(n_v)
-        _at_coordinates(self.tree.links, q, qd, tau, self._motion, self._work, qdd)
+        native.accelerations_at_coordinates(
+            self.tree.links, q, qd, tau, self._motion, self._work, qdd
+        )
         return qdd
-
-
-@njit(cache=True)
-def _at_bodies(
-    links: Links,
-    position: FloatArray,
-    orientation: FloatArray,
-    velocity: FloatArray,
-    tau: FloatArray,
-    motion: TreeMotion,
-    work: Articulated,
-    qdd: FloatArray,
-    result: FloatArray,
-) -> None:
-    """Fill the accelerations of the bodies, from their poses and velocities."""
-    fill_from_bodies(links, position, orientation, velocity, motion)
-    articulated_body(links, motion, tau, NO_FORCE, NO_DRIVES, work, qdd)
-    fill_body_accelerations(links, motion, work.acceleration, result)
-
-
-@njit(cache=True)
-def _at_coordinates(
-    links: Links,
-    q: FloatArray,
-    qd: FloatArray,
-    tau: FloatArray,
-    motion: TreeMotion,
-    work: Articulated,
-    qdd: FloatArray,
-) -> None:
-    """Fill qdd, from joint coordinates."""
-    fill_from_coordinates(links, q, qd, motion)
-    articulated_body(links, motion, tau, NO_FORCE, NO_DRIVES, work, qdd)

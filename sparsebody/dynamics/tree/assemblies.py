@@ -23,8 +23,8 @@ from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.model.system import State
 from sparsebody.spatial import plucker_parts
 
-CLOSED = 1e-10  # relative to the size of the mechanism
-SAME = 1e-6
+CLOSURE_TOLERANCE = 1e-10  # relative to the size of the mechanism
+POSE_TOLERANCE = 1e-6
 MOST_STEPS = 50
 LONGEST_STEP = 0.5  # [rad]
 
@@ -40,7 +40,7 @@ def assemblies(
     """Return configurations with the same independent coordinates, the given one first.
 
     From random values of the dependent coordinates, loops are closed by Gauss-Newton steps; what
-    comes out several times is listed once. A search, not a proof that there is no other.
+    appears several times is listed once. A search, not a proof that there is no other.
 
     Parameters
     ----------
@@ -59,29 +59,29 @@ def assemblies(
     ------
     ModelError
         If the coordinates given depend on each other or leave freedoms open at this state, or if
-        one is not a position by itself, such as those of a ball.
+        one is not a position by itself, such as those of a spherical joint.
     """
     clusters, rng = loop_clusters(tree), np.random.default_rng(seed)
     is_fixed = _independent(tree, state, list(independent))
     fixed = _fixed_positions(tree, clusters, is_fixed)
     at_rest = state.with_(velocity=np.zeros_like(state.velocity))
     q = joint_coordinates(tree, at_rest)[0]
-    found, length = [at_rest], mechanism_size(tree.system)
+    states, length = [at_rest], mechanism_size(tree.system)
     for _ in range(tries if not is_fixed.all() else 0):
         start = _shuffled(tree, q, is_fixed, length, rng)
         trial = _closed(tree, clusters, start, is_fixed, fixed, length)
-        if trial is not None and not any(_is_same(trial, other, length) for other in found):
-            found.append(trial)
-    return found
+        if trial is not None and not any(_is_same(trial, other, length) for other in states):
+            states.append(trial)
+    return states
 
 
 def _independent(tree: SpanningTree, state: State, given: list[str | tuple[str, int]]) -> BoolArray:
-    """Return which velocity coordinates (n_velocities,) are held."""
+    """Return which velocity coordinates (n_velocities,) are fixed."""
     chosen = LoopsProjection(tree.system, tree, independent=given)
     explicit = chosen.explicit_at(state)
     is_fixed = np.zeros(tree.n_velocities, dtype=bool)
     is_fixed[explicit.independent] = True
-    in_loop = explicit.clusters.places.local >= 0
+    in_loop = explicit.clusters.layout.local >= 0
     more = np.flatnonzero(is_fixed & in_loop & ~chosen.is_given)
     if given and len(more):
         names = ", ".join(tree.velocity_name(int(k)) for k in more)
@@ -90,7 +90,7 @@ def _independent(tree: SpanningTree, state: State, given: list[str | tuple[str, 
 
 
 def _fixed_positions(tree: SpanningTree, clusters: LoopClusters, is_fixed: BoolArray) -> IntArray:
-    """Return the position coordinates that are held, with those of all joints of no loop."""
+    """Return the position coordinates that are fixed, with those of all joints of no loop."""
     fixed: list[int] = []
     for i in range(tree.n_bodies):
         first, own = int(tree.first_position[i]), tree.velocities(i)
@@ -116,7 +116,7 @@ def _shuffled(
     length: float,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return q with random values of all joints that are not held."""
+    """Return q with random values of all joints that are not fixed."""
     q = q.copy()
     for i in range(tree.n_bodies):
         own, first, last = tree.velocities(i), *tree.first_position[i : i + 2]
@@ -140,20 +140,20 @@ def _closed(
     length: float,
 ) -> State | None:
     """Return the state with closed loops that Gauss-Newton steps lead to, None if to none."""
-    held, nothing = q[fixed], np.zeros(tree.n_velocities)
+    fixed_q, nothing = q[fixed], np.zeros(tree.n_velocities)
     state = tree_state(tree, q, nothing)
     for _ in range(MOST_STEPS):
         problem = TreeProblem(tree, state)
         error = position_errors(tree.system, state, problem.joints, problem.coordinates)
         error = error[clusters.row]
-        if np.abs(error).max(initial=0.0) < CLOSED * max(length, 1.0):
+        if np.abs(error).max(initial=0.0) < CLOSURE_TOLERANCE * max(length, 1.0):
             return state if _are_closed(problem) else None
         K = loop_equations(problem, clusters).matrix[:, ~is_fixed]
         change = nothing.copy()
         change[~is_fixed] = np.linalg.lstsq(K, -error, rcond=1e-8)[0]
         change *= min(1.0, LONGEST_STEP / np.abs(change).max())
         q = joint_coordinates(tree, moved(tree, state, change))[0]
-        q[fixed] = held
+        q[fixed] = fixed_q
         state = tree_state(tree, q, nothing)
     return None
 
@@ -161,7 +161,7 @@ def _closed(
 def _are_closed(problem: TreeProblem) -> bool:
     """Return whether the poses at the loop joints are poses of such joints.
 
-    A hinge turned upside down has no position error to first order, for example.
+    A revolute joint turned upside down has no position error to first order, for example.
     """
     motion = problem.joints
     for j in problem.tree.loop_joint:
@@ -169,7 +169,7 @@ def _are_closed(problem: TreeProblem) -> bool:
         E, r = motion.rotation[j], motion.translation[j]
         if joint_type.n_velocities < 6:
             own_E, own_r = plucker_parts(joint_type.transform(joint_type.coordinates(E, r)))
-            if np.abs(own_E - E).max() > SAME or np.abs(own_r - r).max() > SAME:
+            if np.abs(own_E - E).max() > POSE_TOLERANCE or np.abs(own_r - r).max() > POSE_TOLERANCE:
                 return False
     return True
 
@@ -177,4 +177,4 @@ def _are_closed(problem: TreeProblem) -> bool:
 def _is_same(one: State, other: State, length: float) -> bool:
     far = np.abs(one.position - other.position).max()
     turned = 1.0 - np.abs(np.einsum("na,na->n", one.orientation, other.orientation)).min()
-    return bool(far < SAME * max(length, 1.0) and turned < SAME**2 + 1e-12)
+    return bool(far < POSE_TOLERANCE * max(length, 1.0) and turned < POSE_TOLERANCE**2 + 1e-12)

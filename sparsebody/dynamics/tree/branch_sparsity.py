@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -30,26 +30,14 @@ class BranchPattern(NamedTuple):
 def branch_pattern(tree: SpanningTree) -> BranchPattern:
     """Return the pattern of H for a tree; SpanningTree.pattern keeps it."""
     parent = tree.expanded_parent
-    depth = _depths(parent)
+    depth = native.branch_depths(parent)
     start = np.concatenate([[0], np.cumsum(depth + 1)]).astype(np.intp)
     return BranchPattern(parent, depth, start)
 
 
-@njit(cache=True)
-def _depths(parent: IntArray) -> IntArray:
-    depth = np.zeros(parent.size, dtype=np.intp)
-    for k in range(parent.size):
-        if parent[k] >= 0:
-            depth[k] = depth[parent[k]] + 1
-    return depth
-
-
 def lower_triangle(pattern: BranchPattern, values: FloatArray) -> FloatArray:
     """Return the dense lower triangle (n, n) of packed values."""
-    n = len(pattern.parent)
-    dense = np.zeros((n, n))
-    _unpack(pattern, values, dense)
-    return dense
+    return native.lower_triangle(pattern, values)
 
 
 def symmetric(pattern: BranchPattern, values: FloatArray) -> FloatArray:
@@ -58,24 +46,6 @@ def symmetric(pattern: BranchPattern, values: FloatArray) -> FloatArray:
     return dense + np.tril(dense, -1).T
 
 
-@njit(cache=True)
-def _unpack(pattern: BranchPattern, values: FloatArray, dense: FloatArray) -> None:
-    for k in range(pattern.parent.size):
-        j = k
-        while j >= 0:
-            dense[k, j] = values[pattern.start[k] + pattern.depth[j]]
-            j = pattern.parent[j]
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
 def multiply(pattern: BranchPattern, H: FloatArray, x: FloatArray, y: FloatArray) -> None:
     """Fill y = H x for the symmetric H with this lower triangle."""
-    y[:] = 0.0
-    for k in range(pattern.parent.size):
-        first, j = pattern.start[k], pattern.parent[k]
-        y[k] += H[first + pattern.depth[k]] * x[k]
-        while j >= 0:
-            value = H[first + pattern.depth[j]]
-            y[k] += value * x[j]
-            y[j] += value * x[k]
-            j = pattern.parent[j]
+    native.multiply(pattern, H, x, y)

@@ -4,37 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.dynamics.tree.fewest_nonzeros import improve
-from sparsebody.dynamics.tree.front_trees import least_fronts, level_depth_first
-from sparsebody.dynamics.tree.growth import (
-    BREADTH_FIRST,
-    DEPTH_FIRST,
-    LEAST_DEPTH,
-    VIRTUAL,
-    connected,
-    grow,
-    joined,
-    median,
-    middle,
-    neighbours,
-    preorder,
-    subtree_ends,
-)
-from sparsebody.dynamics.tree.joint_kinds import KINDS
+from sparsebody.dynamics.tree.front_trees import least_fronts
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.model.joints import JOINT_TYPES, Free
 from sparsebody.model.system import System
 
+BREADTH_FIRST, DEPTH_FIRST, LEAST_DEPTH = 0, 1, 2
+VIRTUAL = -1  # the joint of a body that no joint leads to
 TREE_CHOICES = {
     "breadth-first": BREADTH_FIRST,
     "depth-first": DEPTH_FIRST,
     "minimum-depth": LEAST_DEPTH,
-    "minimum-nonzeros": LEAST_DEPTH,  # and improved from there
+    "minimum-nonzeros": LEAST_DEPTH,  # from there downhill to fewer nonzeros of H
     "minimum-fronts": LEAST_DEPTH,  # or what has smaller fronts
 }
 MEDIAN_SIZE = 2000  # bodies among which the best root is looked for by trying all
@@ -88,8 +75,9 @@ def spanning_tree(
 
 def _grown(system: System, choice: str, root: str | None, given: list[int]) -> SpanningTree:
     """Return the tree of a choice that grows."""
-    tree_joint = _tree_joints(system, choice, root, given)
-    body, parent = preorder(tree_joint, system.predecessor, system.successor)
+    graph = native.JointGraph(system.predecessor, system.successor, system.n_bodies)
+    tree_joint = _tree_joints(system, graph, choice, root, given)
+    body, parent = graph.preorder(tree_joint)
     return _numbered(system, choice, tree_joint, body, parent)
 
 
@@ -99,47 +87,61 @@ def _sweep(system: System) -> list[int]:
     Bodies that hang on free joints alone are left out.
     """
     ends, is_free = (system.predecessor, system.successor), _freedoms(system)[1]
-    found = level_depth_first(*ends, *neighbours(*ends, system.n_bodies), ~is_free)
+    sweep = native.JointGraph(*ends, system.n_bodies).sweep(~is_free)
     active = np.unique(system.coordinates.joint)
-    wanted = np.concatenate([active[~is_free[active]], found[found >= 0]])
-    wanted = wanted[np.sort(np.unique(wanted, return_index=True)[1])]
-    return [int(j) for j in wanted[joined(wanted, *ends, np.arange(system.n_bodies + 1))]]
+    joints = np.concatenate([active[~is_free[active]], sweep[sweep >= 0]])
+    joints = joints[np.sort(np.unique(joints, return_index=True)[1])]
+    group = np.arange(system.n_bodies + 1)
+    return [int(j) for j in joints[native.united(joints, *ends, group)]]
 
 
-def _tree_joints(system: System, choice: str, root: str | None, given: list[int]) -> IntArray:
-    """Return the tree joint (n_bodies,) of every body of the system."""
+def _tree_joints(
+    system: System, graph: native.JointGraph, choice: str, root: str | None, given: list[int]
+) -> IntArray:
+    """Return the tree joint (n_bodies,) of every body of the system.
+
+    Required joints form a forest whose trees are groups of bodies; a group is entered by one other
+    joint at most, so that all of them are in the tree.
+    """
     n, ends = system.n_bodies, (system.predecessor, system.successor)
-    graph = neighbours(*ends, n)
     freedoms, is_free = _freedoms(system)
-    group, usable = np.arange(n + 1), np.ones(system.n_joints, dtype=bool)
+    group, is_usable = np.arange(n + 1), np.ones(system.n_joints, dtype=bool)
     first = -1
     if root is not None:
         first = system.body(root)
         group[first] = n
-        part = connected(first, *ends, *graph)
         touches_world = (ends[0] < 0) | (ends[1] < 0)
-        usable = ~(touches_world & np.isin(np.maximum(*ends), part))
-    is_wanted = np.zeros(system.n_joints, dtype=bool)
+        is_usable = ~(touches_world & np.isin(np.maximum(*ends), graph.connected(first)))
+    is_required = np.zeros(system.n_joints, dtype=bool)
     chosen = np.array(given, dtype=np.intp)
-    _check_given(system, chosen, joined(chosen, *ends, group), usable)
+    _check_given(system, chosen, native.united(chosen, *ends, group), is_usable)
     active = np.setdiff1d(system.coordinates.joint, chosen)
-    active = active[usable[active] & ~is_free[active]]
-    is_wanted[chosen] = True
-    is_wanted[active[joined(active, *ends, group)]] = True
+    active = active[is_usable[active] & ~is_free[active]]
+    is_required[chosen] = True
+    is_required[active[native.united(active, *ends, group)]] = True
 
     tree_joint, depth = np.full(n, -2), np.zeros(n + 1, dtype=np.intp)
-    rules: tuple[Any, ...] = freedoms, is_free, is_wanted, group, usable, tree_joint, depth
     roots = [n] if first < 0 else [n, first]
     while True:
-        grow(np.array(roots), TREE_CHOICES[choice], *ends, *graph, *rules)
-        left = np.flatnonzero(tree_joint == -2)
-        if len(left) == 0:
+        graph.grow(
+            np.array(roots),
+            TREE_CHOICES[choice],
+            freedoms,
+            is_free,
+            is_required,
+            is_usable,
+            group,
+            tree_joint,
+            depth,
+        )
+        remaining = np.flatnonzero(tree_joint == -2)
+        if len(remaining) == 0:
             break
-        part = connected(int(left[0]), *ends, *graph)
-        center = median if len(part) <= MEDIAN_SIZE else middle
-        roots = [int(left[0]) if choice.endswith("-first") else center(part, *ends, *graph)]
+        part = graph.connected(int(remaining[0]))
+        center = graph.median if len(part) <= MEDIAN_SIZE else graph.middle
+        roots = [int(remaining[0]) if choice.endswith("-first") else center(part)]
     if choice == "minimum-nonzeros":
-        improve(tree_joint, *ends, *graph, freedoms, usable & ~is_wanted & ~is_free)
+        graph.reduce_nonzeros(freedoms, is_usable & ~is_required & ~is_free, tree_joint)
     return tree_joint
 
 
@@ -191,7 +193,7 @@ def _numbered(
         kind=kind[joint],
         first_velocity=_offsets(n_velocities[joint]),
         first_position=_offsets(n_positions[joint]),
-        subtree_end=subtree_ends(parent),
+        subtree_end=native.subtree_ends(parent),
         loop_joint=loop_joint,
         loop_predecessor=index[system.predecessor[loop_joint]],
         loop_successor=index[system.successor[loop_joint]],
@@ -201,15 +203,13 @@ def _numbered(
 def _joint_sizes(system: System) -> tuple[IntArray, IntArray, IntArray]:
     """Return kind, positions and velocities of every joint, and last of a virtual free joint."""
     sizes = np.empty((3, system.n_joints + 1), dtype=np.intp)
-    sizes[:, -1] = KINDS["free"], 7, 6
+    sizes[:, -1] = Free.kind, 7, 6
     for group in system.groups:
         if len(group.joints) == 0:
             continue
-        if group.name not in KINDS:
-            raise ModelError(f"joints of type {group.name!r} are in no spanning tree yet")
-        some = system.joint_types[int(group.joints[0])]
+        joint_type = JOINT_TYPES[group.name]
         sizes[:, group.joints] = np.array(
-            [[KINDS[group.name]], [some.n_positions], [some.n_velocities]]
+            [[joint_type.kind], [joint_type.n_positions], [joint_type.n_velocities]]
         )
     return sizes[0], sizes[1], sizes[2]
 

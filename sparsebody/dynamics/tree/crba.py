@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from sparsebody.arrays import BoolArray, FloatArray
-from sparsebody.dynamics.tree.branch_sparsity import BranchPattern
+from sparsebody._core import tree as native
+from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.tree.composite_rigid_body import (
-    composite_rigid_body,
     empty_composite,
     empty_inertia,
     joint_space_inertia,
 )
 from sparsebody.dynamics.tree.coordinates import checked_coordinates
-from sparsebody.dynamics.tree.links import Links
-from sparsebody.dynamics.tree.ltl import check_pivots, factorize_ltl, ltl_factor, ltl_solve
+from sparsebody.dynamics.tree.ltl import check_pivots, ltl_factor, ltl_solve
 from sparsebody.dynamics.tree.methods import TreeDynamics
-from sparsebody.dynamics.tree.motion import TreeMotion, empty_motion, fill_from_coordinates
+from sparsebody.dynamics.tree.motion import empty_motion
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import inverse_dynamics
 from sparsebody.dynamics.tree.solution import TreeSolution
@@ -70,7 +67,7 @@ class CompositeRigidBody(TreeDynamics):
             self._values = empty_inertia(tree)
         check_pivots(
             tree,
-            _factor_at(
+            native.inertia_factor(
                 tree.links,
                 q,
                 self._at_rest,
@@ -83,22 +80,6 @@ class CompositeRigidBody(TreeDynamics):
         return self._values
 
 
-@njit(cache=True)
-def _factor_at(
-    links: Links,
-    q: FloatArray,
-    qd: FloatArray,
-    pattern: BranchPattern,
-    motion: TreeMotion,
-    composite: FloatArray,
-    H: FloatArray,
-) -> int:
-    """Fill H with L, from joint coordinates; return what factorize_ltl does."""
-    fill_from_coordinates(links, q, qd, motion)
-    composite_rigid_body(links, motion, pattern, composite, H)
-    return int(factorize_ltl(pattern, H))
-
-
 def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
     """Return H (packed) and tau - C of the tree, with qdd measured from problem.driven_qdd.
 
@@ -109,17 +90,6 @@ def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
     H = joint_space_inertia(tree, problem.motion)
     right = -inverse_dynamics(tree, problem.motion, problem.driven_qdd, problem.force)
     if len(problem.is_driven):
-        decouple(tree.pattern, problem.is_driven, H)
+        native.decouple(tree.pattern, problem.is_driven, H)
         right[problem.is_driven] = 0.0
     return H, right
-
-
-@njit(cache=True)
-def decouple(pattern: BranchPattern, is_driven: BoolArray, H: FloatArray) -> None:
-    """Replace the rows and columns of driven coordinates in the packed H by the identity's."""
-    for k in range(is_driven.size):
-        j = k
-        while j >= 0:
-            if is_driven[k] or is_driven[j]:
-                H[pattern.start[k] + pattern.depth[j]] = 1.0 if j == k else 0.0
-            j = pattern.parent[j]

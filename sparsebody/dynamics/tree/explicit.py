@@ -9,10 +9,10 @@ from scipy.linalg import cho_factor, cho_solve
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.tree.branch_sparsity import symmetric
+from sparsebody.dynamics.tree.closure_functions import ExplicitMotion, LoopClosure
 from sparsebody.dynamics.tree.composite_rigid_body import joint_space_inertia
 from sparsebody.dynamics.tree.constraint_forms import projected_system
 from sparsebody.dynamics.tree.frames import body_accelerations
-from sparsebody.dynamics.tree.loop_closure import ExplicitMotion, LoopClosure
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import joint_space_bias_force, recursion
 from sparsebody.errors import ShapeError

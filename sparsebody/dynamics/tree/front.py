@@ -32,8 +32,8 @@ class Front:
         """Numbers of a row that are in use now."""
         return padded(self.end)
 
-    def place(self, node: int, size: int) -> int:
-        """Return where a node's rows are, after making room for them if they are new."""
+    def slot_of(self, node: int, size: int) -> int:
+        """Return the first row of a node, after making room for its rows if they are new."""
         if node in self.slots:
             return self.slots[node]
         self.sizes[node] = size

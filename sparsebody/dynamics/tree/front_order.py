@@ -159,7 +159,7 @@ class Elimination:
             rows = []
             for name, slot in other.slots.items():
                 size = other.sizes[name]
-                here = base.place(name, size)
+                here = base.slot_of(name, size)
                 rows += [(slot + e, here + e) for e in range(size)]
                 at = self.fronts[name]
                 if name != node:
@@ -174,7 +174,7 @@ class Elimination:
         at = self.fronts.setdefault(node, [])
         if front not in at:
             at.append(front)
-        return front.place(node, size)
+        return front.slot_of(node, size)
 
     def _eliminate_link(self, i: int) -> list[int]:
         """Return the nodes whose front has changed."""

@@ -1,4 +1,10 @@
-"""An elimination in fronts as tables of numbers, which compiled code follows."""
+"""The elimination of a tree with loops in fronts, as tables that the native kernels follow.
+
+A front is the symmetric matrix F of all that couples with a link, f = F y + g: accelerations of
+links, and multipliers of open loops. Eliminating a freedom of link i, with U = F S_i, leaves
+F - U U' / (S_i' U); then the rows of i move to its parent's origin. A loop's rows are eliminated
+likewise, by pivots that are negative: [H K'; K -mu] is quasi-definite.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +12,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsebody.arrays import IntArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.tree.front import Front
 
 LINK, LOOP = 0, 1
 WORLD, OWNER = -1, -2  # parents' rows: none; the link's own, which pass on
-COLUMNS = 13
-KIND, NODE, BASE, STRIDE, WIDTH, SLOT, PARENT_SLOT, IS_NEW, SIDE = range(9)  # of `steps`
-FIRST_JOIN, FIRST_ENTRY, FIRST_PIVOT, FACTOR = range(9, COLUMNS)
+COLUMNS = 13  # of `steps`: kind, node, base, stride, width, slot, parent's slot, is it new, side,
+#   and the first join, entry, pivot and number of the factor
+FIRST_JOIN, FIRST_PIVOT = 9, 11
 
 
 class FrontPlan(NamedTuple):
-    """The elimination as tables for compiled code; the last rows of tables end their offsets."""
+    """The elimination as tables; the last rows of steps and joins end their offsets."""
 
     steps: IntArray  # (n_steps + 1, COLUMNS)
-    joins: IntArray  # (n_joins + 1, 4) base, stride and side of a front added here; first in `rows`
-    rows: IntArray  # (n, 2) row there, row here
+    joins: IntArray  # (n_joins + 1, 4) base, stride, side of a front added here; first in `pairs`
+    pairs: IntArray  # (n, 2) row there, row here
     entries: IntArray  # (n_entries, 5) slot of a loop, its first and last row, end, is it new
     sizes: IntArray  # (3,) numbers in all fronts, in their right-hand sides, in the factors
 
@@ -101,3 +107,26 @@ def _place_fronts(steps: list[Step]) -> tuple[int, int]:
         for other, _ in step.joins:
             free.setdefault(other.stride, []).append((other.base, other.side))
     return numbers, side
+
+
+class Fronts(NamedTuple):
+    """Work space of the fronts, and the factors that their elimination leaves."""
+
+    front: FloatArray  # all fronts, row by row
+    side: FloatArray  # their right-hand sides g, or their solutions y
+    U: FloatArray  # rows of the factor, as wide as their fronts
+    inverse: FloatArray  # (n_pivots,) of the pivots
+    u: FloatArray  # (n_pivots,) right-hand sides
+
+
+def empty_fronts(plan: FrontPlan) -> Fronts:
+    """Return arrays of the right sizes."""
+    n_front, n_side, n_factor = plan.sizes
+    n_pivots = plan.steps[-1, FIRST_PIVOT]
+    return Fronts(
+        np.zeros(n_front),
+        np.zeros(n_side),
+        np.zeros(n_factor),
+        np.zeros(n_pivots),
+        np.zeros(n_pivots),
+    )

@@ -1,4 +1,4 @@
-"""The constants of the links for compiled code: one row of numbers a body.
+"""The constants of the links of a tree: one row of numbers a body.
 
 A link is a body in the axes of its own frame on its tree joint, with the origin there: S on the
 successor, or P on the predecessor where the tree runs the other way. The other frame of the joint,
@@ -16,7 +16,7 @@ from sparsebody.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 
-PARENT, KIND, DIRECTION, BODY, FIRST_VELOCITY, FIRST_POSITION = range(6)  # columns of `integers`
+# Columns of `constants`
 NEAR, NEAR_POINT = 0, 9  # near frame to the parent link's axes, and its origin there
 FRAME, FRAME_POINT = 12, 21  # the link's axes to body axes, and its origin from the com there
 COM, INERTIA, MASS = 24, 27, 33  # com and lower triangle of the inertia about it in link axes
@@ -25,9 +25,9 @@ WIDTH = 35
 
 
 class Links(NamedTuple):
-    """Constants of a tree; the last row of `integers` ends the offsets."""
+    """Constants of a tree; the last row of `indices` ends the offsets."""
 
-    integers: IntArray  # (n + 1, 6)
+    indices: IntArray  # (n + 1, 6) parent, kind, direction, body, first velocity and position
     constants: FloatArray  # (n, WIDTH)
     gravity: FloatArray  # (3,) in the world [m/s^2]
 
@@ -56,9 +56,7 @@ def links_of(tree: SpanningTree) -> Links:
     constants[:, INERTIA:MASS] = turned[:, *np.tril_indices(3)]
     constants[:, MASS] = tables.mass
     constants[:, PARAMETER] = tables.parameter
-    integers = np.zeros((n + 1, 6), dtype=np.intp)
-    columns = tree.parent, tree.kind, tree.direction, tree.body
-    integers[:n, : len(columns)] = np.stack(columns, axis=1)
-    integers[:, FIRST_VELOCITY] = tree.first_velocity
-    integers[:, FIRST_POSITION] = tree.first_position
-    return Links(integers, constants, np.array(tree.system.gravity, dtype=float))
+    indices = np.zeros((n + 1, 6), dtype=np.intp)
+    indices[:n, :4] = np.stack([tree.parent, tree.kind, tree.direction, tree.body], axis=1)
+    indices[:, 4], indices[:, 5] = tree.first_velocity, tree.first_position
+    return Links(indices, constants, np.array(tree.system.gravity, dtype=float))

@@ -13,17 +13,17 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 
 
-class BlockPlaces(NamedTuple):
-    """Where entries of K are in its packed values: row[r] + local[k]."""
+class BlockLayout(NamedTuple):
+    """The blocks of K in its packed values; entry (r, k) is at row[r] + local[k]."""
 
     row: IntArray  # (m,) where each row begins, rows in the order of LoopClusters.row
-    local: IntArray  # (n_velocities,) place among the columns of its cluster, -1 for none
+    local: IntArray  # (n_velocities,) column in the block of its cluster, -1 for none
     row_cluster: IntArray  # (m,)
     column_cluster: IntArray  # (n_velocities,) -1 for none
     first_column: IntArray  # (n_clusters + 1,) into `column`
@@ -44,7 +44,7 @@ class LoopClusters:
     joint_order: IntArray  # (n_bodies,) a regular numbering in which clusters are consecutive
     row: IntArray  # (m,) the system's rows of the loop joints, cluster by cluster
     first_row: IntArray  # (n_clusters + 1,)
-    places: BlockPlaces
+    layout: BlockLayout
 
     @property
     def n_clusters(self) -> int:
@@ -70,13 +70,13 @@ class LoopClusters:
 
     def columns(self, cluster: int) -> IntArray:
         """Return the velocity coordinates of a cluster, ascending."""
-        first = self.places.first_column
-        return self.places.column[first[cluster] : first[cluster + 1]]
+        first = self.layout.first_column
+        return self.layout.column[first[cluster] : first[cluster + 1]]
 
     @cached_property
     def start(self) -> IntArray:
         """(n_clusters + 1,) where each block begins in the packed values of K."""
-        n_rows, n_columns = np.diff(self.first_row), np.diff(self.places.first_column)
+        n_rows, n_columns = np.diff(self.first_row), np.diff(self.layout.first_column)
         return _sums(n_rows * n_columns)
 
     @cached_property
@@ -105,14 +105,14 @@ def loop_clusters(tree: SpanningTree) -> LoopClusters:
     n_rows = np.diff(system.first_row)[tree.loop_joint]
     loop = np.flatnonzero(n_rows > 0)
     ends = tree.loop_predecessor[loop], tree.loop_successor[loop]
-    label, loop_label = _labels(tree.parent, *ends)
+    label, loop_label = native.loop_labels(tree.parent, *ends)
     known, cluster = np.unique(loop_label, return_inverse=True)
     order = np.lexsort((np.maximum(*ends), cluster))
     loop, cluster = loop[order], cluster[order]
     joint_cluster = np.full(tree.n_bodies, -1, dtype=np.intp)
-    place = np.searchsorted(known, label)
-    on_a_loop = (place < len(known)) & (np.append(known, -1)[place] == label)
-    joint_cluster[on_a_loop] = place[on_a_loop]
+    index = np.searchsorted(known, label)
+    on_a_loop = (index < len(known)) & (np.append(known, -1)[index] == label)
+    joint_cluster[on_a_loop] = index[on_a_loop]
     first_loop = np.searchsorted(cluster, np.arange(len(known) + 1))
     row = _ranges(system.first_row[tree.loop_joint[loop]], n_rows[loop])
     first_row = _sums(n_rows[loop])[first_loop]
@@ -124,11 +124,11 @@ def loop_clusters(tree: SpanningTree) -> LoopClusters:
         joint_order=np.argsort(label, kind="stable"),
         row=row,
         first_row=first_row,
-        places=_block_places(tree, joint_cluster, first_row),
+        layout=_block_layout(tree, joint_cluster, first_row),
     )
 
 
-def _block_places(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArray) -> BlockPlaces:
+def _block_layout(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArray) -> BlockLayout:
     n_clusters = len(first_row) - 1
     velocity_cluster = np.repeat(joint_cluster, tree.freedoms)
     column = np.argsort(velocity_cluster, kind="stable")
@@ -141,7 +141,7 @@ def _block_places(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArr
     row_cluster = np.repeat(np.arange(n_clusters), n_rows)
     widths = n_columns[row_cluster]
     starts = _sums(widths)[:-1]
-    return BlockPlaces(starts, local, row_cluster, velocity_cluster, first_column, column)
+    return BlockLayout(starts, local, row_cluster, velocity_cluster, first_column, column)
 
 
 def _sums(sizes: IntArray) -> IntArray:
@@ -153,44 +153,3 @@ def _ranges(first: IntArray, sizes: IntArray) -> IntArray:
     """Return first[0], first[0] + 1, ..., and so on for each range."""
     before = _sums(sizes)
     return np.asarray(np.arange(before[-1]) + np.repeat(first - before[:-1], sizes), dtype=np.intp)
-
-
-@njit(cache=True)
-def _labels(
-    parent: IntArray, predecessor: IntArray, successor: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Return the least joint that coupling connects to each tree joint, and to each loop.
-
-    Joints that are connected are a subtree; a walk towards the world enters it and leaves it at
-    the body below its least joint, or ends in it where the other end of the loop is there too.
-    """
-    label = np.arange(parent.size)
-    for e in range(predecessor.size):
-        i, j, joined = predecessor[e], successor[e], -1
-        while i != j:
-            least = _found(label, max(i, j))
-            if least == joined:
-                break
-            if i > j:
-                i = parent[least]
-            else:
-                j = parent[least]
-            if joined >= 0:
-                label[max(joined, least)] = min(joined, least)
-                least = min(joined, least)
-            joined = least
-    loop_label = np.empty(predecessor.size, dtype=np.intp)
-    for e in range(predecessor.size):
-        loop_label[e] = _found(label, max(predecessor[e], successor[e]))
-    for i in range(parent.size):
-        label[i] = _found(label, i)
-    return label, loop_label
-
-
-@njit(cache=True)
-def _found(label: IntArray, i: int) -> int:
-    """Return the least member known of the set of i; halve the way there."""
-    while label[i] != i:
-        label[i] = label[label[i]]
-        i = label[i]
-    return i

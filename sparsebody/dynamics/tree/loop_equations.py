@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.tree.loop_clusters import BlockPlaces, LoopClusters, loop_clusters
-from sparsebody.dynamics.tree.loop_constraints import (
-    fill_loop_blocks,
-    loop_right_hand_side,
-    loop_rows,
-)
+from sparsebody._core import tree as native
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.tree.loop_clusters import LoopClusters, loop_clusters
+from sparsebody.dynamics.tree.loop_constraints import loop_right_hand_side, loop_rows
 from sparsebody.dynamics.tree.loop_origins import fill_about_one_origin
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.errors import ModelError, UnknownNameError
@@ -25,10 +20,10 @@ MOST_ENTRIES = 2**28  # of K: 2 GB
 
 @dataclass(frozen=True, eq=False)
 class LoopEquations:
-    """What loop joints ask of the accelerations x = qdd - driven_qdd of the tree: K x = k."""
+    """The loop constraints K x = k on x = qdd - driven_qdd, the accelerations of the tree."""
 
     clusters: LoopClusters
-    values: FloatArray  # of K, packed as clusters.places tells; columns of drives are zero
+    values: FloatArray  # of K, packed as clusters.layout says; columns of drives are zero
     right: FloatArray  # (m,) k + k_stab, rows in the order of clusters.row
     size: FloatArray  # (m,) lengths that rows of K L^-1, H = L' L, would have were the bodies free
 
@@ -38,16 +33,15 @@ class LoopEquations:
         return self.clusters.dense(self.values)
 
     def violation(self, x: FloatArray) -> FloatArray:
-        """Return K x - k of every row (m,) relative to what rows of its cluster have to balance.
+        """Return K x - k of every row (m,) relative to the largest terms of its cluster.
 
-        That is the largest of k and of K times the largest acceleration, gravity's included.
+        These are k, and K times the largest acceleration, gravity's included.
         """
-        excess, size = np.empty_like(self.right), np.empty_like(self.right)
-        places, first_row = self.clusters.places, self.clusters.first_row
-        largest = max(np.abs(x).max(initial=0.0), np.abs(self.clusters.tree.system.gravity).max())
-        given = self.values, self.right, x, float(largest)
-        _violation(places, first_row, *given, excess, size)
-        return excess / size
+        clusters, gravity = self.clusters, self.clusters.tree.system.gravity
+        largest = float(max(np.abs(x).max(initial=0.0), np.abs(gravity).max()))
+        return native.loop_violation(
+            clusters.layout, clusters.first_row, self.values, self.right, x, largest
+        )
 
 
 def loop_equations(
@@ -70,7 +64,7 @@ def loop_equations(
     Raises
     ------
     UnknownNameError
-        If there are no such coordinates.
+        If the coordinates are of no such name.
     ModelError
         If K has more than MOST_ENTRIES entries.
     """
@@ -80,24 +74,23 @@ def loop_equations(
         )
     clusters = loop_clusters(problem.tree) if clusters is None else clusters
     values = np.zeros(_n_entries(problem, clusters))
-    places, tree = clusters.places, problem.tree
+    layout, tree = clusters.layout, problem.tree
     rows = loop_rows(problem, clusters.row)
     if coordinates == "link":
         right = loop_right_hand_side(problem, rows)
-        fill_loop_blocks(
-            tree.links, problem.motion, rows.link, rows.wrench, places.row, places.local, values
+        native.fill_loop_blocks(
+            tree.links, problem.motion, rows.link, rows.wrench, layout.row, layout.local, values
         )
     else:
         right = np.empty(clusters.n_rows)
         floating = coordinates == "floating-base"
-        where = places.row, places.local, values, right
-        fill_about_one_origin(problem, rows.row, rows.link, floating, *where)
+        target = layout.row, layout.local, values, right
+        fill_about_one_origin(problem, rows.row, rows.link, floating, *target)
     if len(problem.is_driven):
-        _clear_columns(places, problem.is_driven, values)
-    size = np.empty(clusters.n_rows)
+        native.clear_prescribed_columns(layout, problem.is_driven, values)
     system, joint = problem.system, problem.system.row_joint[clusters.row]
     ends = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
-    _free_lengths(problem.constraint.rows, clusters.row, ends, system.inverse_inertia, size)
+    size = native.free_lengths(problem.constraint.rows, clusters.row, ends, system.inverse_inertia)
     return LoopEquations(clusters, values, right, size)
 
 
@@ -109,55 +102,3 @@ def _n_entries(problem: TreeProblem, clusters: LoopClusters) -> int:
             f"{clusters.n_clusters} loop clusters; use method 'sparse'"
         )
     return n_entries
-
-
-@njit(cache=True)
-def _free_lengths(
-    rows: FloatArray, row: IntArray, ends: IntArray, inverse_inertia: FloatArray, size: FloatArray
-) -> None:
-    """Fill sqrt(a' I^-1 a) of each row; the tree can only make it shorter."""
-    for r in range(row.size):
-        total = 0.0
-        for e in range(2):
-            b, f = ends[r, e], rows[row[r], e]
-            if b >= 0:
-                for i in range(6):
-                    for j in range(6):
-                        total += f[i] * inverse_inertia[b, i, j] * f[j]
-        size[r] = math.sqrt(total)
-
-
-@njit(cache=True)
-def _clear_columns(places: BlockPlaces, is_driven: BoolArray, values: FloatArray) -> None:
-    for r in range(places.row.size):
-        c = places.row_cluster[r]
-        for e in range(places.first_column[c], places.first_column[c + 1]):
-            k = places.column[e]
-            if is_driven[k]:
-                values[places.row[r] + places.local[k]] = 0.0
-
-
-@njit(cache=True)
-def _violation(
-    places: BlockPlaces,
-    first_row: IntArray,
-    values: FloatArray,
-    right: FloatArray,
-    x: FloatArray,
-    acceleration: float,
-    excess: FloatArray,
-    size: FloatArray,
-) -> None:
-    for c in range(first_row.size - 1):
-        largest = max(acceleration, 1e-300)  # T has unit columns, where K has no entry
-        for r in range(first_row[c], first_row[c + 1]):
-            total = -right[r]
-            largest = max(largest, abs(right[r]))
-            for e in range(places.first_column[c], places.first_column[c + 1]):
-                k = places.column[e]
-                value = values[places.row[r] + places.local[k]]
-                largest = max(largest, abs(value) * acceleration)
-                total += value * x[k]
-            excess[r] = total
-        for r in range(first_row[c], first_row[c + 1]):
-            size[r] = largest

@@ -1,7 +1,7 @@
 """Properties of mechanisms with loops. Featherstone (2008), sec. 8.10.
 
 Mobility and redundancy in a pose, whether they are others nearby, and whether the independent
-coordinates tell the configuration.
+coordinates determine the configuration.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.tree.crba import free_equations
@@ -18,7 +19,6 @@ from sparsebody.dynamics.tree.frames import body_accelerations
 from sparsebody.dynamics.tree.loop_clusters import LoopClusters, loop_clusters
 from sparsebody.dynamics.tree.loop_equations import loop_equations
 from sparsebody.dynamics.tree.problem import TreeProblem
-from sparsebody.dynamics.tree.recursive_newton_euler import accelerations
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import AssemblyError
 from sparsebody.kinematics.poses import displaced
@@ -144,5 +144,5 @@ def moved(tree: SpanningTree, state: State, change: FloatArray) -> State:
     state = state.with_(velocity=np.zeros_like(state.velocity))
     motion = TreeProblem(tree, state).motion
     of_links = np.empty((tree.n_bodies, 6))
-    accelerations(tree.links, motion, change, of_links)  # at rest, J change
+    native.link_accelerations(tree.links, motion, change, of_links)  # at rest, J change
     return displaced(state, body_accelerations(tree, motion, of_links))

@@ -8,34 +8,18 @@ where fronts stay bounded, as on ladders with a good tree. Any joint closes a lo
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.dynamics.tree.articulated_body import NO_DRIVES
-from sparsebody.dynamics.tree.frames import fill_body_accelerations
-from sparsebody.dynamics.tree.front_elimination import weakest_pivot
-from sparsebody.dynamics.tree.front_tables import FrontPlan
+from sparsebody._core import tree as native
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.dynamics.tree.articulated_body import NONE_PRESCRIBED
 from sparsebody.dynamics.tree.front_trees import least_elimination
-from sparsebody.dynamics.tree.links import Links
-from sparsebody.dynamics.tree.loop_closures import (
-    LoopTable,
-    VaryingLoops,
-    fill_loop_rows,
-    loop_table,
-    take_rows,
-)
 from sparsebody.dynamics.tree.loop_constraints import loop_rows
+from sparsebody.dynamics.tree.loop_rows import VaryingLoops, loop_table
 from sparsebody.dynamics.tree.methods import TreeDynamics
-from sparsebody.dynamics.tree.motion import TreeMotion, empty_motion, fill_from_bodies
+from sparsebody.dynamics.tree.motion import TreeMotion, empty_motion
 from sparsebody.dynamics.tree.problem import TreeProblem
-from sparsebody.dynamics.tree.proximal import (
-    LEVELS,
-    STIFFER,
-    ProximalWork,
-    empty_proximal,
-    proximal_iterations,
-)
-from sparsebody.dynamics.tree.recursive_newton_euler import NO_FORCE, accelerations
+from sparsebody.dynamics.tree.proximal import LEVELS, STIFFER, empty_proximal
+from sparsebody.dynamics.tree.recursive_newton_euler import NO_FORCE
 from sparsebody.dynamics.tree.solution import TreeSolution, check_finite
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import AccuracyWarning, warn_user
@@ -76,8 +60,8 @@ class LoopsArticulatedBody(TreeDynamics):
         self._varying = VaryingLoops(tree) if is_plain else None  # None: by the general way
         self._motion = empty_motion(tree)
         self._work = empty_proximal(self.plan, tree.n_bodies, tree.n_velocities, n_rows)
-        self._wrench, self._asked = np.zeros((n_rows, 2, 6)), np.zeros(n_rows)
-        self._rest = np.zeros(tree.n_velocities)
+        self._wrench, self._gamma = np.zeros((n_rows, 2, 6)), np.zeros(n_rows)
+        self._at_rest = np.zeros(tree.n_velocities)
         self._row_links = np.repeat(self._table.ends, np.diff(elimination.loops.first_row), axis=0)
         self.iterations, self.factorizations, self.last_step = 0, 0, 0.0
 
@@ -93,69 +77,77 @@ class LoopsArticulatedBody(TreeDynamics):
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd and the multipliers."""
-        tree, rows = self.tree, loop_rows(problem)
-        qdd, found = np.empty(tree.n_velocities), np.empty(rows.n_rows)
-        self.note_outcome(
-            proximal_iterations(
-                tree.links,
-                self.plan,
-                problem.motion,
-                problem.force,
-                rows.link,
-                self._table.first_row,
-                rows.wrench,
-                rows.asked,
-                self._soft,
-                problem.is_driven,
-                problem.driven_qdd,
-                self._work,
-                qdd,
-                found,
-            ),
+        rows = loop_rows(problem)
+        qdd, of_loops = self._iterate(
+            problem.motion,
+            problem.force,
+            rows.link,
+            rows.wrench,
+            rows.gamma,
+            problem.is_driven,
+            problem.driven_qdd,
             problem.state,
         )
         multiplier = np.zeros(problem.system.n_rows)
-        multiplier[rows.row] = found
+        multiplier[rows.row] = of_loops
         return TreeSolution(qdd, multiplier, is_unique=self._is_unique())
 
     def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
         """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
         if self._varying is None or self.baumgarte is not None or body_force is not None:
             return super().acceleration(state, body_force=body_force)
-        problem = self.problem(state)
-        state, result = problem.state, np.empty((self.tree.n_bodies, 6))
-        qdd, multiplier = np.empty(self.tree.n_velocities), np.empty(len(self._asked))
-        self.note_outcome(
-            _at_bodies(
-                self.tree.links,
-                self.plan,
-                self._table,
-                self._row_links,
-                *self._varying.at(state),
-                state.position,
-                state.orientation,
-                state.velocity,
-                self._soft,
-                self._rest,
-                self._motion,
-                self._wrench,
-                self._asked,
-                self._work,
-                qdd,
-                multiplier,
-                result,
-            ),
-            state,
-        )
+        state, links, motion = self.problem(state).state, self.tree.links, self._motion
+        native.motion_from_bodies(links, state.position, state.orientation, state.velocity, motion)
+        rows = self._row_links, self._wrench, self._gamma
+        native.fill_loop_rows(links, self._table, state.position, motion, *rows[1:])
+        self._varying.overwrite(state, motion, *rows)
+        qdd, _ = self._iterate(motion, NO_FORCE, *rows, NONE_PRESCRIBED, self._at_rest, state)
+        result = np.empty((self.tree.n_bodies, 6))
+        native.link_accelerations(links, motion, qdd, self._work.acceleration)
+        native.body_accelerations(links, motion, self._work.acceleration, result)
         check_finite(result, state.time)
         return result
+
+    def _iterate(
+        self,
+        motion: TreeMotion,
+        force: FloatArray,
+        link: IntArray,
+        wrench: FloatArray,
+        gamma: FloatArray,
+        is_driven: BoolArray,
+        driven_qdd: FloatArray,
+        state: State,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return qdd and the multipliers of loop rows."""
+        qdd, multiplier = np.empty(self.tree.n_velocities), np.empty(len(gamma))
+        outcome = native.proximal_iterations(
+            self.tree.links,
+            self.plan,
+            motion,
+            force,
+            link,
+            self._table.first_row,
+            wrench,
+            gamma,
+            self._soft,
+            is_driven,
+            driven_qdd,
+            LEVELS,
+            STIFFER,
+            self._work,
+            qdd,
+            multiplier,
+        )
+        self.note_outcome(outcome, state)
+        return qdd, multiplier
 
     def explain(self) -> dict[str, object]:
         """Say which tree is used, how wide its fronts are, and how the last iterations went."""
         size = self.front_size
         return {
             **super().explain(),
-            "loop_rows": len(self._asked),
+            "loop_rows": len(self._gamma),
             "loops_closed_early": self.n_early,
             "widest_front": size.widest,
             "front_work": size.work,
@@ -178,54 +170,7 @@ class LoopsArticulatedBody(TreeDynamics):
 
     def _is_unique(self) -> bool:
         """Tell whether no pivot of a loop's row was small."""
-        weakest = weakest_pivot(
+        weakest = native.weakest_pivot(
             self.plan, self._table.first_row, self._compliance, self._work.fronts
         )
         return bool(weakest > DEPENDENT)
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _at_bodies(
-    links: Links,
-    plan: FrontPlan,
-    table: LoopTable,
-    row_links: IntArray,
-    varying: IntArray,
-    given: FloatArray,
-    given_asked: FloatArray,
-    position: FloatArray,
-    orientation: FloatArray,
-    velocity: FloatArray,
-    softness: FloatArray,
-    driven_qdd: FloatArray,
-    motion: TreeMotion,
-    wrench: FloatArray,
-    asked: FloatArray,
-    work: ProximalWork,
-    qdd: FloatArray,
-    multiplier: FloatArray,
-    result: FloatArray,
-) -> tuple[int, int, float]:
-    """Fill the accelerations of the bodies, from their poses and velocities."""
-    fill_from_bodies(links, position, orientation, velocity, motion)
-    fill_loop_rows(links, table, position, motion, wrench, asked)
-    take_rows(links, motion, row_links, varying, given, given_asked, wrench, asked)
-    outcome = proximal_iterations(
-        links,
-        plan,
-        motion,
-        NO_FORCE,
-        row_links,
-        table.first_row,
-        wrench,
-        asked,
-        softness,
-        NO_DRIVES,
-        driven_qdd,
-        work,
-        qdd,
-        multiplier,
-    )
-    accelerations(links, motion, qdd, work.acceleration)
-    fill_body_accelerations(links, motion, work.acceleration, result)
-    return outcome

@@ -9,7 +9,7 @@ from scipy.linalg.lapack import dsytrf, dsytrs
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.dynamics.tree.branch_sparsity import symmetric
 from sparsebody.dynamics.tree.crba import free_equations
-from sparsebody.dynamics.tree.loops import RANK_TOLERANCE, LoopDynamics
+from sparsebody.dynamics.tree.loop_dynamics import RANK_TOLERANCE, LoopDynamics
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.solution import TreeSolution
 from sparsebody.errors import ModelError, SingularSystemError

@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.linalg import qr, solve_triangular
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.compiled import WORST_RESIDUAL
 from sparsebody.dynamics.tree.crba import free_equations
+from sparsebody.dynamics.tree.delassus import coupled_groups
+from sparsebody.dynamics.tree.loop_dynamics import RANK_TOLERANCE, LoopDynamics
 from sparsebody.dynamics.tree.loop_equations import LoopEquations
-from sparsebody.dynamics.tree.loops import RANK_TOLERANCE, LoopDynamics
-from sparsebody.dynamics.tree.ltl import ltl_factor, solve_lower, solve_upper
+from sparsebody.dynamics.tree.ltl import ltl_factor
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.solution import TreeSolution
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
-from sparsebody.dynamics.tree.whitened_loops import (
-    Groups,
-    coupled_groups,
-    fill_rows,
-    products,
-    whiten,
-)
 from sparsebody.errors import RankWarning, warn_user
 from sparsebody.model.system import System
 
-POOR = 1e-9  # a pivot of A, of rows of unit length, below which QR is more accurate
-DOUBTFUL = 1e-5  # remainder of a row that makes it independent where it was not before
+PIVOT_TOLERANCE = 1e-9  # a pivot of A, of rows of unit length, below which QR is more accurate
+INDEPENDENCE_TOLERANCE = (
+    1e-5  # remainder of a row that makes it independent where it was not before
+)
 REFINEMENTS = 2
 
 
@@ -78,10 +73,10 @@ class LoopsForce(LoopDynamics):
         H, right = free_equations(problem)
         L = ltl_factor(tree, H)
         z = right[None].copy()
-        solve_upper(tree.pattern, L, z)
-        force, x, is_poor = self._by_products(equations, L, z[0])
+        native.solve_upper(tree.pattern, L, z)
+        force, x, is_left_out = self._by_products(equations, L, z[0])
         dropped = self._dropped(equations, x)
-        if is_poor.any() or dropped > WORST_RESIDUAL:
+        if is_left_out.any() or dropped > WORST_RESIDUAL:
             force, x = self._by_factors(equations, L, z[0])
             dropped = self._dropped(equations, x)
         if dropped > WORST_RESIDUAL:
@@ -97,43 +92,52 @@ class LoopsForce(LoopDynamics):
     def _by_products(
         self, equations: LoopEquations, L: FloatArray, z: FloatArray
     ) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Return lambda, x, and which groups are left without, by Cholesky factors of A."""
-        groups, places, pattern = self._groups, self.clusters.places, self.tree.pattern
+        """Return lambda, x, and which groups are left out, by Cholesky factors of A."""
+        groups, layout, pattern = self._groups, self.clusters.layout, self.tree.pattern
         force, x = np.zeros(self.clusters.n_rows), z.copy()
-        is_poor = np.zeros(groups.n_groups, dtype=bool)
-        fill_rows(places, groups, equations.values, self._X)
-        whiten(pattern, L, groups, self._X)
-        solve_groups(groups, self._X, self._A, equations.right, equations.size, force, x, is_poor)
-        solve_lower(pattern, L, x[None])
-        return force, x, is_poor
+        native.fill_whitened_rows(layout, groups, equations.values, pattern, L, self._X)
+        is_left_out = native.solve_delassus(
+            groups,
+            self._X,
+            self._A,
+            equations.right,
+            equations.size,
+            PIVOT_TOLERANCE,
+            RANK_TOLERANCE,
+            force,
+            x,
+        )
+        native.solve_lower(pattern, L, x[None])
+        return force, x, is_left_out
 
     def _by_factors(
         self, equations: LoopEquations, L: FloatArray, z: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return lambda and x by a pivoted QR factorization of X; keep what rows it finds.
+        """Return lambda and x by a pivoted QR factorization of X, and keep its independent rows.
 
         Rows that were left out before come back only if they are independent beyond doubt.
         """
         before, clusters = self.keep, self.clusters
         groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))
         X = np.empty(groups.start[-1])
-        fill_rows(clusters.places, groups, equations.values, X)
-        whiten(self.tree.pattern, L, groups, X)
+        native.fill_whitened_rows(
+            clusters.layout, groups, equations.values, self.tree.pattern, L, X
+        )
         keep, force, w = np.zeros_like(before), np.zeros(clusters.n_rows), z.copy()
         for g in range(groups.n_groups):
             row = groups.row[groups.first_row[g] : groups.first_row[g + 1]]
             own = groups.coordinate[groups.first_coordinate[g] : groups.first_coordinate[g + 1]]
             Y = X[groups.start[g] : groups.start[g + 1]].reshape(len(own), len(row))
-            found = least_change(Y, equations.right[row], z[own], equations.size[row])
-            if found.floor < DOUBTFUL and not before[row[found.kept]].all():
+            change = least_change(Y, equations.right[row], z[own], equations.size[row])
+            if change.floor < INDEPENDENCE_TOLERANCE and not before[row[change.independent]].all():
                 usable = before[row]
                 row = row[usable]
                 Y, size = Y[:, usable], equations.size[row]
-                found = least_change(Y, equations.right[row], z[own], size)
-            kept = row[found.kept]
-            keep[kept], force[kept], w[own] = True, found.force, found.whitened
+                change = least_change(Y, equations.right[row], z[own], size)
+            independent = row[change.independent]
+            keep[independent], force[independent], w[own] = True, change.force, change.whitened
         self._keep(keep)
-        solve_lower(self.tree.pattern, L, w[None])
+        native.solve_lower(self.tree.pattern, L, w[None])
         return force, w
 
     def _dropped(self, equations: LoopEquations, x: FloatArray) -> float:
@@ -147,10 +151,10 @@ class LoopsForce(LoopDynamics):
 class LeastChange:
     """The least change of z that obeys the rows, and which of them do it."""
 
-    kept: IntArray  # (r,) independent rows
+    independent: IntArray  # (r,) independent rows
     force: FloatArray  # (r,) their multipliers
     whitened: FloatArray  # (n,) z + X lambda
-    floor: float  # smallest remainder of a kept row, relative to its size
+    floor: float  # smallest remainder of an independent row, relative to its size
 
 
 def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) -> LeastChange:
@@ -167,114 +171,11 @@ def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) 
     Q, R, order = qr(X, mode="economic", pivoting=True, check_finite=False)
     pivots = np.abs(np.diag(R))
     rank = int(np.count_nonzero(pivots > RANK_TOLERANCE))
-    kept, Q, R = order[:rank], Q[:, :rank], R[:rank, :rank]
+    independent, Q, R = order[:rank], Q[:, :rank], R[:rank, :rank]
     w, force = z.copy(), np.zeros(rank)
     for _ in range(REFINEMENTS if rank else 0):
-        change = solve_triangular(R, (k - X.T @ w)[kept], trans="T", check_finite=False)
+        change = solve_triangular(R, (k - X.T @ w)[independent], trans="T", check_finite=False)
         w += Q @ change
         force += solve_triangular(R, change, check_finite=False)
     floor = float(pivots[:rank].min(initial=np.inf))
-    return LeastChange(kept, force / size[kept], w, floor)
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def solve_groups(
-    groups: Groups,
-    X: FloatArray,
-    A: FloatArray,
-    right: FloatArray,
-    size: FloatArray,
-    force: FloatArray,
-    w: FloatArray,
-    is_poor: BoolArray,
-) -> None:
-    """Fill lambda of every group, and add X lambda to w, which starts as z.
-
-    A group whose A is nearly singular is left out and told in `is_poor`.
-    """
-    for g in range(is_poor.size):
-        r0, m = groups.first_row[g], groups.first_row[g + 1] - groups.first_row[g]
-        own = A[groups.start_product[g] : groups.start_product[g + 1]].reshape((m, m))
-        products(groups, g, X, own)
-        scale, least = np.zeros(m), np.full(m, np.inf)
-        for i in range(m):
-            if own[i, i] > 0.0:
-                scale[i] = 1.0 / math.sqrt(own[i, i])
-                least[i] = max(POOR, (RANK_TOLERANCE * size[groups.row[r0 + i]] * scale[i]) ** 2)
-        for i in range(m):
-            for j in range(i, m):
-                own[i, j] *= scale[i] * scale[j]
-        if not cholesky(own, least):
-            is_poor[g] = True
-            continue
-        rest, total = np.empty(m), np.zeros(m)
-        for _ in range(REFINEMENTS):
-            for i in range(m):
-                rest[i] = right[groups.row[r0 + i]]
-            _subtract_motion(groups, g, X, w, rest)
-            for i in range(m):
-                rest[i] *= scale[i]
-            cholesky_substitute(own, rest)
-            for i in range(m):
-                rest[i] *= scale[i]
-                total[i] += rest[i]
-            _add_force(groups, g, X, rest, w)
-        for i in range(m):
-            force[groups.row[r0 + i]] = total[i]
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _subtract_motion(groups: Groups, g: int, X: FloatArray, w: FloatArray, b: FloatArray) -> None:
-    """Subtract X' w from b (m,)."""
-    m = b.size
-    for e in range(groups.first_coordinate[g], groups.first_coordinate[g + 1]):
-        k = groups.coordinate[e]
-        first, low, high = groups.start[g] + groups.place[k] * m, groups.low[k], groups.high[k]
-        source, target = X[first + low : first + high], b[low:high]
-        for j in range(source.size):
-            target[j] -= w[k] * source[j]
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _add_force(groups: Groups, g: int, X: FloatArray, force: FloatArray, w: FloatArray) -> None:
-    """Add X lambda to w."""
-    m = force.size
-    for e in range(groups.first_coordinate[g], groups.first_coordinate[g + 1]):
-        k = groups.coordinate[e]
-        first, low, high = groups.start[g] + groups.place[k] * m, groups.low[k], groups.high[k]
-        for j in range(low, high):
-            w[k] += X[first + j] * force[j]
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def cholesky(A: FloatArray, least: FloatArray) -> bool:
-    """Replace the upper triangle of A by U of A = U' U; give up at a pivot below its `least`."""
-    m = A.shape[0]
-    for k in range(m):
-        if not A[k, k] > least[k]:
-            return False
-        pivot = math.sqrt(A[k, k])
-        source = A[k, k:]
-        for j in range(source.size):
-            source[j] /= pivot
-        for i in range(k + 1, m):
-            factor, target, tail = A[k, i], A[i, i:], A[k, i:]
-            for j in range(tail.size):
-                target[j] -= factor * tail[j]
-    return True
-
-
-@njit(cache=True, error_model="numpy", fastmath={"contract"})
-def cholesky_substitute(U: FloatArray, x: FloatArray) -> None:
-    """Replace x by (U' U)^-1 x."""
-    m = x.size
-    for i in range(m):
-        x[i] /= U[i, i]
-        value, row, tail = x[i], U[i, i + 1 :], x[i + 1 :]
-        for j in range(tail.size):
-            tail[j] -= value * row[j]
-    for i in range(m - 1, -1, -1):
-        total = x[i]
-        for j in range(i + 1, m):
-            total -= U[i, j] * x[j]
-        x[i] = total / U[i, i]
+    return LeastChange(independent, force / size[independent], w, floor)

@@ -12,8 +12,8 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.tree.branch_sparsity import multiply
 from sparsebody.dynamics.tree.crba import free_equations
 from sparsebody.dynamics.tree.explicit_blocks import ExplicitBlocks, explicit_blocks
+from sparsebody.dynamics.tree.loop_dynamics import LoopDynamics
 from sparsebody.dynamics.tree.loop_equations import LoopEquations
-from sparsebody.dynamics.tree.loops import LoopDynamics
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.solution import TreeSolution
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree

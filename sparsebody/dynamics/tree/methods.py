@@ -1,4 +1,4 @@
-"""What every method in joint coordinates is: prepared once, called at many states."""
+"""The base class of methods in joint coordinates: prepared once, called at many states."""
 
 from __future__ import annotations
 

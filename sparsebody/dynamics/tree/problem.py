@@ -28,11 +28,11 @@ from sparsebody.model.system import State, System, check_state
 
 @dataclass(frozen=True, eq=False)
 class Drives:
-    """Prescribed coordinates of tree joints: rows that ask for qdd[velocity], one number each."""
+    """Prescribed coordinates of tree joints: rows that fix qdd[velocity], one number each."""
 
     velocity: IntArray  # (n,) velocity coordinates of the tree
     row: IntArray  # (n,) their constraint rows in the system
-    item: IntArray  # (n,) their places among TrackedCoordinates.prescribed
+    item: IntArray  # (n,) their indices in TrackedCoordinates.prescribed
 
 
 def tree_drives(tree: SpanningTree) -> Drives:
@@ -45,7 +45,7 @@ def tree_drives(tree: SpanningTree) -> Drives:
 
 
 class TreeProblem:
-    """Motion, forces and constraint rows at a state; what is not asked for is not computed.
+    """Motion, forces and constraint rows at a state; computed only as needed.
 
     Springs, dampers and efforts, on tree and on loop joints alike, are wrenches on the bodies, so
     that no joint of the tree is active: tau = 0, tau_a is part of `force`.
@@ -112,7 +112,7 @@ class TreeProblem:
         """(n_rows, 6) T' in S coordinates, which few joint types let vary."""
         system = self.system
         varies = len(system.coordinates.prescribed) or any(
-            group.kernels.subspace is not None for group in system.groups
+            group.has_varying_T for group in system.groups
         )
         return self.constraint.subspace if varies else system.subspace
 
@@ -127,8 +127,8 @@ class TreeProblem:
         return -2.0 / T * velocity - position / T**2
 
     @property
-    def asked(self) -> FloatArray:
-        """(n_rows,) right-hand sides of all rows, A a = asked, with Baumgarte's terms."""
+    def gamma(self) -> FloatArray:
+        """(n_rows,) right-hand sides of all rows, A a = gamma, with Baumgarte's terms."""
         return self.constraint.acceleration + self.shift
 
     @cached_property
@@ -172,8 +172,8 @@ class TreeProblem:
         """(n_velocities,) prescribed accelerations, zero elsewhere."""
         qdd, drives = np.zeros(self.tree.n_velocities), self.drives
         if len(drives.velocity):
-            asked = prescribed_motion(self.system, self.state.time)[drives.item, 2]
-            qdd[drives.velocity] = asked + self.shift[drives.row]
+            acceleration = prescribed_motion(self.system, self.state.time)[drives.item, 2]
+            qdd[drives.velocity] = acceleration + self.shift[drives.row]
         return qdd
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from scipy.linalg import expm
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.dynamics.tree.joint_kinds import HELICAL
 from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import ModelError
 
@@ -101,7 +100,7 @@ def screw_tree(tree: SpanningTree) -> ScrewTree:
     tables, n = tree.tables, tree.n_bodies
     home, screw = np.empty((n, 4, 4)), np.empty((n, 6))
     for i in range(n):
-        if tree.kind[i] > HELICAL:
+        if tree.freedoms[i] != 1:
             raise ModelError(f"{tree.velocity_name(int(tree.first_velocity[i]))} is not a screw's")
         P = pose(tables.predecessor_rotation[i], tables.predecessor_point[i])
         S = pose(tables.successor_rotation[i], tables.successor_point[i])

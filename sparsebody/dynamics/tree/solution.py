@@ -1,37 +1,32 @@
-"""From accelerations of the joint coordinates to what every method returns."""
+"""Accelerations of bodies and constraint forces, from accelerations of joint coordinates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody._core import tree as native
+from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.accelerations import Accelerations
 from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
 from sparsebody.dynamics.tree.frames import body_accelerations, link_forces
-from sparsebody.dynamics.tree.links import DIRECTION, Links
-from sparsebody.dynamics.tree.motion import TreeMotion, successor_frame
 from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.dynamics.tree.recursive_newton_euler import recursion
-from sparsebody.dynamics.tree.registers import load3
-from sparsebody.dynamics.tree.small_solve import components
 from sparsebody.errors import SingularSystemError
 from sparsebody.sparse.saddle import constraint_matrix
-from sparsebody.spatial.tuples import add, cross, scaled, turned_back
 
 TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class TreeSolution:
-    """What a method finds."""
+    """Accelerations of the joint coordinates, and multipliers of the loop joints."""
 
     qdd: FloatArray  # (n_velocities,)
-    multiplier: FloatArray  # (n_rows,) of the rows of loop joints; others are not looked at
+    multiplier: FloatArray  # (n_rows,) of the rows of loop joints; others are ignored
     is_unique: bool = True  # whether the multipliers are
     dropped_residual: float = 0.0  # of rows that the method left out
 
@@ -41,7 +36,7 @@ def accelerations_of(
 ) -> Accelerations:
     """Return the accelerations of the bodies and the constraint forces of all joints.
 
-    The forces of tree joints are what the recursive Newton-Euler algorithm leaves for them; the
+    The forces of tree joints are what the recursive Newton-Euler algorithm finds transmitted; the
     residual is the largest violation of a loop row, or of a tree joint's tau = 0.
 
     Raises
@@ -57,7 +52,7 @@ def accelerations_of(
         force = _with_loops(problem, multiplier)
     tau, acceleration, transmitted = recursion(tree, motion, solution.qdd, force)
     subspace = problem.subspace
-    tree_multipliers(
+    native.tree_multipliers(
         tree.links, motion, tree.joint, system.first_row, subspace, transmitted, multiplier
     )
     bodies = body_accelerations(tree, motion, acceleration)
@@ -105,11 +100,11 @@ def _residual(
         system, joint = problem.system, problem.system.row_joint[rows]
         padded = np.concatenate([bodies, np.zeros((1, 6))])  # the world is the last
         both = padded[np.stack([system.predecessor[joint], system.successor[joint]], axis=1)]
-        A, asked = problem.constraint.rows[rows], problem.asked[rows]
+        A, gamma = problem.constraint.rows[rows], problem.gamma[rows]
         terms = A * both
         free = max(np.abs(bodies).max(), np.abs(system.gravity).max())  # a rigid loop rests
-        size = max(np.abs(terms).max(), np.abs(asked).max(), np.abs(A).max() * free, TINY)
-        worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - asked).max() / size)
+        size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, TINY)
+        worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - gamma).max() / size)
     return float(worst)
 
 
@@ -118,50 +113,6 @@ def _inertial_size(problem: TreeProblem, bodies: FloatArray) -> float:
     system = problem.system
     load = 0.0 if problem.load is None else np.abs(problem.load).max()
     weight = np.abs(system.gravity).max()
-    own = _largest_term(system.mass, system.inertia, problem.state.velocity, bodies, weight)
-    return max(float(load), float(own))
-
-
-@njit(cache=True)
-def _largest_term(
-    mass: FloatArray, inertia: FloatArray, velocity: FloatArray, a: FloatArray, weight: float
-) -> float:
-    largest = 0.0
-    for i in range(mass.size):
-        spin, speed, turn, push, moment = 0.0, 0.0, 0.0, 0.0, 0.0
-        for e in range(3):
-            spin, speed = max(spin, abs(velocity[i, e])), max(speed, abs(velocity[i, 3 + e]))
-            turn, push = max(turn, abs(a[i, e])), max(push, abs(a[i, 3 + e]))
-            moment = max(moment, inertia[i, e, e])
-        angular, linear = turn + spin * spin, push + spin * speed + weight
-        largest = max(largest, moment * angular, mass[i] * linear)
-    return largest
-
-
-@njit(cache=True)
-def tree_multipliers(
-    links: Links,
-    motion: TreeMotion,
-    joint: IntArray,
-    first_row: IntArray,
-    subspace: FloatArray,
-    transmitted: FloatArray,
-    multiplier: FloatArray,
-) -> None:
-    """Fill lambda of the rows of tree joints, T lambda being the wrench that each transmits."""
-    wrench, L, step = np.empty(6), np.empty((6, 6)), np.empty(6)
-    for i in range(joint.size):
-        j = joint[i]
-        if j < 0 or first_row[j] == first_row[j + 1]:
-            continue
-        to_world, way = successor_frame(links, motion.place, i)
-        sign = float(links.integers[i, DIRECTION])
-        push = load3(transmitted, i, 3)
-        moment = scaled(
-            sign, turned_back(to_world, add(load3(transmitted, i, 0), cross(way, push)))
-        )
-        push = scaled(sign, turned_back(to_world, push))
-        for a in range(3):
-            wrench[a], wrench[3 + a] = moment[a], push[a]
-        first, last = first_row[j], first_row[j + 1]
-        components(subspace[first:last], wrench, L, step, multiplier[first:last])
+    velocity = problem.state.velocity
+    own = native.largest_inertial_term(system.mass, system.inertia, velocity, bodies, weight)
+    return max(float(load), own)

@@ -8,13 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import IntArray
 from sparsebody.dynamics.tree.branch_sparsity import BranchPattern, branch_pattern
-from sparsebody.dynamics.tree.fewest_nonzeros import inertia_nonzeros
-from sparsebody.dynamics.tree.growth import (
-    depths,
-    expanded_parents,
-)
 from sparsebody.dynamics.tree.links import Links, links_of
 from sparsebody.dynamics.tree.tables import TreeTables, tree_tables
 from sparsebody.errors import ModelError
@@ -39,7 +35,7 @@ class SpanningTree:
     joint: IntArray  # (n,) the system's number of each tree joint, -1 for a virtual free joint
     parent: IntArray  # (n,) lambda(i)
     direction: IntArray  # (n,) 1, or -1 where the parent is the joint's successor
-    kind: IntArray  # (n,) code of the joint type in joint_kinds
+    kind: IntArray  # (n,) index of the joint type in the native list
     first_velocity: IntArray  # (n + 1,) where each joint's velocity coordinates begin
     first_position: IntArray  # (n + 1,) where its position coordinates begin
     subtree_end: IntArray  # (n,) the number after the last of nu(i)
@@ -105,17 +101,17 @@ class SpanningTree:
     @cached_property
     def expanded_parent(self) -> IntArray:
         """(n_velocities,) the velocity coordinate before each one. Featherstone, sec. 6.5."""
-        return expanded_parents(self.parent, self.first_velocity)
+        return native.expanded_parents(self.parent, self.first_velocity)
 
     @cached_property
     def depth(self) -> IntArray:
         """(n,) number of joints between the world and each body."""
-        return depths(self.parent, np.ones(self.n_bodies, dtype=np.intp))
+        return native.depths(self.parent, np.ones(self.n_bodies, dtype=np.intp))
 
     @property
     def n_inertia_nonzeros(self) -> int:
         """Nonzeros of the lower triangle of H, its diagonal included."""
-        return int(inertia_nonzeros(self.parent, self.freedoms))
+        return native.inertia_nonzeros(self.parent, self.freedoms)
 
     def velocities(self, i: int) -> slice:
         """Return the velocity coordinates of tree joint i."""

@@ -18,7 +18,7 @@ class TreeTables(NamedTuple):
     The predecessor and successor of a virtual free joint are the world and its body.
     """
 
-    kind: IntArray  # (n,) from joint_kinds
+    kind: IntArray  # (n,) index of the joint type
     parent: IntArray  # (n,)
     direction: IntArray  # (n,) 1, or -1 where the parent is the joint's successor
     body: IntArray  # (n,) number in the system

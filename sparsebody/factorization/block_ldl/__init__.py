@@ -7,26 +7,19 @@ from functools import partial
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray, large_zeros
+from sparsebody._core import factorization
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.base import REMEDY, check_newest, check_pattern, check_rhs
 from sparsebody.factorization.block_ldl.dependence import is_dependent, useless_row
-from sparsebody.factorization.block_ldl.kernels import (
-    DOUBTFUL,
-    N_PARTS,
-    REGULAR,
-    Storage,
-    Tables,
-    factorize,
-)
 from sparsebody.factorization.block_ldl.layout import (
     NATURAL,
     Layout,
+    Storage,
     make_layout,
+    native_tables,
     split,
 )
-from sparsebody.factorization.block_ldl.pivots import smallest_pivot
-from sparsebody.factorization.block_ldl.substitution import solve, substitute
 from sparsebody.factorization.scatter import scales, vanishing_row
 from sparsebody.factorization.unit import SOUND, from_unit, to_unit, unit_rows
 from sparsebody.sparse.admissibility import is_admissible, repair
@@ -34,6 +27,8 @@ from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 
+block_ldl = factorization.block_ldl
+REGULAR, DOUBTFUL = -1, -2  # what a factorization returns: see block_ldl.hpp
 LONG = 10_000  # blocks from which on doubtful pivots are the rule
 
 __all__ = ["REGULAR", "BlockLDLNumeric", "BlockLDLSymbolic", "analyze", "safe_order"]
@@ -55,10 +50,10 @@ class BlockLDLNumeric:
         check_newest(self.number, symbolic.newest)
         columns = np.array(rhs.reshape(len(rhs), -1).T, dtype=np.float64, order="C")
         x = np.empty_like(columns)
-        for given, found in zip(columns, x, strict=True):
-            to_unit(symbolic.pattern.offsets, self.inverse_root, given)
-            found[:] = symbolic._solve(self.rows, given)
-            from_unit(symbolic.pattern.offsets, self.inverse_root, found)
+        for column, solution in zip(columns, x, strict=True):
+            to_unit(symbolic.pattern.offsets, self.inverse_root, column)
+            solution[:] = symbolic._solve(self.rows, column)
+            from_unit(symbolic.pattern.offsets, self.inverse_root, solution)
         return np.ascontiguousarray(x.T).reshape(rhs.shape)
 
 
@@ -74,20 +69,13 @@ class BlockLDLSymbolic:
     pattern: BlockPattern
     order: IntArray  # (n_blocks,) the one in use
     layout: Layout
-    tables: Tables = field(init=False)
+    tables: block_ldl.Tables = field(init=False)
     storage: Storage = field(init=False)
     newest: int = field(init=False, default=0)
     independent: set[int] = field(init=False, default_factory=set)  # rows with doubtful pivots
 
     def __post_init__(self) -> None:
-        layout = self.layout
-        self.tables = Tables(
-            layout.pivots, layout.below, layout.updates, layout.fills, layout.opened
-        )
-        window = layout.window + 8
-        sizes = (layout.n_values, layout.n_padded, window, window)
-        panel = layout.largest_panel
-        self.storage = Storage(*(large_zeros(n) for n in (*sizes, panel, panel, N_PARTS)))
+        self.tables, self.storage = native_tables(self.layout), Storage(self.layout)
 
     def factorize(self, matrix: SaddleMatrix) -> BlockLDLNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
@@ -101,7 +89,8 @@ class BlockLDLSymbolic:
         rhs = np.array(rhs, dtype=np.float64)
         numeric = self._factorize(matrix, rhs)
         x = np.empty(len(rhs))
-        substitute(self.tables, numeric.rows, self.storage, rhs, x, 0, len(self.tables.pivots) - 1)
+        n = self.layout.n_pivots
+        block_ldl.substitute(self.tables, numeric.rows, self.storage, rhs, x, 0, n)
         from_unit(self.pattern.offsets, numeric.inverse_root, x)
         return numeric, x
 
@@ -116,7 +105,7 @@ class BlockLDLSymbolic:
             raise SingularSystemError(self._lost_pivot(int(self.pattern.offsets[bad])))
         to_unit(self.pattern.offsets, inverse_root, rhs)
         numeric = BlockLDLNumeric(self, rows, inverse_root, self.newest)
-        status = factorize(self.tables, rows, rhs, self.storage)
+        status = block_ldl.factorize(self.tables, rows, rhs, self.storage)
         if status != REGULAR:
             self.check(status, rows)
         return numeric
@@ -146,15 +135,17 @@ class BlockLDLSymbolic:
             self.independent.add(row)
 
     def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """Return the root of the smallest dual pivot, and its row; see `pivots`."""
+        """Return the root of the smallest dual pivot relative to the norm of its row, and that row.
+
+        It is the sine of the angle between the row of A and those eliminated before it.
+        """
         n = self.pattern.n_primal_rows
-        sine, row = smallest_pivot(self.tables.pivots, self.storage.values, rows, n)
-        return float(sine), int(row)
+        return block_ldl.smallest_pivot(self.tables, self.storage.values, rows, n)
 
     def _solve(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,), both in coordinates in which D is one."""
         x = np.empty(len(rhs))
-        solve(self.tables, rows, self.storage, rhs, 1.0, 0.0, x)
+        block_ldl.solve(self.tables, rows, self.storage, rhs, 1.0, False, x)
         return x
 
     def _row(self, status: int) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody._core import factorization
+from sparsebody.arrays import FloatArray
 from sparsebody.sparse.pattern import BlockPattern
 
 DEPENDENT = 1e-14  # |A' y| over |A|' |y|: nothing is left of this combination of rows but rounding
@@ -16,7 +16,7 @@ MOST_ITERATIONS = 4
 
 def useless_row(pattern: BlockPattern, rows: FloatArray) -> int:
     """Return the first row of A (n_dual_rows, 2, width) that is zero or not finite, or -1."""
-    return int(_useless_row(pattern.ends, pattern.offsets, rows))
+    return factorization.vanishing_row(pattern.offsets, pattern.ends, rows)
 
 
 def is_dependent(
@@ -52,41 +52,7 @@ def is_dependent(
         if not (0.0 < size < np.inf):
             return True
         y /= size
-        left, terms = _cancellation(pattern.ends, pattern.offsets, rows, y)
-        if left <= DEPENDENT * terms:
+        product, terms = factorization.cancellation(pattern.offsets, pattern.ends, rows, y)
+        if product <= DEPENDENT * terms:
             return True
     return False
-
-
-@njit(cache=True)
-def _useless_row(ends: IntArray, offsets: IntArray, rows: FloatArray) -> int:
-    n = len(offsets) - 1 - len(ends)
-    for j in range(len(ends)):
-        for k in range(offsets[n + j] - offsets[n], offsets[n + j + 1] - offsets[n]):
-            square = 0.0
-            for side in range(2):
-                if ends[j, side] >= 0:
-                    for a in range(rows.shape[2]):
-                        square += rows[k, side, a] ** 2
-            if not 0.0 < square < np.inf:
-                return k
-    return -1
-
-
-@njit(cache=True)
-def _cancellation(
-    ends: IntArray, offsets: IntArray, rows: FloatArray, y: FloatArray
-) -> tuple[float, float]:
-    """Return the largest entries of A' y and of |A|' |y|."""
-    n, width = len(offsets) - 1 - len(ends), rows.shape[2]
-    wrench, size = np.zeros((n, width)), np.zeros((n, width))
-    for j in range(len(ends)):
-        for row in range(offsets[n + j], offsets[n + j + 1]):
-            for side in range(2):
-                i = ends[j, side]
-                if i >= 0:
-                    for a in range(width):
-                        term = rows[row - offsets[n], side, a] * y[row]
-                        wrench[i, a] += term
-                        size[i, a] += abs(term)
-    return np.abs(wrench).max(), size.max()

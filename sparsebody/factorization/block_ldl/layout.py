@@ -1,12 +1,11 @@
-"""Where the blocks of L lie, and what every pivot updates: made once, read by the kernels.
+"""The tables of block LDL': offsets of the blocks of L, and what every pivot updates.
 
 The *panel* of a pivot of s rows holds its own block and those below it, one after the other. Each
 is stored in s columns of 4 or 8 rows, as many as hold it and a spare row, so that the kernels work
-on whole vectors. A primal block that receives no update has a constant pivot and no panel: its
-inverse is given, and what is below it are rows of A; a panel with nothing below ends with an empty
-block. All tables are unsigned: a
-signed index costs a test for negative ones at every access. 32 bits halve what has to come from
-memory.
+on whole vectors. A primal block that receives no update has a constant pivot and no panel: it is
+one, and what is below it are rows of A; a panel with nothing below ends with an empty block.
+Entries have 32 bits, which halves what has to come from memory; core/factorization/block_ldl.hpp
+names the columns.
 """
 
 from __future__ import annotations
@@ -14,31 +13,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from sparsebody.arrays import IntArray, large_zeros
+from sparsebody._core import factorization
+from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.etree import column_structures, positions
 from sparsebody.sparse.pattern import BlockPattern
 
+block_ldl = factorization.block_ldl
 Table = NDArray[np.uint32]
 
 TILE = 4  # rows of storage of a block come in fours
 LARGEST_BLOCK = 6  # rows; larger joints are cut in several
-CONSTANT_SIZES = (3, 6)  # of primal blocks whose given inverse is used
+CONSTANT_SIZES = (3, 6)  # rows of primal blocks that may be constant pivots
 MOST_UPDATES = 250_000_000  # pairs of blocks; 4 bytes each
 MOST_VALUES = 2**32 - 1  # that the tables can count
 
 # Columns of the table of pivots.
-SIZE, START, OWN = 0, 1, 2  # rows, places of the blocks below and of its own block
+SIZE, START, OWN = 0, 1, 2  # rows, offsets of the blocks below and of its own block
 FIRST_BELOW, FIRST_UPDATE, FIRST_FILL, FIRST_OPENED = 3, 4, 5, 6  # up to those of the next pivot
 NATURAL, PADDED, KIND = 7, 8, 9  # its first row in natural and in padded order
 CONSTANT, PRIMAL, DUAL = 0, 1, 2  # kinds: a constant pivot is a block of D
 
-# Columns of the tables of blocks below pivots, and of the blocks of A.
-ROW, ROWS = 0, 1
-A_ROW, SIDE, PLACE, BY_ROW, N_ROWS, N_COLUMNS = 0, 1, 2, 3, 4, 5
+ROW, ROWS = 0, 1  # columns of the table of blocks below pivots
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +45,37 @@ class Layout:
 
     pivots: Table  # (n_blocks + 1, 10) by position; the last line ends the ranges
     below: Table  # (n_below, 2) first row in padded order, and rows
-    updates: Table  # (n_updates,) place of every pair of blocks below a pivot, row by row
+    updates: Table  # (n_updates,) offset that each pair of blocks below a pivot updates
     fills: Table  # (n_fills + 1, 6) the blocks of A, by the panel that holds them; the last is none
     opened: Table  # (n_blocks,) panels, by the pivot that writes into them first
     n_values: int
     n_padded: int  # rows in padded order, and an empty block
     largest_panel: int
     window: int  # a power of 2, from the rows of a pivot to the last ones open at a time
+
+    @property
+    def n_pivots(self) -> int:
+        """Blocks of the pattern, large ones cut in several."""
+        return len(self.opened)
+
+
+def native_tables(layout: Layout) -> block_ldl.Tables:
+    """Return views of the tables for the kernels."""
+    return block_ldl.Tables(
+        layout.pivots, layout.below, layout.updates, layout.fills, layout.opened
+    )
+
+
+class Storage(block_ldl.Storage):
+    """The factors and the work space of one layout."""
+
+    values: FloatArray  # (n_values,) the factors
+
+    def __init__(self, layout: Layout) -> None:
+        self.values = large_zeros(layout.n_values)
+        x, right = large_zeros(layout.n_padded), large_zeros(layout.largest_panel)
+        window, reference = (large_zeros(layout.window + 8) for _ in range(2))
+        super().__init__(self.values, x, window, reference, right)
 
 
 def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
@@ -68,10 +90,12 @@ def make_layout(pattern: BlockPattern, order: IntArray) -> Layout:
     size = pattern.block_sizes[order]
     lanes = np.where(size < 4, 4, 8)
     _check_sizes(size, lanes, indptr, rows)
-    opener = _openers(indptr, rows)
+    opener = block_ldl.openers(indptr, rows)
     pivots = _pivot_table(pattern, order, lanes, _sums(lanes[rows], indptr), indptr, opener)
     below, updates = _below_tables(indptr, rows, pivots, lanes)
-    fills = _fill_table(pattern, order, indptr, rows, pivots, lanes)
+    fills = block_ldl.fill_table(
+        indptr, rows, pivots, lanes, pattern.ends, positions(order), pattern.offsets
+    )
     opened = np.argsort(opener, kind="stable").astype(np.uint32)
     n_values, n_padded = pivots[-1, [START, PADDED]]
     largest = int(np.max(size * np.maximum(_sums(lanes[rows], indptr), 4), initial=0))
@@ -151,144 +175,15 @@ def _sums(values: IntArray, indptr: IntArray) -> IntArray:
     return np.diff(_starts(values)[indptr])
 
 
-@njit(cache=True)
-def _openers(indptr: IntArray, rows: IntArray) -> IntArray:
-    """Return for every panel the first pivot that writes into it: one before it, or itself."""
-    opener = np.full(len(indptr) - 1, -1, dtype=np.intp)
-    for j in range(len(opener)):
-        if opener[j] < 0:
-            opener[j] = j
-        for entry in range(indptr[j], indptr[j + 1]):
-            if opener[rows[entry]] < 0:
-                opener[rows[entry]] = j
-    return opener
-
-
 def _below_tables(
     indptr: IntArray, rows: IntArray, pivots: Table, lanes: IntArray
 ) -> tuple[Table, Table]:
-    """Return the tables of blocks below pivots and of the places that pairs of them update."""
+    """Return the tables of blocks below pivots and of the offsets that pairs of them update."""
     below = large_zeros((int(pivots[-1, FIRST_BELOW]), 2), np.uint32)
     below[:, ROW] = pivots[-1, PADDED]  # an empty block, where nothing else comes
     updates = large_zeros(int(pivots[-1, FIRST_UPDATE]), np.uint32)
-    _fill_below(indptr, rows, pivots, lanes, below, updates)
+    block_ldl.fill_below(indptr, rows, pivots, lanes, below, updates)
     return below, updates
-
-
-@njit(cache=True)
-def _fill_below(
-    indptr: IntArray,
-    rows: IntArray,
-    pivots: Table,
-    lanes: IntArray,
-    below: Table,
-    updates: Table,
-) -> None:
-    """Fill the tables: for each block below a pivot those above it, down to itself."""
-    above = np.empty(len(indptr), dtype=np.intp)  # rows of storage in each panel, before a block
-    for j in range(len(indptr) - 1):
-        first, begin = np.intp(pivots[j, FIRST_BELOW]), indptr[j]
-        for entry in range(begin, indptr[j + 1]):
-            p = rows[entry]
-            below[first + entry - begin, ROW] = pivots[p, PADDED]
-            below[first + entry - begin, ROWS] = pivots[p, SIZE]
-            _above_in_panel(indptr, rows, lanes, p, entry, indptr[j + 1], above)
-            for other in range(entry, indptr[j + 1]):
-                row = other - begin
-                pair = np.intp(pivots[j, FIRST_UPDATE]) + row * (row + 1) // 2 + entry - begin
-                size = np.intp(pivots[p, SIZE])
-                below_p = np.intp(pivots[p, START]) + size * above[other - entry]
-                updates[pair] = np.intp(pivots[p, OWN]) if other == entry else below_p
-
-
-@njit(cache=True)
-def _above_in_panel(
-    indptr: IntArray,
-    rows: IntArray,
-    lanes: IntArray,
-    p: int,
-    begin: int,
-    end: int,
-    above: IntArray,
-) -> None:
-    """Fill `above` with the rows of storage below p before the blocks rows[begin + 1:end]."""
-    row, entry = 0, indptr[p]
-    for wanted in range(begin + 1, end):
-        while rows[entry] != rows[wanted]:
-            row += lanes[rows[entry]]
-            entry += 1
-        above[wanted - begin] = row
-
-
-def _fill_table(
-    pattern: BlockPattern,
-    order: IntArray,
-    indptr: IntArray,
-    rows: IntArray,
-    pivots: Table,
-    lanes: IntArray,
-) -> Table:
-    """Return the table of the blocks of A, sorted by panel and place, and fill FIRST_FILL."""
-    place, ends = positions(order), np.ascontiguousarray(pattern.ends, dtype=np.intp)
-    fills = large_zeros((_count_ends(ends, place, pivots) + 1, 6), np.uint32)
-    _fill_fills(indptr, rows, pivots, lanes, ends, place, pattern.offsets, fills)
-    return fills
-
-
-@njit(cache=True)
-def _count_ends(ends: IntArray, place: IntArray, pivots: Table) -> int:
-    """Fill FIRST_FILL, by the panels that hold the blocks of A; return their number."""
-    n_primal = len(place) - len(ends)
-    for dual in range(len(ends)):
-        for side in range(2):
-            if ends[dual, side] >= 0:
-                holder = min(place[ends[dual, side]], place[n_primal + dual])
-                pivots[holder + 1, FIRST_FILL] += 1
-    for i in range(len(place)):
-        pivots[i + 1, FIRST_FILL] += pivots[i, FIRST_FILL]
-    return int(pivots[-1, FIRST_FILL])
-
-
-@njit(cache=True)
-def _fill_fills(
-    indptr: IntArray,
-    rows: IntArray,
-    pivots: Table,
-    lanes: IntArray,
-    ends: IntArray,
-    place: IntArray,
-    offsets: IntArray,
-    fills: Table,
-) -> None:
-    """Insert every block of A where it belongs among those of its panel."""
-    n_primal = len(place) - len(ends)
-    n_found = np.zeros(len(place), dtype=np.intp)
-    for dual in range(len(ends)):
-        joint = place[n_primal + dual]
-        for side in range(2):
-            if ends[dual, side] < 0:
-                continue
-            body = place[ends[dual, side]]
-            holder, other = min(body, joint), max(body, joint)
-            above, entry = 0, indptr[holder]
-            while rows[entry] != other:
-                above += lanes[rows[entry]]
-                entry += 1
-            at = np.intp(pivots[holder, START]) + np.intp(pivots[holder, SIZE]) * above
-            first = np.intp(pivots[holder, FIRST_FILL])
-            line = first + n_found[holder]
-            while line > first and fills[line - 1, PLACE] > at:
-                for a in range(6):
-                    fills[line, a] = fills[line - 1, a]
-                line -= 1
-            n_found[holder] += 1
-            fills[line, A_ROW], fills[line, SIDE] = (
-                offsets[n_primal + dual] - offsets[n_primal],
-                side,
-            )
-            fills[line, PLACE] = at
-            fills[line, BY_ROW] = body < joint  # rows of A are rows of the panel, not columns
-            fills[line, N_ROWS], fills[line, N_COLUMNS] = pivots[joint, SIZE], pivots[body, SIZE]
 
 
 def split(pattern: BlockPattern, order: IntArray) -> tuple[BlockPattern, IntArray]:

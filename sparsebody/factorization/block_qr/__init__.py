@@ -14,27 +14,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray, large_zeros
-from sparsebody.errors import SingularSystemError
+from sparsebody._core import factorization as native
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization.base import REMEDY, check_newest, check_pattern, check_rhs
-from sparsebody.factorization.block_qr.kernels import (
-    REGULAR,
-    Storage,
-    Tables,
-    factorize,
-    substitute,
-)
-from sparsebody.factorization.block_qr.layout import Layout, make_layout
-from sparsebody.factorization.block_qr.pivots import smallest_pivot
-from sparsebody.factorization.block_qr.products import fill_gaps, subtract_forces
 from sparsebody.factorization.scatter import scales
 from sparsebody.factorization.unit import SOUND, from_unit, to_unit, unit_rows
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 
-NO_RIGHT = np.zeros(0)  # where no right-hand side goes through the factorization
+REGULAR = native.BlockQR.regular
 
-__all__ = ["REGULAR", "BlockQRNumeric", "BlockQRSymbolic", "Storage", "Tables", "analyze"]
+__all__ = ["REGULAR", "BlockQRNumeric", "BlockQRSymbolic", "analyze", "postordered_duals"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,27 +43,17 @@ class BlockQRNumeric:
         check_rhs(rhs, pattern)
         check_newest(self.number, symbolic.newest)
         columns = np.array(rhs.reshape(len(rhs), -1).T, dtype=np.float64, order="C")
-        for x in columns:
-            to_unit(pattern.offsets, self.inverse_root, x)
-            self._solve(x[: pattern.n_primal_rows], x[pattern.n_primal_rows :])
+        solution = np.empty(columns.shape)
+        for b, x in zip(columns, solution, strict=True):
+            to_unit(pattern.offsets, self.inverse_root, b)
+            symbolic.qr.solve(self.rows, b, x, corrections=1)
             from_unit(pattern.offsets, self.inverse_root, x)
-        return np.ascontiguousarray(columns.T).reshape(rhs.shape)
-
-    def _solve(self, x: FloatArray, y: FloatArray) -> None:
-        """Replace forces by accelerations, and the accelerations asked for by multipliers."""
-        symbolic, ends, offsets = self.symbolic, self.symbolic.pattern.ends, self.symbolic.offsets
-        asked, gap = y.copy(), np.empty_like(y)
-        y[:] = 0.0
-        for _ in range(2):
-            fill_gaps(ends, *offsets, self.rows, x, asked, gap)
-            substitute(symbolic.tables, symbolic.storage, gap)
-            subtract_forces(ends, *offsets, self.rows, gap, x)
-            y += gap
+        return np.ascontiguousarray(solution.T).reshape(rhs.shape)
 
 
 @dataclass(eq=False)
 class BlockQRSymbolic:
-    """The layout of R, and the storage of the newest one.
+    """The layout of R, and the newest one.
 
     Of an order only that of the dual blocks matters, and any one will do: no pivot is lost that is
     not lost in all of them.
@@ -80,21 +61,19 @@ class BlockQRSymbolic:
 
     pattern: BlockPattern
     order: IntArray  # (n_blocks,)
-    layout: Layout
-    tables: Tables = field(init=False)
-    storage: Storage = field(init=False)
-    offsets: tuple[IntArray, IntArray] = field(init=False)  # rows of primal and of dual blocks
+    qr: native.BlockQR = field(init=False)
     newest: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        pattern, layout = self.pattern, self.layout
-        n = pattern.n_primal
-        self.tables = Tables(
-            layout.fronts, layout.columns, layout.places, layout.children, layout.parts
-        )
-        sizes = layout.n_values, layout.largest_front, layout.n_stack
-        self.storage = Storage(*map(large_zeros, sizes))
-        self.offsets = pattern.offsets[: n + 1], pattern.offsets[n:] - pattern.n_primal_rows
+        pattern = self.pattern
+        duals = self.order[self.order >= pattern.n_primal] - pattern.n_primal
+        try:
+            self.qr = native.BlockQR(pattern.block_sizes, pattern.ends, duals)
+        except MemoryError as error:
+            raise ShapeError(
+                "block-qr would store more than there is memory for in this order: use another "
+                "ordering, or the factorization cholmod"
+            ) from error
 
     def factorize(self, matrix: SaddleMatrix) -> BlockQRNumeric:
         """Factorize, overwriting an earlier factor; raise SingularSystemError at a lost pivot."""
@@ -105,7 +84,7 @@ class BlockQRSymbolic:
         if bad != SOUND:
             scales(matrix)
             raise SingularSystemError(f"a pivot of primal block {bad} vanishes: {REMEDY}")
-        status = factorize(self.tables, rows, NO_RIGHT, self.storage, NO_RIGHT)
+        status = self.qr.factorize(rows)
         if status != REGULAR:
             scales(matrix)
             self.check(status)
@@ -114,15 +93,10 @@ class BlockQRSymbolic:
     def check(self, status: int) -> None:
         """Raise SingularSystemError for the dual row that a factorization has returned."""
         if status != REGULAR:
-            block = int(np.searchsorted(self.offsets[1], status, side="right")) - 1
+            pattern = self.pattern
+            row = pattern.n_primal_rows + status
+            block = int(np.searchsorted(pattern.offsets, row, side="right")) - 1 - pattern.n_primal
             raise SingularSystemError(f"a pivot of dual block {block} vanishes: {REMEDY}")
-
-    def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
-        """Return the smallest pivot of the newest R, and its row; see `pivots`."""
-        sine, row = smallest_pivot(
-            self.tables.fronts, self.tables.columns, self.storage.values, rows
-        )
-        return float(sine), int(row)
 
 
 def analyze(pattern: BlockPattern, order: IntArray) -> BlockQRSymbolic:
@@ -134,4 +108,10 @@ def analyze(pattern: BlockPattern, order: IntArray) -> BlockQRSymbolic:
         If `order` does not list every block once, or R would be too large.
     """
     check_order(pattern, order)
-    return BlockQRSymbolic(pattern, order, make_layout(pattern, np.asarray(order, dtype=np.intp)))
+    return BlockQRSymbolic(pattern, np.asarray(order, dtype=np.intp))
+
+
+def postordered_duals(pattern: BlockPattern, order: IntArray) -> IntArray:
+    """Return the dual blocks (n_dual,) of an order, each subtree of the tree of fronts together."""
+    duals = order[order >= pattern.n_primal] - pattern.n_primal
+    return native.postordered_duals(pattern.ends, pattern.n_primal, duals)

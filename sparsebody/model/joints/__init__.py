@@ -1,7 +1,6 @@
 """Joint types: their motion is one header each in core/joints, their words one class each here."""
 
 from sparsebody.model.joints.base import JointType
-from sparsebody.model.joints.kernels import JointKernels
 from sparsebody.model.joints.types import (
     JOINT_TYPES,
     ConstantDistance,
@@ -25,7 +24,6 @@ __all__ = [
     "Fixed",
     "Free",
     "Helical",
-    "JointKernels",
     "JointType",
     "Planar",
     "PointOnLine",

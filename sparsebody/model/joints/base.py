@@ -10,7 +10,6 @@ import numpy as np
 from sparsebody._core import joints
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ShapeError
-from sparsebody.model.joints.kernels import JointKernels, subspace_kernels
 from sparsebody.spatial import plucker_transform
 
 INFO = joints.types()  # by kind, the index of a type in the native list
@@ -36,7 +35,6 @@ class JointType:
     subgroup: ClassVar[str]  # the smallest displacement subgroup of the motion; empty for none
     has_varying_T: ClassVar[bool]  # T varies with the pose, in S coordinates
     has_named_coordinates: ClassVar[bool]  # velocities as documented, not of an arbitrary basis
-    kernels: ClassVar[JointKernels]  # still used by dynamics/compiled/varying.py
 
     def __init_subclass__(cls) -> None:
         """Take the sizes from the native type."""
@@ -46,7 +44,6 @@ class JointType:
         cls.coordinate_units = tuple(info.units)
         cls.subgroup, cls.has_varying_T = info.subgroup, info.has_varying_T
         cls.has_named_coordinates = info.has_named_coordinates
-        cls.kernels = JointKernels(subspace_kernels.get(cls.name))
 
     @property
     def n_constraints(self) -> int:

@@ -4,8 +4,8 @@ from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.dynamics.tree import spanning_tree
+from sparsebody.dynamics.tree.frames import joint_accelerations
 from sparsebody.dynamics.tree.motion import motion_at_state
-from sparsebody.dynamics.tree.wanted_qdd import joint_accelerations
 from sparsebody.errors import ModelError, MotionError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES

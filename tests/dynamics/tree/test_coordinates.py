@@ -2,16 +2,9 @@ import numpy as np
 import pytest
 from random_mechanisms import random_loops, random_position, random_tree, random_type
 
+from sparsebody._core import joints
 from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
 from sparsebody.dynamics.tree.coordinates import joint_coordinates, tree_state
-from sparsebody.dynamics.tree.joint_kinds import (
-    KINDS,
-    joint_drift,
-    joint_pose,
-    joint_position,
-    joint_rate,
-    joint_subspace,
-)
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.joints import JOINT_TYPES
@@ -69,28 +62,19 @@ def test_coordinates_are_those_of_the_joint_types():
 
 
 @pytest.mark.parametrize("name", JOINT_TYPES)
-def test_compiled_joints_are_those_of_the_classes(name):
+def test_rates_are_the_components_of_the_joint_velocity(name):
     rng = np.random.default_rng(2)
     for _ in range(20):
         joint_type = random_type(rng, name)
-        q = random_position(rng, joint_type)
-        kind, n = KINDS[name], joint_type.n_velocities
-        E, r = np.empty((3, 3)), np.empty(3)
-        joint_pose(kind, q, joint_type.parameter, E, r)
-        own = plucker_parts(joint_type.transform(q))
-        np.testing.assert_allclose(E, own[0], atol=1e-13)
-        np.testing.assert_allclose(r, own[1], atol=1e-13)
-        again, S = np.empty(joint_type.n_positions), np.empty((n, 6))
-        joint_position(kind, E, r, joint_type.parameter, again)
-        np.testing.assert_allclose(again, joint_type.coordinates(E, r), atol=1e-13)
-        joint_subspace(kind, E, r, joint_type.parameter, S)
+        E, r = joint_type.pose(random_position(rng, joint_type))
+        S = joints.motion_subspace(joint_type.kind, joint_type.parameter, E, r)
+        again = joint_type.coordinates(E, r)
+        for array, other in zip(joint_type.pose(again), (E, r), strict=True):
+            np.testing.assert_allclose(array, other, atol=1e-13)
         T = joint_type.constraint_force_subspace(again)
-        np.testing.assert_allclose(S @ T, 0.0, atol=1e-13)
-        if name != "constant-distance":
-            np.testing.assert_allclose(S.T, joint_type.motion_subspace(again), atol=1e-13)
-        qd = rng.normal(size=n)
-        rate = np.empty(n)
-        joint_rate(kind, E, r, qd @ S, rate)
+        np.testing.assert_allclose(S.T @ T, 0.0, atol=1e-13)
+        qd = rng.normal(size=joint_type.n_velocities)
+        rate = joints.rates(joint_type.kind, E, r, S @ qd)
         np.testing.assert_allclose(rate, qd, atol=1e-13)
 
 
@@ -98,12 +82,10 @@ def test_compiled_joints_are_those_of_the_classes(name):
 def test_drift_is_the_change_of_the_subspace_along_the_motion(name):
     rng = np.random.default_rng(3)
     joint_type = random_type(rng, name)
-    kind, n = KINDS[name], joint_type.n_velocities
-    q, qd = random_position(rng, joint_type), rng.normal(size=n)
+    q, qd = random_position(rng, joint_type), rng.normal(size=joint_type.n_velocities)
     E, r = plucker_parts(joint_type.transform(q))
     v = joint_type.motion_subspace(q) @ qd
-    drift = np.empty(6)
-    joint_drift(kind, E, r, v, drift)
+    drift = joints.drift(joint_type.kind, E, r, v)
     h = 1e-6
     ends = []
     for sign in (-1, 1):  # E <- exp(-h w x) E, r <- r + h E' v
@@ -117,11 +99,10 @@ def test_drift_of_a_rod_keeps_the_velocity_across_it():
     rng = np.random.default_rng(4)
     joint_type = random_type(rng, "constant-distance")
     E, r = plucker_parts(joint_type.transform(random_position(rng, joint_type)))
-    S, drift, h = np.empty((5, 6)), np.empty(6), 1e-6
-    joint_subspace(KINDS[joint_type.name], E, r, joint_type.parameter, S)
-    v = rng.normal(size=5) @ S
-    joint_drift(KINDS[joint_type.name], E, r, v, drift)
-    u = []
+    S = joints.motion_subspace(joint_type.kind, joint_type.parameter, E, r)
+    v = S @ rng.normal(size=5)
+    drift = joints.drift(joint_type.kind, E, r, v)
+    u, h = [], 1e-6
     for sign in (-1, 1):
         place = rotation_exponential(-sign * h * v[:3]) @ E @ (r + sign * h * E.T @ v[3:])
         u.append(place / np.linalg.norm(place))

@@ -174,7 +174,7 @@ def test_explanations_tell_the_size_of_what_loops_lead_to():
     [
         ("loops_direct", "MOST_UNKNOWNS", LoopsDirect),
         ("loops_projection", "MOST_FREEDOMS", LoopsProjection),
-        ("whitened_loops", "MOST_ENTRIES", LoopsForce),
+        ("delassus", "MOST_ENTRIES", LoopsForce),
         ("loop_equations", "MOST_ENTRIES", LoopsForce),
     ],
 )

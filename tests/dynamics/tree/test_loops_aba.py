@@ -3,12 +3,12 @@ import pytest
 from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
+from sparsebody._core import tree as native
 from sparsebody.dynamics.tree import spanning_tree, tree_dynamics
 from sparsebody.dynamics.tree.branch_sparsity import symmetric
 from sparsebody.dynamics.tree.crba import free_equations
-from sparsebody.dynamics.tree.front_elimination import empty_fronts, factorize_fronts
 from sparsebody.dynamics.tree.front_order import Elimination
-from sparsebody.dynamics.tree.front_substitution import solve_fronts
+from sparsebody.dynamics.tree.front_tables import empty_fronts
 from sparsebody.dynamics.tree.front_trees import cost, least_elimination
 from sparsebody.dynamics.tree.loop_constraints import (
     loop_matrix,
@@ -102,10 +102,10 @@ def test_factors_solve_the_regularized_equations_of_the_tree(closing, tree):
         mu = rng.uniform(0.1, 1.0, size=rows.n_rows)
         fronts, drives = empty_fronts(plan), np.zeros(0, dtype=bool)
         arguments = tree_of.links, plan, problem.motion
-        factorize_fronts(*arguments, rows.wrench, mu, first_row, drives, fronts)
+        native.factorize_fronts(*arguments, rows.wrench, mu, drives, fronts)
         tau, b = rng.normal(size=len(H)), rng.normal(size=len(K))
         qdd, multiplier = np.zeros(len(H)), np.zeros(len(K))
-        solve_fronts(*arguments, first_row, drives, fronts, tau, b, qdd, multiplier)
+        native.solve_fronts(*arguments, first_row, drives, fronts, tau, b, qdd, multiplier)
         matrix = np.block([[H, -K.T], [K, np.diag(mu)]])
         expected = np.linalg.solve(matrix, np.concatenate([tau, b]))
         np.testing.assert_allclose(

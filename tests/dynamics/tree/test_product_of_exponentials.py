@@ -51,7 +51,7 @@ def test_external_wrenches_act_alike():
     np.testing.assert_allclose(required, tau, atol=1e-11 * np.abs(found.qdd).max())
     bodies = body_accelerations(tree, motion, acceleration)[tree.body]
     felt = found.acceleration.copy()  # gravity is an acceleration of the base there
-    for i, R in enumerate(motion.place[:, :9].reshape(-1, 3, 3)):
+    for i, R in enumerate(motion.pose[:, :9].reshape(-1, 3, 3)):
         far = tree.links.constants[i, 12:21].reshape(3, 3)
         felt[i, 3:] += far @ R.T @ system.gravity
     np.testing.assert_allclose(felt, bodies, atol=1e-11 * np.abs(bodies).max())

@@ -6,10 +6,10 @@ import pytest
 from random_mechanisms import random_loops, random_tree
 
 from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
-from sparsebody.dynamics.tree.joint_kinds import KINDS
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES, Revolute, Spherical
+from sparsebody.model.joints.base import KINDS
 from sparsebody.model.mechanism import WORLD, Mechanism
 
 CHOICES = list(TREE_CHOICES)

@@ -1,0 +1,131 @@
+// Dense kernels for the small and middling matrices of fronts, loops and clusters: row by row, double precision.
+// Golub and Van Loan (2013), Matrix Computations, chs. 3 and 4. What is far larger goes to LAPACK.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/array.hpp"
+#include "factorization/vec.hpp"
+
+namespace sparsebody::dense {
+
+using Lanes = Vec<double, 4>;
+inline constexpr int lane_count = 4;
+
+// Columns [j, j + V lane_count) of Y += P' X.
+template <int V, int R, int I>
+SB_INLINE void add_product_columns(Index j, const double (&P)[R][I], const double* const (&x)[R],
+                                   double* const (&y)[I]) {
+  Lanes sum[I][V];
+  unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = Lanes::load(y[k / V] + j + k % V * lane_count); });
+  unrolled<0, R>([&](auto r) SB_UNROLL {
+    Lanes x_r[V];
+    unrolled<0, V>([&](auto v) SB_UNROLL { x_r[v] = Lanes::load(x[r] + j + v * lane_count); });
+    unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = sum[k / V][k % V] + x_r[k % V] * P[r][k / V]; });
+  });
+  unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V].store(y[k / V] + j + k % V * lane_count); });
+}
+
+// Y += P' X, X the R vectors x of n, Y the I vectors y, P (R, I): every number of Y is read and written once.
+template <int R, int I>
+inline void add_products(Index n, const double (&P)[R][I], const double* const (&x)[R], double* const (&y)[I]) {
+  Index j = 0;
+  for (; j + 2 * lane_count <= n; j += 2 * lane_count) add_product_columns<2>(j, P, x, y);
+  if (j + lane_count <= n) add_product_columns<1>(j, P, x, y), j += lane_count;
+  for (; j < n; ++j)
+    for (int i = 0; i < I; ++i)
+      for (int r = 0; r < R; ++r) y[i][j] += P[r][i] * x[r][j];
+}
+
+// y += a_0 x_0 + ... + a_{R-1} x_{R-1}
+template <int R>
+SB_INLINE void add_combination(Index n, const double (&a)[R], const double* const (&x)[R], double* y) {
+  double P[R][1];
+  for (int r = 0; r < R; ++r) P[r][0] = a[r];
+  add_products<R, 1>(n, P, x, {y});
+}
+
+// y += a x
+SB_INLINE void add_scaled(double* y, double a, const double* x, Index n) { add_combination<1>(n, {a}, {x}, y); }
+
+// x' y
+inline double dot(const double* x, const double* y, Index n) {
+  Lanes even, odd;
+  Index j = 0;
+  for (; j + 2 * lane_count <= n; j += 2 * lane_count) {
+    even = even + Lanes::load(x + j) * Lanes::load(y + j);
+    odd = odd + Lanes::load(x + j + lane_count) * Lanes::load(y + j + lane_count);
+  }
+  if (j + lane_count <= n) even = even + Lanes::load(x + j) * Lanes::load(y + j), j += lane_count;
+  double sum[lane_count];
+  (even + odd).store(sum);
+  double total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  for (; j < n; ++j) total += x[j] * y[j];
+  return total;
+}
+
+// The largest |x_j|; NaN is passed over.
+inline double largest(const double* x, Index n) {
+  Lanes most;
+  Index j = 0;
+  for (; j + lane_count <= n; j += lane_count) most = larger(most, Lanes::load(x + j));
+  double size[lane_count];
+  most.store(size);
+  for (; j < n; ++j) size[0] = std::max(size[0], std::abs(x[j]));
+  return *std::max_element(size, size + lane_count);
+}
+
+// A += s X' X of R rows of X in columns [first, last) of the upper triangle of A (n, n); some numbers beside the
+// diagonal are changed below it, too.
+template <int R>
+inline void add_square(Index n, Index first, Index last, double s, const double* const (&x)[R], double* A) {
+  constexpr int I = 4;
+  Index i = first;
+  const double* tail[R];
+  for (; i + I <= last; i += I) {
+    double P[R][I];
+    for (int r = 0; r < R; ++r) {
+      tail[r] = x[r] + i;
+      for (int l = 0; l < I; ++l) P[r][l] = s * tail[r][l];
+    }
+    double* const own = A + i * n + i;
+    add_products<R, I>(last - i, P, tail, {own, own + n, own + 2 * n, own + 3 * n});
+  }
+  for (; i < last; ++i) {
+    double P[R];
+    for (int r = 0; r < R; ++r) tail[r] = x[r] + i, P[r] = s * x[r][i];
+    add_combination<R>(last - i, P, tail, A + i * n + i);
+  }
+}
+
+// A = U' U in the upper triangle of A (n, n), by panels of eight rows. Returns -1, or the row whose pivot is not
+// above `least[row]`; there the factorization ends.
+inline Index cholesky(Index n, double* A, const double* least) {
+  constexpr int R = 8;
+  const double* row[R];
+  for (Index k0 = 0; k0 < n; k0 += R) {
+    const Index k1 = std::min(k0 + R, n);
+    for (Index k = k0; k < k1; ++k) {  // the panel's own rows
+      double* own = A + k * n;
+      row[k - k0] = own;
+      for (Index i = k0; i < k; ++i) add_scaled(own + k, -A[i * n + k], A + i * n + k, n - k);
+      if (!(own[k] > least[k])) return k;
+      const double inverse = 1.0 / std::sqrt(own[k]);
+      for (Index j = k; j < n; ++j) own[j] *= inverse;
+    }
+    if (k1 < n) add_square<R>(n, k1, n, -1.0, row, A);  // A_22 -= U_12' U_12
+  }
+  return -1;
+}
+
+// x becomes (U' U)^-1 x.
+inline void cholesky_solve(Index n, const double* U, double* x) {
+  for (Index i = 0; i < n; ++i) {
+    x[i] /= U[i * n + i];
+    add_scaled(x + i + 1, -x[i], U + i * n + i + 1, n - i - 1);
+  }
+  for (Index i = n - 1; i >= 0; --i) x[i] = (x[i] - dot(U + i * n + i + 1, x + i + 1, n - i - 1)) / U[i * n + i];
+}
+
+}  // namespace sparsebody::dense

@@ -1,0 +1,106 @@
+#include "dynamics/reduced.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+namespace sparsebody {
+namespace {
+
+constexpr double row_tolerance = 1e-9;  // part of a row that is rounding
+
+}  // namespace
+
+Array<double> rows_on_freedoms(View<const Index> row_joint, View<const Index, 2> ends, View<const double, 3> A,
+                               View<const double, 3> to_freedoms, View<const double, 3> inverse,
+                               View<double, 3> reduced) {
+  Array<double> size(A.rows());
+  for (Index k = 0; k < A.rows(); ++k) {
+    double square[2] = {}, whole_square = 0.0;
+    for (int side = 0; side < 2; ++side) {
+      const Index body = ends(row_joint[k], side);
+      if (body < 0) continue;
+      for (int c = 0; c < 6; ++c) {
+        double total = 0.0, whole = 0.0;
+        for (int a = 0; a < 6; ++a) {
+          total += A(k, side, a) * to_freedoms(body, a, c);
+          whole += A(k, side, a) * inverse(body, a, c);
+        }
+        reduced(k, side, c) = total;
+        square[side] += total * total;
+        whole_square += whole * whole;
+      }
+    }
+    size[k] = std::sqrt(whole_square);
+    for (int side = 0; side < 2; ++side)
+      if (square[side] <= row_tolerance * row_tolerance * whole_square)
+        for (int c = 0; c < 6; ++c) reduced(k, side, c) = 0.0;
+  }
+  return size;
+}
+
+std::tuple<Array<bool>, Array<Index>> locally_independent_rows(View<const Index> first_row,
+                                                               View<const bool> is_within,
+                                                               View<const double, 3> reduced,
+                                                               View<const double> size,
+                                                               View<const bool> is_prescribed) {
+  Array<bool> keep(size.size());
+  Array<Index> n_dropped(is_within.size());
+  std::fill(keep.begin(), keep.end(), true);
+  std::vector<std::array<double, 12>> work;
+  const auto dot = [](const auto& a, const auto& b) {
+    double total = 0.0;
+    for (int c = 0; c < 12; ++c) total += a[c] * b[c];
+    return total;
+  };
+  for (Index j = 0; j < is_within.size(); ++j) {
+    if (!is_within[j]) continue;
+    work.clear();
+    for (Index k = first_row[j]; k < first_row[j + 1]; ++k) {
+      if (is_prescribed[k]) continue;  // the last ones
+      auto& row = work.emplace_back();
+      for (int c = 0; c < 12; ++c) row[c] = reduced(k, c / 6, c % 6) / std::max(size[k], 1e-300);
+      keep[k] = false;
+    }
+    for (std::size_t n = 0; n < work.size(); ++n) {
+      std::size_t best = work.size();
+      double largest = row_tolerance * row_tolerance;
+      for (std::size_t i = 0; i < work.size(); ++i)
+        if (const double square = dot(work[i], work[i]); square > largest) best = i, largest = square;
+      if (best == work.size()) break;
+      keep[first_row[j] + Index(best)] = true;
+      auto unit = work[best];
+      for (double& entry : unit) entry /= std::sqrt(largest);
+      for (auto& row : work) {
+        const double part = dot(row, unit);
+        for (int c = 0; c < 12; ++c) row[c] -= part * unit[c];
+      }
+      work[best].fill(0.0);
+    }
+    for (Index k = first_row[j]; k < first_row[j + 1]; ++k) n_dropped[j] += !keep[k];
+  }
+  return {std::move(keep), std::move(n_dropped)};
+}
+
+std::tuple<Array<Index>, Array<Index>> reaction_tree(View<const Index> begin, View<const Index> incident,
+                                                     View<const Index, 2> ends, View<const Index> freedoms,
+                                                     View<const Index> n_dropped) {
+  const Index world = freedoms.size() - 1;
+  std::vector<Index> bodies{world}, joints{-1};
+  std::vector<bool> is_reached(world + 1);
+  is_reached[world] = true;
+  for (std::size_t i = 0; i < bodies.size(); ++i)
+    for (Index e = begin[bodies[i]]; e < begin[bodies[i] + 1]; ++e) {
+      const Index j = incident[e], other = ends(0, j) == bodies[i] ? ends(1, j) : ends(0, j);
+      if (is_reached[other] || freedoms[other] == 6 || n_dropped[j] < 6 - freedoms[other]) continue;
+      is_reached[other] = true;
+      bodies.push_back(other);
+      joints.push_back(j);
+    }
+  bodies.erase(bodies.begin());
+  joints.erase(joints.begin());
+  return {Array<Index>(bodies), Array<Index>(joints)};
+}
+
+}  // namespace sparsebody

@@ -1,0 +1,95 @@
+// Forward dynamics by block LDL' of the KKT matrix (8.64), from a state to accelerations and multipliers.
+//
+// An evaluation goes through the mechanism in chunks, so that what follows on each other finds its data in the caches:
+// the bodies and joints that the panels of a chunk of pivots are made of are assembled right before its elimination;
+// the residuals of those joints and bodies all of whose unknowns are known follow right after its backward
+// substitution.
+#pragma once
+
+#include <vector>
+
+#include "dynamics/spatial_assembly.hpp"
+#include "dynamics/spatial_residual.hpp"
+#include "factorization/block_ldl.hpp"
+
+namespace sparsebody {
+
+inline constexpr Index bad_state = -(Index(1) << 62);  // status of an evaluation: a state that is none
+
+// Limits of iterative refinement. Higham (2002), ch. 12.
+inline constexpr double sufficient_residual = 1e-9;      // relative; needs no second look once it is corrected
+inline constexpr double wrench_rounding = 8 * 0x1p-52;   // relative to wrenches: what is left however often corrected
+inline constexpr double accurate_correction = 1e-6;      // relative size of one that no other has to follow
+inline constexpr double rough_correction = 1e-3;         // relative size of one that tells of unusable factors
+
+// Where a chunk begins; it ends where the next one begins.
+struct Chunk {
+  Index pivot, body, joint;             // forwards: that it eliminates and assembles
+  Index residual_joint, residual_body;  // backwards: whose residuals it computes
+};
+std::vector<Chunk> make_chunks(const block_ldl::Tables& tables, const RowTable& kept, Index n, Index length);
+
+struct Refinement {
+  double residual;    // relative
+  double correction;  // relative size of the last one, or what it lets expect of the next one
+};
+struct EvaluationResult {
+  Index status;  // of the factorization, or bad_state
+  Refinement refinement;
+};
+
+struct SpatialEvaluation {
+  SpatialWorkspace system;
+  SolutionWorkspace solution;
+  block_ldl::Tables tables;
+  block_ldl::Storage<double> storage;
+  std::vector<Chunk> chunks;
+  Index n_tracked;  // joint coordinates of a state
+  Index max_corrections;
+  double goal;  // relative residual that is not corrected
+
+  Index n_bodies() const { return system.n_bodies(); }
+  Index n_coordinates() const { return n_tracked; }
+  block_ldl::Rows<double> rows() const { return system.kept.rows; }
+
+  // Fills rows and right-hand side at a state; returns regular or bad_state.
+  Index assemble(const EvaluationInput& in) const {
+    return sparsebody::assemble(system, in, 0, n_bodies(), 0, system.kept.n_joints()) ? block_ldl::regular : bad_state;
+  }
+  // Factorizes what was assembled last; returns the status.
+  Index factorize() { return block_ldl::factorize<double>(tables, rows(), system.right, storage); }
+
+  // Assembles, factorizes, solves and refines at once. With multipliers (k_all,) the residual is exact, without, (0,),
+  // it may be a bound.
+  EvaluationResult accelerate(const EvaluationInput& in, View<double, 2> acceleration, View<double> multiplier);
+
+  // Fills x with the solution for a right-hand side, from the newest factors, with a residual at the larger goal.
+  Refinement solve(View<const double> right, double larger_goal, bool is_shifted);
+
+  double compute_residual(View<const double> right) {
+    return sparsebody::compute_residual(solution, system.kept, n_bodies(), right.data());
+  }
+
+  // Accelerations (n, 6) and multipliers (k_all,), if any, in the user's numbering and units; multipliers get the sign
+  // of forces on successors.
+  void to_user_order(View<double, 2> acceleration, View<double> multiplier) const;
+
+  // Fills gamma of rows left out at the newest state; returns how far x violates them.
+  double violation(const RowTable& left_out, const EvaluationInput& in, View<double> gamma) const {
+    fill_rows(system, left_out, in, gamma.data(), 0, left_out.n_joints());
+    return sparsebody::violation(left_out, gamma.data(), system.kept, n_bodies(), solution.x(), system.right);
+  }
+
+ private:
+  Index assemble_and_factorize(const EvaluationInput& in);
+  double substitute();
+  // Corrects x until its relative `residual`, the newest one computed, is at the goal.
+  //
+  // The first correction, relative to the solution, is about the error of the factors, and each one multiplies the
+  // error by it, but for light bodies beside heavy ones, of which only the residual tells; where it is large, the
+  // factors are too rough to correct with. Shifted factors are those of a matrix without the motions that rounding
+  // hides, so there one correction is all that helps. Unless it is to be exact, the residual may be a bound.
+  Refinement refine(View<const double> right, double goal, bool is_exact, bool is_shifted, double residual);
+};
+
+}  // namespace sparsebody

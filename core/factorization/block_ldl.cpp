@@ -1,0 +1,580 @@
+// The numeric phase of block LDL'. The steps at a pivot are templates on the rows of its block, at most six.
+#include "factorization/block_ldl.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "factorization/vec.hpp"
+
+namespace sparsebody::block_ldl {
+namespace {
+
+constexpr double doubtful_ratio = 1e-13;  // of a pivot that may be nothing but rounding
+constexpr Index prefetch_threshold = 1 << 14;  // pivots from which on tables and factors exceed the caches
+constexpr int line = 8;                        // numbers of a line of memory
+// Lines, or entries, that are requested before they are needed.
+constexpr int pivots_ahead = 16, below_ahead = 48, fills_ahead = 24, updates_ahead = 256, values_ahead = 512;
+constexpr int numbers_ahead = 128, row_numbers_ahead = 1024;
+
+// Rows of storage of a block: all of its own, and a spare one; 4 of an empty block.
+constexpr int lanes_of(Index size) { return size < 4 ? 4 : 8; }
+
+// Calls f with the number of rows as a constant, 0 to 6. A chain of conditions is faster than a table of jumps.
+template <class F>
+SB_INLINE auto with_size(std::uint32_t size, F&& f) {
+  using std::integral_constant;
+  if (size == 6) return f(integral_constant<int, 6>{});
+  if (size == 5) return f(integral_constant<int, 5>{});
+  if (size == 3) return f(integral_constant<int, 3>{});
+  if (size == 2) return f(integral_constant<int, 2>{});
+  if (size == 1) return f(integral_constant<int, 1>{});
+  if (size == 4) return f(integral_constant<int, 4>{});
+  return f(integral_constant<int, 0>{});
+}
+// Calls f with the number of rows of a constant pivot, 3 or 6.
+template <class F>
+SB_INLINE auto with_constant_size(std::uint32_t size, F&& f) {
+  if (size == 6) return f(std::integral_constant<int, 6>{});
+  return f(std::integral_constant<int, 3>{});
+}
+// Calls f with the lanes of a block, 4 or 8.
+template <class F>
+SB_INLINE auto with_lanes(std::uint32_t rows, F&& f) {
+  if (rows < 4) return f(std::integral_constant<int, 4>{});
+  return f(std::integral_constant<int, 8>{});
+}
+
+// A vector in padded order of which only a part is kept; blocks may stand out by 8.
+template <class S>
+struct Window {
+  S* data;
+  std::uint32_t mask;
+  explicit Window(View<S> window) : data(window.data()), mask(std::uint32_t(window.size() - 9)) {}
+  SB_INLINE S* at(std::uint32_t row) const { return data + (row & mask); }
+};
+
+// The rows of A below a constant pivot, one joint after the other.
+template <class S>
+struct FillRows {
+  const S* data;
+  Index width;
+  explicit FillRows(Rows<S> rows) : data(rows.data()), width(rows.shape(2)) {}
+  SB_INLINE const S* at(const Fill& fill) const { return data + width * (2 * Index(fill.a_row) + fill.side); }
+  SB_INLINE Index stride() const { return 2 * width; }
+};
+
+template <class S>
+SB_INLINE void prefetch_tables(const Tables& tables, const Pivot& pivot) {
+  prefetch(&pivot + pivots_ahead);
+  prefetch(tables.below.data() + pivot.first_below + below_ahead);
+  prefetch(tables.fills.data() + pivot.first_fill + fills_ahead);
+}
+template <class S>
+SB_INLINE void prefetch_panel(const S* values, const Pivot& pivot, const Pivot& following) {
+  for (Index i = pivot.start; i < Index(following.start); i += line) prefetch(values + i + values_ahead);
+  for (Index i = pivot.own; i < Index(following.own); i += line) prefetch(values + i + values_ahead);
+}
+
+// ---- elimination ----------------------------------------------------------------------------------------------
+
+// Begins the own block of a panel: the identity or zero, and the right-hand side in the spare lane.
+template <int size, class S>
+SB_INLINE void begin_own(S* own, const S* rhs, S* reference, double diagonal) {
+  constexpr int lanes = lanes_of(size);
+  broadcast<lanes>(S(diagonal)).store(reference);
+  unrolled<0, size>([&](auto k) SB_UNROLL {
+    Vec<S, lanes>{}.template with<lanes - 1>(rhs[k]).template with<k>(S(diagonal)).store(own + k * lanes);
+  });
+}
+
+// The columns of a block of A, of `n` rows each, at(k): lane r is entry k of row r.
+template <int n, class S>
+SB_INLINE auto column_of(const S* rows, Index stride, Index k) {
+  S column[n > 0 ? n : 1] = {};
+  unrolled<0, n>([&](auto r) SB_UNROLL { column[r] = rows[stride * r + k]; });
+  return gathered<lanes_of(n)>(column);
+}
+
+// Sets a block of a panel to a block of A or its transpose, or adds that.
+template <bool adds, class S>
+SB_INLINE void take_block(const Fill& fill, const FillRows<S>& A, S* values) {
+  const S* const rows = A.at(fill);
+  const Index stride = A.stride();
+  const auto put = [](auto column, S* block) SB_UNROLL {
+    if constexpr (adds) column += decltype(column)::load(block);
+    column.store(block);
+  };
+  S* const block = values + fill.place;
+  if (fill.by_row) {
+    with_size(fill.n_rows, [&](auto n) SB_UNROLL {
+      for (Index k = 0; k < Index(fill.n_columns); ++k)
+        put(column_of<n>(rows, stride, k), block + k * lanes_of(n));
+    });
+  } else {
+    with_size(fill.n_columns, [&](auto n) SB_UNROLL {
+      constexpr int lanes = lanes_of(n);
+      for (Index r = 0; r < Index(fill.n_rows); ++r)
+        put(Vec<S, lanes>::template load<n>(rows + stride * r), block + r * lanes);
+    });
+  }
+}
+
+// Fills a panel with its part of the matrix.
+template <class S>
+SB_INLINE void open(const Tables& tables, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* values,
+                    const Window<S>& reference) {
+  const Pivot& following = *(&pivot + 1);
+  with_size(pivot.size, [&](auto size) SB_UNROLL {
+    begin_own<size>(values + pivot.own, rhs + pivot.natural, reference.at(pivot.padded),
+                    pivot.kind == primal ? 1.0 : 0.0);
+  });
+  const auto clear = [&](Index begin, Index end) SB_UNROLL {
+    for (Index i = begin; i < end; i += 4) Vec<S, 4>{}.store(values + i);
+  };
+  Index place = pivot.start;
+  for (std::uint32_t f = pivot.first_fill; f < following.first_fill; ++f) {
+    const Fill& fill = tables.fills[f];
+    if (Index(fill.place) < place) {  // a joint of a body with itself
+      take_block<true>(fill, A, values);
+      continue;
+    }
+    clear(place, fill.place);
+    take_block<false>(fill, A, values);
+    place = Index(fill.place) + Index(pivot.size) * lanes_of(fill.by_row ? fill.n_rows : fill.n_columns);
+  }
+  clear(place, following.start);
+}
+
+// L D L' = P of a positive definite pivot; returns whether it is safe. Columns are taken in pairs, so that only
+// every other division waits for the one before: of the second column, d_2 - l^2 / d_1 is (d_1 d_2 - l^2) / d_1.
+template <int size, class S>
+SB_INLINE bool factorize_primal(S* block, const S* reference) {
+  constexpr int lanes = lanes_of(size);
+  Vec<S, lanes> P[size];
+  unrolled<0, size>([&](auto k) SB_UNROLL { P[k] = Vec<S, lanes>::load(block + k * lanes); });
+  bool is_safe = true;
+  const auto eliminate_column = [&](auto k, const S& reciprocal, auto first) SB_UNROLL {
+    unrolled<first, size>([&](auto j) SB_UNROLL { P[j] -= P[k] * P[k][j] * reciprocal; });
+    (P[k] * reciprocal).template with<k>(reciprocal).store(block + k * lanes);
+  };
+  unrolled<0, (size + 1) / 2>([&](auto pair) SB_UNROLL {
+    constexpr int k = 2 * pair;
+    const std::integral_constant<int, k> first;
+    const std::integral_constant<int, k + 1> second;
+    const std::integral_constant<int, k + 2> third;
+    const S d = P[k][k], reciprocal = S(1.0) / d;
+    is_safe &= d > S(doubtful_ratio) * reference[k];
+    if constexpr (second < size) {
+      const S l = P[k][second], both = d * P[second][second] - l * l;
+      is_safe &= both * reciprocal > S(doubtful_ratio) * reference[second];
+      const S second_reciprocal = d / both;
+      eliminate_column(first, reciprocal, second);
+      eliminate_column(second, second_reciprocal, third);
+    } else {
+      eliminate_column(first, reciprocal, second);
+    }
+  });
+  return is_safe;
+}
+
+// L D L' = P of a negative definite pivot; returns whether it is safe. With a shift, relative to what the pivot was
+// before other dual ones took from it, the matrix stays definite even where its eigenvalues are below rounding.
+template <int size, class S>
+SB_INLINE bool factorize_dual(S* block, const S* reference, double shift) {
+  constexpr int lanes = lanes_of(size);
+  Vec<S, lanes> P[size];
+  unrolled<0, size>([&](auto k) SB_UNROLL { P[k] = Vec<S, lanes>::load(block + k * lanes); });
+  bool is_safe = true;
+  unrolled<0, size>([&](auto k) SB_UNROLL {
+    const S scale = reference[k], pivot = P[k][k];
+    const S d = (pivot >= S(0.0) ? S(0.0) : pivot) - S(shift) * scale;  // NaN stays
+    is_safe &= -d > S(doubtful_ratio) * scale;
+    const S reciprocal = S(1.0) / d;
+    unrolled<k + 1, size>([&](auto j) SB_UNROLL { P[j] -= P[k] * P[k][j] * reciprocal; });
+    (P[k] * reciprocal).template with<k>(reciprocal).store(block + k * lanes);
+  });
+  return is_safe;
+}
+
+// Adds left V' to the blocks of later panels that one block below a pivot updates, those above it and itself.
+template <int size, int lanes, class S>
+SB_INLINE void update(const Vec<S, lanes> (&left)[size], const S* right, const Below* above, const Below* end,
+                      const std::uint32_t*& target, S* values) {
+  for (; above < end; ++above) {
+    S* const block = values + *target++;
+    with_size(above->rows, [&](auto n_columns) SB_UNROLL {
+      unrolled<0, n_columns>([&](auto j) SB_UNROLL {
+        auto total = Vec<S, lanes>::load(block + j * lanes);
+        unrolled<0, size>([&](auto k) SB_UNROLL { total += left[k] * right[lanes_of(n_columns) * k + j]; });
+        total.store(block + j * lanes);
+      });
+      right += size * lanes_of(n_columns);
+    });
+  }
+}
+
+// What a primal pivot adds to the diagonal of a block below it: -left V', lane by lane.
+template <int size, int lanes, class S>
+SB_INLINE void add_to_reference(const Vec<S, lanes> (&left)[size], const Vec<S, lanes> (&V)[size], S* reference) {
+  auto total = Vec<S, lanes>::load(reference);
+  unrolled<0, size>([&](auto k) SB_UNROLL { total -= left[k] * V[k]; });
+  total.store(reference);
+}
+
+// A primal pivot that nothing has changed: P = 1, so left = -V and right = V.
+template <int size, class S>
+SB_INLINE bool eliminate_constant(const Tables& tables, const Pivot& pivot, const FillRows<S>& A, const S* rhs,
+                                  const Storage<S>& storage, const Window<S>& reference) {
+  const Below* const first = tables.below.data() + pivot.first_below;
+  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
+  const std::uint32_t* target = tables.updates.data() + pivot.first_update;
+  const Fill* fill = tables.fills.data() + pivot.first_fill;
+  S* right = storage.right.data();
+  for (const Below* below = first; below < end; ++below, ++fill) {
+    with_size(below->rows, [&](auto n_rows) SB_UNROLL {
+      constexpr int lanes = lanes_of(n_rows);
+      const S* const rows = A.at(*fill);
+      Vec<S, lanes> V[size], left[size];
+      unrolled<0, size>([&](auto k) SB_UNROLL {
+        V[k] = column_of<n_rows>(rows, A.stride(), k).template with<lanes - 1>(rhs[pivot.natural + k]);
+        left[k] = -V[k];
+        V[k].store(right + k * lanes);
+      });
+      add_to_reference(left, V, reference.at(below->row));
+      update(left, storage.right.data(), first, below + 1, target, storage.values.data());
+      right += size * lanes;
+    });
+  }
+  return true;
+}
+
+// Any other pivot; returns whether it is safe.
+template <int size, class S>
+SB_INLINE bool eliminate_block(const Tables& tables, const Pivot& pivot, double shift, const Storage<S>& storage,
+                               const Window<S>& reference) {
+  constexpr int own_lanes = lanes_of(size);
+  const bool is_primal = pivot.kind == primal;
+  S* const own = storage.values.data() + pivot.own;
+  S* const scale = reference.at(pivot.padded);
+  if (shift < 0.0 && !is_primal) std::fill(scale, scale + size, S(1.0));
+  const bool is_safe =
+      is_primal ? factorize_primal<size>(own, scale) : factorize_dual<size>(own, scale, std::abs(shift));
+
+  const Below* const first = tables.below.data() + pivot.first_below;
+  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
+  const std::uint32_t* target = tables.updates.data() + pivot.first_update;
+  S* right = storage.right.data();
+  S* block = storage.values.data() + pivot.start;
+  for (const Below* below = first; below < end; ++below) {
+    with_lanes(below->rows, [&](auto lanes) SB_UNROLL {
+      Vec<S, lanes> V[size], left[size];
+      unrolled<0, size>([&](auto k) SB_UNROLL { V[k] = Vec<S, lanes>::load(block + k * lanes); });
+      unrolled<0, size>([&](auto k) SB_UNROLL {
+        const S* const column = own + k * own_lanes;
+        unrolled<k + 1, size>([&](auto j) SB_UNROLL { V[j] -= V[k] * column[j]; });       // V L'^-1
+        left[k] = (V[k] * -column[k]).template with<lanes - 1>(-column[own_lanes - 1]);  // -V L'^-1 D^-1
+        V[k].store(right + k * lanes);
+      });
+      Vec<S, lanes> quotient[size];
+      unrolled<0, size>([&](auto k) SB_UNROLL { quotient[k] = left[k]; });
+      unrolled_down<size>([&](auto k) SB_UNROLL {  // -V P^-1
+        unrolled<0, k>([&](auto j) SB_UNROLL { quotient[j] -= quotient[k] * own[j * own_lanes + k]; });
+        quotient[k].store(block + k * lanes);
+      });
+      if (is_primal) add_to_reference(left, V, reference.at(below->row));
+      update(left, storage.right.data(), first, below + 1, target, storage.values.data());
+      right += size * lanes;
+      block += size * lanes;
+    });
+  }
+  return is_safe;
+}
+
+}  // namespace
+
+template <class S>
+Index eliminate(const Tables& tables, Rows<S> rows, View<const S> rhs, double shift, const Storage<S>& storage,
+                Index begin, Index end) {
+  const bool is_large = tables.n_pivots() >= prefetch_threshold;
+  const Window<S> reference(storage.reference);
+  const FillRows<S> A(rows);
+  Index status = regular;
+  for (Index j = begin; j < end; ++j) {
+    const Pivot &pivot = tables.pivots[j], &following = tables.pivots[j + 1];
+    if (is_large) {
+      prefetch_tables<S>(tables, pivot);
+      prefetch(tables.updates.data() + pivot.first_update + updates_ahead);
+      prefetch_panel(storage.values.data(), pivot, following);
+    }
+    for (std::uint32_t i = pivot.first_opened; i < following.first_opened; ++i) {
+      const Pivot& opened = tables.pivots[tables.opened[i]];
+      if (opened.kind != constant) open(tables, opened, A, rhs.data(), storage.values.data(), reference);
+    }
+    bool is_safe;
+    if (pivot.kind == constant)
+      is_safe = with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
+        return eliminate_constant<size>(tables, pivot, A, rhs.data(), storage, reference);
+      });
+    else
+      is_safe = with_size(pivot.size, [&](auto size) SB_UNROLL {
+        if constexpr (size > 0) return eliminate_block<size>(tables, pivot, shift, storage, reference);
+        else return true;
+      });
+    if (!is_safe && status == regular) {
+      status = doubtful - j;
+      if (shift == 0.0) break;
+    }
+  }
+  return status;
+}
+
+template <class S>
+Index factorize(const Tables& tables, Rows<S> rows, View<const S> rhs, const Storage<S>& storage) {
+  const Index status = eliminate(tables, rows, rhs, 0.0, storage, 0, tables.n_pivots());
+  if (status != regular) eliminate(tables, rows, rhs, dual_shift, storage, 0, tables.n_pivots());
+  return status;
+}
+
+// ---- substitution ---------------------------------------------------------------------------------------------
+
+namespace {
+
+// Requests what a pivot before this one needs in a backward substitution.
+template <class S>
+SB_INLINE void prefetch_before(const Tables& tables, const Pivot& pivot, const FillRows<S>& A, const S* values,
+                               const S* rhs, const S* solution) {
+  const Pivot& following = *(&pivot + 1);
+  prefetch(&pivot - pivots_ahead);
+  prefetch(tables.below.data() + pivot.first_below - below_ahead);
+  prefetch(tables.fills.data() + pivot.first_fill - fills_ahead);
+  for (Index i = pivot.start; i < Index(following.start); i += line) prefetch(values + i - values_ahead);
+  if (pivot.kind == constant)
+    for (std::uint32_t f = pivot.first_fill; f < following.first_fill; ++f) {
+      const S* const begin = A.data + A.stride() * Index(tables.fills.data()[f].a_row);
+      const S* const end = begin + A.stride() * Index(tables.fills.data()[f].n_rows);
+      for (const S* p = begin; p < end; p += line) prefetch(p - row_numbers_ahead);
+    }
+  prefetch(rhs + pivot.natural - numbers_ahead);
+  prefetch(solution + pivot.natural - numbers_ahead);
+}
+
+// -P^-1 V' x of the blocks V below a pivot, where `window` has x. With `carried`, what the elimination has made of
+// the right-hand side is added, from the spare lane of the first block.
+template <int size, bool carried, class S>
+SB_INLINE auto gather(const Tables& tables, const Pivot& pivot, const S* block, const Window<S>& window) {
+  const Below* below = tables.below.data() + pivot.first_below;
+  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
+  Vec<S, 4> parts[size];
+  const auto add = [&](auto is_first) SB_UNROLL {
+    with_lanes(below->rows, [&](auto lanes) SB_UNROLL {
+      auto x = Vec<S, lanes>::load(window.at(below->row));
+      if constexpr (is_first) x = x.template with<lanes - 1>(S(carried ? -1.0 : 0.0));  // of an empty block: others
+      unrolled<0, size>([&](auto k) SB_UNROLL {
+        const auto part = folded(Vec<S, lanes>::load(block + k * lanes) * x);
+        if constexpr (is_first) parts[k] = part;
+        else parts[k] += part;
+      });
+      block += size * lanes;
+    });
+  };
+  add(std::true_type{});
+  for (++below; below < end; ++below) add(std::false_type{});
+  return sums<lanes_of(size)>(parts);
+}
+
+// y = P^-1 y of a pivot, after -V P^-1 y is added to the rows below.
+template <int size, class S>
+SB_INLINE void forward(const Tables& tables, const Pivot& pivot, const S* values, S* x) {
+  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
+  const S* block = values + pivot.start;
+  S y[size];
+  unrolled<0, size>([&](auto k) SB_UNROLL { y[k] = x[pivot.padded + k]; });
+  for (const Below* below = tables.below.data() + pivot.first_below; below < end; ++below)
+    with_lanes(below->rows, [&](auto lanes) SB_UNROLL {
+      auto total = Vec<S, lanes>::load(x + below->row);
+      unrolled<0, size>([&](auto k) SB_UNROLL { total += Vec<S, lanes>::load(block + k * lanes) * y[k]; });
+      total.template with<lanes - 1>(S(0.0)).store(x + below->row);
+      block += size * lanes;
+    });
+
+  constexpr int lanes = lanes_of(size);
+  const S* const L = values + pivot.own;  // y = L'^-1 D^-1 L^-1 y
+  unrolled<0, size>([&](auto k) SB_UNROLL {
+    unrolled<k + 1, size>([&](auto j) SB_UNROLL { y[j] -= L[k * lanes + j] * y[k]; });
+  });
+  unrolled<0, size>([&](auto k) SB_UNROLL { y[k] = L[k * lanes + k] * y[k]; });
+  unrolled_down<size>([&](auto k) SB_UNROLL {
+    unrolled<0, k>([&](auto j) SB_UNROLL { y[j] -= L[j * lanes + k] * y[k]; });
+  });
+  gathered<lanes>(y).store(x + pivot.padded);
+}
+
+// -V y is added to the rows below a constant pivot.
+template <int size, class S>
+SB_INLINE void forward_constant(const Tables& tables, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* x) {
+  constexpr int lanes = lanes_of(size);
+  const auto y = Vec<S, lanes>::template load<size>(rhs + pivot.natural);
+  const Fill* fill = tables.fills.data() + pivot.first_fill;
+  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
+  for (const Below* below = tables.below.data() + pivot.first_below; below < end; ++below, ++fill)
+    with_size(below->rows, [&](auto n_rows) SB_UNROLL {
+      if constexpr (n_rows > 0) {
+        const S* const rows = A.at(*fill);
+        Vec<S, 4> terms[n_rows];
+        unrolled<0, n_rows>([&](auto r) SB_UNROLL {
+          terms[r] = folded(Vec<S, lanes>::template load<size>(rows + A.stride() * r) * y);
+        });
+        constexpr int lanes_below = lanes_of(n_rows);
+        (Vec<S, lanes_below>::load(x + below->row) - sums<lanes_below>(terms)).store(x + below->row);
+      }
+    });
+}
+
+// x = y - V' x of a constant pivot.
+template <int size, class S>
+SB_INLINE auto backward_constant(const Tables& tables, const Pivot& pivot, const FillRows<S>& A, const S* rhs,
+                                 double share, const Window<S>& window) {
+  constexpr int lanes = lanes_of(size);
+  auto total = Vec<S, lanes>::template load<size>(rhs + pivot.natural) * S(share);
+  const Fill* fill = tables.fills.data() + pivot.first_fill;
+  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
+  for (const Below* below = tables.below.data() + pivot.first_below; below < end; ++below, ++fill)
+    with_size(below->rows, [&](auto n_rows) SB_UNROLL {
+      const S* const x = window.at(below->row);
+      unrolled<0, n_rows>([&](auto r) SB_UNROLL {
+        total -= Vec<S, lanes>::template load<size>(A.at(*fill) + A.stride() * r) * x[r];
+      });
+    });
+  return total;
+}
+
+// Zeros what a window holds of the empty block, where NaN would stay for good.
+template <class S>
+void clear_end(const Tables& tables, const Window<S>& window) {
+  Vec<S, 8>{}.store(window.at(tables.pivots[tables.n_pivots()].padded));
+}
+
+}  // namespace
+
+template <class S>
+void substitute(const Tables& tables, Rows<S> rows, const Storage<S>& storage, View<const S> rhs, View<S> solution,
+                Index begin, Index end) {
+  const bool is_large = tables.n_pivots() >= prefetch_threshold;
+  const Window<S> window(storage.window);
+  const FillRows<S> A(rows);
+  const S* const values = storage.values.data();
+  if (end == tables.n_pivots()) clear_end(tables, window);
+  for (Index j = end - 1; j >= begin; --j) {
+    const Pivot& pivot = tables.pivots[j];
+    if (is_large) prefetch_before(tables, pivot, A, values, rhs.data(), solution.data());
+    S* const x = solution.data() + pivot.natural;
+    if (pivot.kind == constant)
+      with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
+        backward_constant<size>(tables, pivot, A, rhs.data(), 1.0, window).template store<size>(x);
+      });
+    else
+      with_size(pivot.size, [&](auto size) SB_UNROLL {
+        if constexpr (size > 0) {
+          const auto total = gather<size, true>(tables, pivot, values + pivot.start, window);
+          total.template store<size>(x);
+          total.store(window.at(pivot.padded));
+        }
+      });
+  }
+}
+
+template <class S>
+double solve(const Tables& tables, Rows<S> rows, const Storage<S>& storage, View<const S> rhs, double share,
+             bool adds, View<S> solution) {
+  const Index n = tables.n_pivots();
+  const bool is_large = n >= prefetch_threshold;
+  const FillRows<S> A(rows);
+  const S* const values = storage.values.data();
+  S* const x = storage.x.data();
+  for (Index j = 0; j < n; ++j) {
+    const Pivot &pivot = tables.pivots[j], &following = tables.pivots[j + 1];
+    if (is_large) {
+      prefetch_tables<S>(tables, pivot);
+      prefetch_panel(values, pivot, following);
+      prefetch(x + pivot.padded + 2 * numbers_ahead);
+      prefetch(rhs.data() + pivot.natural + numbers_ahead);
+    }
+    for (std::uint32_t i = pivot.first_opened; i < following.first_opened; ++i) {
+      const Pivot& opened = tables.pivots[tables.opened[i]];
+      if (opened.kind != constant)
+        std::copy_n(rhs.data() + opened.natural, opened.size, x + opened.padded);
+    }
+    if (pivot.kind != constant)
+      with_size(pivot.size, [&](auto size) SB_UNROLL {
+        if constexpr (size > 0) forward<size>(tables, pivot, values, x);
+      });
+    else if (share != 0.0)
+      with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
+        forward_constant<size>(tables, pivot, A, rhs.data(), x);
+      });
+  }
+
+  const Window<S> window(storage.window);
+  std::fill(x + tables.pivots[n].padded, x + storage.x.size(), S(0.0));  // of the empty block: NaN would stay
+  clear_end(tables, window);
+  Vec<S, 8> largest;
+  for (Index j = n - 1; j >= 0; --j) {
+    const Pivot& pivot = tables.pivots[j];
+    if (is_large) prefetch_before(tables, pivot, A, values, rhs.data(), solution.data());
+    const auto finish = [&](auto size, auto total) SB_UNROLL {
+      S* const result = solution.data() + pivot.natural;
+      if (pivot.kind != dual) {
+        if constexpr (lanes_of(size) == 4) largest.low = larger(largest.low, total);
+        else largest = larger(largest, total);
+      }
+      if (adds) total += decltype(total)::template load<size>(result);
+      total.template store<size>(result);
+    };
+    if (pivot.kind == constant)
+      with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
+        finish(size, backward_constant<size>(tables, pivot, A, rhs.data(), share, window));
+      });
+    else
+      with_size(pivot.size, [&](auto size) SB_UNROLL {
+        if constexpr (size > 0) {
+          auto total = gather<size, false>(tables, pivot, values + pivot.start, window);
+          total += decltype(total)::load(x + pivot.padded);
+          total.store(window.at(pivot.padded));
+          finish(size, total);
+        }
+      });
+  }
+  double result = 0.0;
+  for (int k = 0; k < 8; ++k) result = std::max(result, double(largest[k]));
+  return result;
+}
+
+std::pair<double, Index> smallest_pivot(const Tables& tables, View<const double> values, Rows<double> rows,
+                                        Index n_primal_rows) {
+  double least = std::numeric_limits<double>::infinity();
+  Index worst = -1;
+  for (Index j = 0; j < tables.n_pivots(); ++j) {
+    const Pivot& pivot = tables.pivots[j];
+    if (pivot.kind != dual) continue;
+    const int lanes = lanes_of(pivot.size);
+    for (Index t = 0; t < Index(pivot.size); ++t) {
+      const Index row = Index(pivot.natural) - n_primal_rows + t;
+      double norm = 0.0;
+      for (const double a : rows[row]) norm += a * a;
+      const double square = -1.0 / (values[pivot.own + lanes * t + t] * norm);
+      if (!(square >= least)) least = square, worst = row;
+    }
+  }
+  return {std::sqrt(std::max(least, 0.0)), worst};
+}
+
+template Index eliminate(const Tables&, Rows<double>, View<const double>, double, const Storage<double>&, Index,
+                         Index);
+template Index factorize(const Tables&, Rows<double>, View<const double>, const Storage<double>&);
+template void substitute(const Tables&, Rows<double>, const Storage<double>&, View<const double>, View<double>,
+                         Index, Index);
+template double solve(const Tables&, Rows<double>, const Storage<double>&, View<const double>, double, bool,
+                      View<double>);
+
+}  // namespace sparsebody::block_ldl

@@ -1,0 +1,656 @@
+// Loops of a few iterations: GCC's tests and preparations for vectors take longer than what they do.
+#pragma GCC optimize("no-tree-loop-vectorize")
+
+#include "factorization/block_qr.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "factorization/vec.hpp"
+
+namespace sparsebody {
+namespace {
+
+constexpr double negligible = 1e-14;  // of a row of A: what rounding leaves where nothing should be
+constexpr Index large = 1 << 14;      // dual blocks from which on memory is requested before it is needed
+constexpr double residual_floor = 1e-14;      // a relative residual that no correction makes smaller
+constexpr double residual_goal = 1e-12;       // one that accelerations alone need not make smaller
+constexpr double estimated_residual = 1e-3;   // one whose square is that after the next correction
+
+// ---- The tree of fronts
+
+// Dual blocks in elimination order, and the later blocks that each front has: those of its primal blocks and of its
+// children, sorted; the first of them is its parent in the elimination tree.
+struct FrontTree {
+  std::vector<std::array<Index, 2>> ends;
+  std::vector<Index> duals_begin, duals;  // the dual blocks of each primal block
+  std::vector<Index> later_begin, later;
+  std::vector<Index> parent;
+
+  FrontTree(View<const Index, 2> ends_, Index n_primal, const std::vector<Index>& order) {
+    for (const Index j : order) ends.push_back({ends_(j, 0), ends_(j, 1)});
+    list_duals(n_primal);
+    list_later_blocks();
+  }
+  View<const Index> duals_of(Index i) const {
+    return {duals.data() + duals_begin[i], duals_begin[i + 1] - duals_begin[i]};
+  }
+  View<const Index> later_than(Index j) const {
+    return {later.data() + later_begin[j], later_begin[j + 1] - later_begin[j]};
+  }
+  // Calls body(i) for every primal block on dual block j.
+  template <class F>
+  void for_each_end(Index j, F&& body) const {
+    if (ends[j][0] >= 0) body(ends[j][0]);
+    if (ends[j][1] >= 0 && ends[j][1] != ends[j][0]) body(ends[j][1]);
+  }
+  // Calls body(i) for the primal blocks that no front before j has.
+  template <class F>
+  void for_each_new_end(Index j, F&& body) const {
+    for_each_end(j, [&](Index i) {
+      if (duals[duals_begin[i]] == j) body(i);
+    });
+  }
+  // Children before parents, subtree by subtree.
+  std::vector<Index> postorder() const {
+    const Index n = Index(parent.size());
+    std::vector<Index> first_child(n, -1), sibling(n, -1), path, sequence;
+    for (Index j = n - 1; j >= 0; --j)
+      if (parent[j] >= 0) sibling[j] = std::exchange(first_child[parent[j]], j);
+    for (Index root = 0; root < n; ++root) {
+      if (parent[root] < 0) path.push_back(root);
+      while (!path.empty()) {
+        const Index node = path.back(), child = first_child[node];
+        if (child >= 0) {
+          first_child[node] = sibling[child];
+          path.push_back(child);
+        } else {
+          sequence.push_back(node);
+          path.pop_back();
+        }
+      }
+    }
+    return sequence;
+  }
+
+ private:
+  void list_duals(Index n_primal) {
+    duals_begin.assign(n_primal + 1, 0);
+    const Index m = Index(ends.size());
+    for (Index j = 0; j < m; ++j) for_each_end(j, [&](Index i) { ++duals_begin[i + 1]; });
+    for (Index i = 0; i < n_primal; ++i) duals_begin[i + 1] += duals_begin[i];
+    std::vector<Index> next = duals_begin;
+    duals.resize(duals_begin[n_primal]);
+    for (Index j = 0; j < m; ++j) for_each_end(j, [&](Index i) { duals[next[i]++] = j; });
+  }
+  void list_later_blocks() {
+    const Index m = Index(ends.size());
+    std::vector<Index> mark(m, -1), newest_child(m, -1), sibling(m, -1);
+    parent.assign(m, -1);
+    later_begin.assign(m + 1, 0);
+    for (Index j = 0; j < m; ++j) {
+      mark[j] = j;
+      const auto unite = [&](const Index* begin, const Index* end) {
+        for (; begin < end; ++begin)
+          if (std::exchange(mark[*begin], j) != j) later.push_back(*begin);
+      };
+      for_each_new_end(j, [&](Index i) { unite(duals_of(i).begin(), duals_of(i).end()); });
+      for (Index child = newest_child[j]; child >= 0; child = sibling[child])
+        for (Index k = later_begin[child]; k < later_begin[child + 1]; ++k)
+          if (std::exchange(mark[later[k]], j) != j) later.push_back(later[k]);
+      later_begin[j + 1] = Index(later.size());
+      std::sort(later.begin() + later_begin[j], later.end());
+      if (later_begin[j + 1] > later_begin[j]) {
+        parent[j] = later[later_begin[j]];
+        sibling[j] = std::exchange(newest_child[parent[j]], j);
+      }
+    }
+  }
+};
+
+std::vector<Index> permuted(const std::vector<Index>& order, const std::vector<Index>& sequence) {
+  std::vector<Index> found;
+  for (const Index j : sequence) found.push_back(order[j]);
+  return found;
+}
+
+// ---- Reflections
+
+// The sum of terms body(begin), ..., body(begin + n - 1), in pairs.
+template <int begin, int n, class F>
+SB_INLINE auto pairwise_sum(const F& body) {
+  if constexpr (n == 1) return body(std::integral_constant<int, begin>{});
+  else return pairwise_sum<begin, n / 2>(body) + pairwise_sum<begin + n / 2, n - n / 2>(body);
+}
+
+// Householder's reflection of rows t, ..., n_rows - 1 that makes column t zero below row t, but for storing the
+// zeros; returns R_tt.
+template <int t, int n_rows, int lanes>
+SB_INLINE double reflect(Vec<double, lanes> (&row)[n_rows], double (&f)[n_rows]) {
+  double v[n_rows];
+  unrolled<t, n_rows>([&](auto r) SB_UNROLL { v[r] = row[r][t]; });
+  const double square = pairwise_sum<t, n_rows - t>([&](auto r) SB_UNROLL { return v[r] * v[r]; });
+  const double pivot = -std::copysign(std::sqrt(square), v[t]);
+  const double share = 1.0 / (square - pivot * v[t]);  // 2 / v' v
+  v[t] -= pivot;
+  auto total = row[t] * v[t];
+  double effect = f[t] * v[t];
+  if constexpr (t + 1 < n_rows) {  // the sums that need not wait for the pivot
+    total = pairwise_sum<t + 1, n_rows - t - 1>([&](auto r) SB_UNROLL { return row[r] * v[r]; }) + total;
+    effect = pairwise_sum<t + 1, n_rows - t - 1>([&](auto r) SB_UNROLL { return f[r] * v[r]; }) + effect;
+  }
+  total = total * share;
+  effect = effect * share;
+  unrolled<t, n_rows>([&](auto r) SB_UNROLL {
+    row[r] = row[r] - total * v[r];
+    f[r] = f[r] - effect * v[r];
+  });
+  return pivot;
+}
+
+// What a front leaves: see `eliminate`.
+struct FrontShape {
+  Index size, n_rows, n_columns, stride, n_remaining;
+};
+
+// A small front of `lanes` columns in registers; n_rows = n_pivots + n_remaining.
+template <int n_pivots, int n_rows, int lanes>
+void eliminate_in_registers(double* front, const FrontShape& shape, double* R, double* stack) {
+  Vec<double, lanes> row[n_rows];
+  double f[n_rows];
+  double* const f_memory = front + (n_rows + 1) * lanes;
+  unrolled<0, n_rows>([&](auto r) SB_UNROLL { row[r] = Vec<double, lanes>::load(front + r * lanes); });
+  unrolled<0, n_rows>([&](auto r) SB_UNROLL { f[r] = f_memory[r]; });
+  auto gamma = Vec<double, lanes>::load(front + n_rows * lanes);
+  unrolled<0, n_pivots>([&](auto t) SB_UNROLL {
+    const double inverse = 1.0 / reflect<t>(row, f), y = gamma[t] * inverse;  // R'^-1 gamma
+    gamma = gamma - row[t] * y;
+    f_memory[t] = f[t] - y;
+    row[t].template with<t>(inverse).store(R + t * lanes);
+  });
+  const Index n_others = shape.n_columns - n_pivots;
+  unrolled<n_pivots, n_rows>([&](auto r) SB_UNROLL {
+    rotated<n_pivots>(row[r]).store(stack);
+    stack[n_others] = f[r];
+    stack += n_others + 1;
+  });
+  rotated<n_pivots>(gamma).store(stack);
+}
+constexpr Index spare = 8;  // numbers behind the stack that vectors may write to
+
+// The same reflection in memory, of the columns from t on.
+template <int lanes>
+SB_INLINE void reflect_columns(double* front, Index stride, Index n_rows, Index t, double share, Index column) {
+  const double* v = front + t * stride + t;
+  double* p = front + t * stride + column;
+  Vec<double, lanes> total{};
+  for (Index r = t; r < n_rows; ++r, v += stride, p += stride) total += Vec<double, lanes>::load(p) * *v;
+  total = total * share;
+  v = front + t * stride + t;
+  p = front + t * stride + column;
+  for (Index r = t; r < n_rows; ++r, v += stride, p += stride)
+    (Vec<double, lanes>::load(p) - total * *v).store(p);
+}
+double reflect(double* front, Index stride, Index n_rows, double* f, Index t) {
+  double* const top = front + t * stride + t;
+  double square = 0.0;
+  for (Index r = 0; r < n_rows - t; ++r) square += top[r * stride] * top[r * stride];
+  if (square == 0.0) return 0.0;
+  const double pivot = -std::copysign(std::sqrt(square), *top);
+  *top -= pivot;
+  const double share = -1.0 / (pivot * *top);  // 2 / v' v
+  double effect = 0.0;
+  for (Index r = t; r < n_rows; ++r) effect += top[(r - t) * stride] * f[r];
+  effect *= share;
+  for (Index r = t; r < n_rows; ++r) f[r] -= top[(r - t) * stride] * effect;
+  // Columns up to a multiple of four one by one, so that the others are loaded in fours.
+  Index column = t + 1;
+  for (; column < stride && column % 4 != 0; ++column)
+    reflect_columns<1>(front, stride, n_rows, t, share, column);
+  for (; column + 8 <= stride; column += 8) reflect_columns<8>(front, stride, n_rows, t, share, column);
+  if (column < stride) reflect_columns<4>(front, stride, n_rows, t, share, column);
+  *top = pivot;
+  return pivot;
+}
+
+// A front of any shape: its rows, then gamma (stride,) and f (n_rows,). The rows of R go to their storage,
+// Q' f - R'^-1 gamma of them into f, and what is left to the stack: row by row (n_others,) and f, then gamma.
+void eliminate(double* front, const FrontShape& shape, double* R, double* stack) {
+  const auto& [size, n_rows, n_columns, stride, n_remaining] = shape;
+  double* const gamma = front + n_rows * stride;
+  double* const f = gamma + stride;
+  for (Index t = 0; t < size; ++t) {
+    double* const R_t = R + t * stride;
+    const double pivot = t < n_rows ? reflect(front, stride, n_rows, f, t) : 0.0, inverse = 1.0 / pivot;
+    const double y = gamma[t] * inverse;
+    for (Index c = 0; c < stride; ++c) {
+      R_t[c] = t < n_rows ? front[t * stride + c] : 0.0;
+      gamma[c] -= y * R_t[c];
+    }
+    R_t[t] = inverse;
+    f[t] -= y;
+  }
+  if (n_rows > size + n_remaining)
+    for (Index t = size; t < n_columns; ++t) {
+      reflect(front, stride, n_rows, f, t);
+      for (Index r = t + 1; r < n_rows; ++r) front[r * stride + t] = 0.0;
+    }
+  for (Index r = size; r < size + n_remaining; ++r) {
+    stack = std::copy(front + r * stride + size, front + r * stride + n_columns, stack);
+    *stack++ = f[r];
+  }
+  std::copy(gamma + size, gamma + n_columns, stack);
+}
+
+using Eliminate = void (*)(double*, const FrontShape&, double*, double*);
+
+// Code for the shape of a front; two pivots are those of a revolute or prismatic joint in the plane.
+Eliminate elimination(const FrontShape& shape) {
+  if (shape.n_rows == shape.size + shape.n_remaining && shape.size == 2) {
+    constexpr Eliminate of_8[] = {eliminate_in_registers<2, 3, 8>, eliminate_in_registers<2, 4, 8>,
+                                  eliminate_in_registers<2, 5, 8>, eliminate_in_registers<2, 6, 8>,
+                                  eliminate_in_registers<2, 7, 8>, eliminate_in_registers<2, 8, 8>};
+    constexpr Eliminate of_4[] = {eliminate_in_registers<2, 3, 4>, eliminate_in_registers<2, 4, 4>};
+    const Index k = shape.n_rows - 3;
+    if (shape.stride == 8 && 0 <= k && k < 6) return of_8[k];
+    if (shape.stride == 4 && 0 <= k && k < 2) return of_4[k];
+  }
+  return eliminate;
+}
+
+// ---- Products with A
+
+// The columns of primal blocks, of a width that is known when compiling or not (0).
+template <int width>
+struct Columns {
+  const std::uint32_t* begin;
+  Index first(Index i) const { return width > 0 ? width * i : begin[i]; }
+  Index size(Index i) const { return width > 0 ? width : begin[i + 1] - begin[i]; }
+};
+
+// Calls body(k, row, i, columns) for every dual row k: rows row[s] on the primal blocks i[s], of which there may be
+// none (n_primal).
+template <int width, class F>
+SB_INLINE void for_each_row(const ConstraintPattern& pattern, ConstraintRows A, const F& body) {
+  const Index stride = width > 0 ? width : A.shape(2), m = pattern.n_dual();
+  const Columns<width> columns{pattern.columns.data()};
+  for (Index j = 0; j < m; ++j) {
+    const auto& dual = pattern.duals[j];
+    const double* row = A.data() + 2 * stride * dual.first_row;
+    if (m > large) prefetch(row + 96), prefetch(row + 104);
+    const Index end = pattern.duals[j + 1].first_row;
+    for (Index k = dual.first_row; k < end; ++k, row += 2 * stride) {
+      const double* const sides[2] = {row, row + stride};
+      body(k, sides, dual.ends, columns);
+    }
+  }
+}
+
+struct Sizes {
+  double worst, largest;  // entry of a residual, term of an equation
+};
+
+// Fills residual = A x - gamma; of free motions f, too, the terms count as large ones.
+template <int width>
+Sizes fill_residual(const ConstraintPattern& pattern, ConstraintRows A, const double* x, const double* f,
+                    const double* gamma, double* residual) {
+  double worst = 0.0, largest = 0.0, total = 0.0;
+  const auto n = std::uint32_t(pattern.n_primal());
+  for_each_row<width>(pattern, A, [&](Index k, const auto& row, const auto& ends, const auto& columns) SB_UNROLL {
+    double of_x[2] = {}, of_f[2] = {};
+    for (int side = 0; side < 2; ++side) {
+      if (ends[side] >= n) continue;
+      const Index first = columns.first(ends[side]);
+      for (Index a = 0; a < columns.size(ends[side]); ++a) {
+        of_x[side] += row[side][a] * x[first + a];
+        of_f[side] += row[side][a] * f[first + a];
+      }
+    }
+    const double gap = of_x[0] + of_x[1] - gamma[k];
+    residual[k] = gap;
+    total += gap;
+    worst = std::max(worst, std::abs(gap));
+    const double terms = std::max(std::max(std::abs(of_x[0]), std::abs(of_x[1])),
+                                  std::max(std::abs(of_f[0]), std::abs(of_f[1])));
+    largest = std::max(largest, std::max(terms, std::abs(gamma[k])));
+  });
+  return {worst + (total - total), largest};  // NaN if any residual is NaN
+}
+
+// x -= A' y
+template <int width>
+void subtract_forces(const ConstraintPattern& pattern, ConstraintRows A, const double* y, double* x) {
+  const auto n = std::uint32_t(pattern.n_primal());
+  for_each_row<width>(pattern, A, [&](Index k, const auto& row, const auto& ends, const auto& columns) SB_UNROLL {
+    for (int side = 0; side < 2; ++side) {
+      if (ends[side] >= n) continue;
+      const Index first = columns.first(ends[side]);
+      for (Index a = 0; a < columns.size(ends[side]); ++a) x[first + a] -= row[side][a] * y[k];
+    }
+  });
+}
+
+Sizes residual_of(const ConstraintPattern& p, ConstraintRows A, const double* x, const double* f, const double* gamma,
+                  double* residual) {
+  if (p.width == 3) return fill_residual<3>(p, A, x, f, gamma, residual);
+  if (p.width == 6) return fill_residual<6>(p, A, x, f, gamma, residual);
+  return fill_residual<0>(p, A, x, f, gamma, residual);
+}
+
+}  // namespace
+
+ConstraintPattern::ConstraintPattern(View<const Index> block_sizes, View<const Index, 2> ends) {
+  const Index m = ends.rows(), n = block_sizes.size() - m;
+  columns.push_back(0);
+  for (Index i = 0; i < n; ++i) columns.push_back(columns.back() + std::uint32_t(block_sizes[i]));
+  width = n > 0 ? block_sizes[0] : 0;
+  for (Index i = 0; i < n; ++i)
+    if (block_sizes[i] != width) width = 0;
+  std::uint32_t row = 0;
+  const auto block = [&](Index end) { return std::uint32_t(end < 0 ? n : end); };
+  for (Index j = 0; j < m; ++j) {
+    duals.push_back({{block(ends(j, 0)), block(ends(j, 1))}, row});
+    row += std::uint32_t(block_sizes[n + j]);
+  }
+  duals.push_back({{std::uint32_t(n), std::uint32_t(n)}, row});
+}
+
+void ConstraintPattern::residual(ConstraintRows A, View<const double> x, View<const double> gamma,
+                                 View<double> residual) const {
+  residual_of(*this, A, x.data(), x.data(), gamma.data(), residual.data());
+}
+
+void ConstraintPattern::subtract_forces(ConstraintRows A, View<const double> y, View<double> x) const {
+  if (width == 3) sparsebody::subtract_forces<3>(*this, A, y.data(), x.data());
+  else if (width == 6) sparsebody::subtract_forces<6>(*this, A, y.data(), x.data());
+  else sparsebody::subtract_forces<0>(*this, A, y.data(), x.data());
+}
+
+// ---- Layout
+
+Array<Index> postordered_duals(View<const Index, 2> ends, Index n_primal, View<const Index> order) {
+  const std::vector<Index> duals(order.begin(), order.end());
+  return permuted(duals, FrontTree(ends, n_primal, duals).postorder());
+}
+
+BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order_)
+    : pattern_(block_sizes, ends) {
+  const Index n = pattern_.n_primal(), m = pattern_.n_dual();
+  std::vector<Index> order(order_.begin(), order_.end());
+  FrontTree tree(ends, n, order);
+  if (const auto postordered = permuted(order, tree.postorder()); postordered != order) {
+    order = postordered;
+    tree = FrontTree(ends, n, order);
+  }
+  const auto size = [&](Index j) { return block_sizes[n + order[j]]; };
+  const auto first_row = [&](Index j) { return pattern_.duals[order[j]].first_row; };
+
+  // Fronts, and where they and their contribution blocks lie.
+  std::vector<Index> rows_of_children(m), n_children(m), child_begin(m + 1), column(m);
+  for (Index j = 0; j < m; ++j)
+    if (tree.parent[j] >= 0) ++child_begin[tree.parent[j] + 1];
+  for (Index j = 0; j < m; ++j) child_begin[j + 1] += child_begin[j];
+  children_.resize(child_begin[m]);
+  Front next{};
+  Index height = 0, largest_front = 0;
+  for (Index j = 0; j < m; ++j) {
+    Front front = next;
+    front.size = std::uint32_t(size(j));
+    front.n_rows = std::uint32_t(rows_of_children[j]);
+    tree.for_each_new_end(j, [&](Index i) { front.n_rows += std::uint32_t(block_sizes[i]); });
+    column[j] = 0;
+    front.n_columns = front.size;
+    for (const Index k : tree.later_than(j)) {
+      column[k] = front.n_columns;
+      front.n_columns += std::uint32_t(size(k));
+    }
+    if (n_children[j] > 0) front.stack = fronts_[children_[child_begin[j]]].stack;
+
+    // Columns, and where they are in the parent's front.
+    const Index p = tree.parent[j];
+    for (Index i = 0; i < size(j); ++i) columns_.push_back(first_row(j) + std::uint32_t(i)), places_.push_back(0);
+    Index place = 0, other = p >= 0 ? tree.later_begin[p] : 0;
+    for (const Index k : tree.later_than(j)) {
+      if (k != p) {
+        if (place == 0) place = size(p);
+        for (; tree.later[other] != k; ++other) place += size(tree.later[other]);
+      }
+      for (Index i = 0; i < size(k); ++i) {
+        columns_.push_back(first_row(k) + std::uint32_t(i));
+        places_.push_back(std::uint32_t(place + i));
+      }
+      if (k != p) place += size(k), ++other;
+    }
+
+    // Blocks of A on its new primal blocks, whose rows come after those of children.
+    std::uint32_t top = front.n_rows;
+    tree.for_each_new_end(j, [&](Index i) {
+      const auto width = std::uint32_t(block_sizes[i]);
+      top -= width;
+      for (const Index k : tree.duals_of(i))
+        for (std::uint32_t side = 0; side < 2; ++side)
+          if (tree.ends[k][side] == i)
+            parts_.push_back({first_row(k), side, std::uint32_t(size(k)), width, top, std::uint32_t(column[k]),
+                              k == j ? std::uint32_t(i) : none});
+    });
+
+    next.stack = front.stack;
+    if (p >= 0) {
+      children_[child_begin[p] + n_children[p]++] = std::uint32_t(j);
+      rows_of_children[p] += front.n_remaining();
+      next.stack += (front.n_remaining() + 1) * (front.n_columns - front.size + 1) - 1;
+      height = std::max(height, next.stack);
+    }
+    next.first_column = std::uint32_t(columns_.size());
+    next.first_part = std::uint32_t(parts_.size());
+    next.first_child = std::uint32_t(child_begin[j + 1]);
+    next.start = front.start + front.size * front.stride();
+    const Index rows = std::max(front.n_rows, front.size);
+    largest_front = std::max(largest_front, (rows + 1) * front.stride() + rows);
+    fronts_.push_back(front);
+  }
+  fronts_.push_back(next);
+  R_ = LargeArray<double>(next.start);
+  stack_ = LargeArray<double>(height + spare);
+  front_ = LargeArray<double>(largest_front);
+  gap_ = LargeArray<double>(pattern_.n_rows());
+}
+
+Array<Index, 2> BlockQR::front_shapes() const {
+  Array<Index, 2> shapes({pattern_.n_dual(), 4});
+  for (Index j = 0; j < pattern_.n_dual(); ++j) {
+    const Front& front = fronts_[j];
+    const Index shape[4] = {front.size, front.n_rows, front.stride(), front.n_remaining()};
+    for (int c = 0; c < 4; ++c) shapes(j, c) = shape[c];
+  }
+  return shapes;
+}
+
+// ---- Factorization
+
+namespace {
+
+template <int n>
+SB_INLINE double square_of(const double* v) {
+  return pairwise_sum<0, n>([&](auto k) SB_UNROLL { return v[k] * v[k]; });
+}
+
+}  // namespace
+
+// The memory of the front that comes eight planar joints later.
+void BlockQR::prefetch_front(Index j, ConstraintRows A) const {
+  const Front& front = fronts_[j];
+  prefetch(fronts_.data() + j + 8);
+  prefetch(columns_.data() + front.first_column + 64);
+  prefetch(places_.data() + front.first_column + 64);
+  prefetch(parts_.data() + front.first_part + 16);
+  prefetch(parts_.data() + front.first_part + 18);
+  prefetch(R_.data() + front.start + 128);
+  prefetch(R_.data() + front.start + 136);
+  const double* row = A.data() + 2 * A.shape(2) * columns_[front.first_column];
+  prefetch(row + 96);
+  prefetch(row + 104);
+}
+
+// Adds the contribution block of a child, its rows to those from `top` on.
+void BlockQR::add_contribution(Index child, double* gamma, double* f, Index stride, Index& top) {
+  const Front& front = fronts_[child];
+  const double* block = stack_.data() + front.stack;
+  const std::uint32_t* const first = places_.data() + front.first_column + front.size;
+  const std::uint32_t* const last = places_.data() + front.first_column + front.n_columns;
+  double* row = front_.data() + top * stride;
+  for (Index r = front.n_remaining(); r > 0; --r, ++top, row += stride) {
+    for (const auto* place = first; place < last; ++place) row[*place] = *block++;
+    f[top] = *block++;
+  }
+  for (const auto* place = first; place < last; ++place) gamma[*place] += *block++;
+}
+
+// Fills the front with contribution blocks and with rows of A', which bring their part of the right-hand side.
+void BlockQR::assemble(Index j, const Front& front, ConstraintRows A, View<const double> rhs) {
+  const Front& next = fronts_[j + 1];
+  const Index stride = front.stride(), width = A.shape(2);
+  double* const gamma = front_.data() + front.n_rows * stride;
+  double* const f = gamma + stride;
+  std::fill(front_.data(), f + std::max(front.n_rows, front.size), 0.0);
+  Index top = 0;
+  for (Index q = front.first_child; q < next.first_child; ++q) add_contribution(children_[q], gamma, f, stride, top);
+  for (Index q = front.first_part; q < next.first_part; ++q) {
+    const Part& part = parts_[q];
+    double* to = front_.data() + part.top * stride + part.column;
+    const double* row = A.data() + (2 * Index(part.row) + part.side) * width;
+    const auto add = [&](Index n_rows, Index part_width) SB_UNROLL {
+      for (Index i = 0; i < n_rows; ++i, row += 2 * width, ++to)
+        for (Index a = 0; a < part_width; ++a) to[a * stride] += row[a];
+    };
+    if (part.width == 3 && part.n_rows == 2) add(2, 3);
+    else add(part.n_rows, part.width);
+    if (!rhs.empty() && part.primal != none) {
+      const double* from = rhs.data() + pattern_.columns[part.primal];
+      std::copy(from, from + part.width, f + part.top);
+    }
+  }
+  if (!rhs.empty())
+    for (Index t = 0; t < front.size; ++t) gamma[t] += rhs[pattern_.n_columns() + columns_[front.first_column + t]];
+}
+
+Index BlockQR::factorize(ConstraintRows A, View<const double> rhs, View<double> y) {
+  Index status = regular;
+  const Index m = pattern_.n_dual(), width = A.shape(2);
+  for (Index j = 0; j < m; ++j) {
+    const Front& front = fronts_[j];
+    if (m > large) prefetch_front(j, A);
+    assemble(j, front, A, rhs);
+    const FrontShape shape{front.size, front.n_rows, front.n_columns, front.stride(), front.n_remaining()};
+    double* const R = R_.data() + front.start;
+    elimination(shape)(front_.data(), shape, R, stack_.data() + front.stack);
+    const double* const f = front_.data() + (shape.n_rows + 1) * shape.stride;
+    for (Index t = 0; t < front.size; ++t) {  // |R_tt| < negligible |row|, or NaN
+      const Index k = columns_[front.first_column + t];
+      const double inverse = R[t * shape.stride + t], *row = A.data() + 2 * width * k;
+      double square = 0.0;
+      if (width == 3) square = square_of<6>(row);
+      else for (Index a = 0; a < 2 * width; ++a) square += row[a] * row[a];
+      if (!(negligible * negligible * square * inverse * inverse < 1.0) && status == regular) status = k;
+      if (!rhs.empty()) y[k] = f[t];
+    }
+  }
+  return status;
+}
+
+// ---- Substitution
+
+void BlockQR::substitute(View<double> x_) const {
+  double* const x = x_.data();
+  const Index m = pattern_.n_dual();
+  for (Index j = 0; j < m; ++j) {
+    const Front& front = fronts_[j];
+    const std::uint32_t* const column = columns_.data() + front.first_column;
+    const Index stride = front.stride();
+    const double* R = R_.data() + front.start;
+    if (m > large) prefetch(&front + 8), prefetch(column + 64), prefetch(R + 128), prefetch(R + 136);
+    for (Index t = 0; t < front.size; ++t, R += stride) {
+      const double y = x[column[t]] * R[t];
+      x[column[t]] = y;
+      for (Index c = t + 1; c < front.n_columns; ++c) x[column[c]] -= R[c] * y;
+    }
+  }
+  substitute_back(x_);
+}
+
+void BlockQR::substitute_back(View<double> x_) const {
+  double* const x = x_.data();
+  const Index m = pattern_.n_dual();
+  for (Index j = m - 1; j >= 0; --j) {
+    const Front& front = fronts_[j];
+    const std::uint32_t* const column = columns_.data() + front.first_column;
+    const Index stride = front.stride();
+    const double* R = R_.data() + front.start + front.size * stride;
+    if (m > large) prefetch(&front - 8), prefetch(column - 64), prefetch(R - 128), prefetch(R - 136);
+    for (Index t = Index(front.size) - 1; t >= 0; --t) {
+      R -= stride;
+      double total = x[column[t]];
+      for (Index c = front.n_columns - 1; c > t; --c) total -= R[c] * x[column[c]];  // the newest ones last
+      x[column[t]] = total * R[t];
+    }
+  }
+}
+
+std::pair<double, Index> BlockQR::smallest_pivot(ConstraintRows A) const {
+  double least = std::numeric_limits<double>::infinity();
+  Index worst = -1;
+  for (Index j = 0; j < pattern_.n_dual(); ++j) {
+    const Front& front = fronts_[j];
+    for (Index t = 0; t < front.size; ++t) {
+      const Index k = columns_[front.first_column + t];
+      double square = 0.0;
+      for (const double a : A[k]) square += a * a;
+      const double sine = 1.0 / (std::abs(R_.data()[front.start + t * front.stride() + t]) * std::sqrt(square));
+      if (!(sine >= least)) least = sine, worst = k;
+    }
+  }
+  return {least, worst};
+}
+
+// ---- Solution
+
+Index BlockQR::factorize_and_solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x,
+                                   Residuals& residuals) {
+  const Index status = factorize(A, rhs, gap_.view());
+  if (status == regular) residuals = refined(A, rhs, accurate, true, x, 4);
+  return status;
+}
+
+// Solves from the start, or from where a factorization with the right-hand side has left off (`begun`).
+BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bool accurate, bool begun,
+                                    View<double> x, int corrections) {
+  const Index n = pattern_.n_columns(), m = pattern_.n_rows();
+  const View<double> gap = gap_.view();
+  std::copy(rhs.begin(), rhs.begin() + n, x.begin());
+  std::fill(x.begin() + n, x.end(), 0.0);
+  const double goal = begun && !accurate ? residual_goal : residual_floor;
+  double before = std::numeric_limits<double>::infinity(), scale = 0.0, last = 0.0, first = 0.0;
+  for (int step = 0; step <= corrections; ++step) {
+    if (step > 0 || !begun) {  // A x - gamma
+      const auto [worst, largest] =
+          residual_of(pattern_, A, x.data(), rhs.data(), rhs.data() + n, gap.data());
+      scale = std::max(scale, largest);
+      last = scale > 0.0 ? worst / scale : worst;
+      if (step == 1) first = last;
+      if (step > 0 && (last <= goal || !(last < before / 2))) break;
+      substitute(gap);
+    } else {
+      substitute_back(gap);
+    }
+    for (Index k = 0; k < m; ++k) x[n + k] += gap[k];
+    pattern_.subtract_forces(A, gap, x);
+    if (step > 0) {
+      if (last < estimated_residual && !accurate) return {last * last, first};
+      before = last;
+    }
+  }
+  return {last, first};
+}
+
+}  // namespace sparsebody

@@ -1,0 +1,123 @@
+// QR of the constraint columns, A' = Q R, by small fronts: R' R = A A' without forming the product, so that R has
+// the condition number of A and not its square. Paige (1973), BIT 13:364, on R alone in least-norm problems;
+// Davis (2011), ACM TOMS 38:8, on fronts.
+//
+// The columns of A' are dual rows (joints) in elimination order. Every dual block has a *front*: the rows of A'
+// of those primal blocks (bodies) that no earlier front has, and the contribution blocks of its children. Its
+// first columns are those of the block itself, the others belong to later blocks. Contribution blocks lie on a
+// stack, which works in a postorder of the tree of fronts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/array.hpp"
+#include "base/large_array.hpp"
+
+namespace sparsebody {
+
+// A (n_dual_rows, 2, width): each row on the first and on the second primal block of its dual block, in units in
+// which the primal blocks D of [D A'; A 0] are one.
+using ConstraintRows = View<const double, 3>;
+
+// The pattern of A: which columns its rows have.
+struct ConstraintPattern {
+  struct Dual {
+    std::uint32_t ends[2];    // primal blocks; n_primal for none
+    std::uint32_t first_row;  // up to that of the next dual block
+  };
+  std::vector<Dual> duals;             // the last one only ends the rows
+  std::vector<std::uint32_t> columns;  // (n_primal + 1,) where the columns of each primal block begin
+  Index width = 0;                     // of all primal blocks; 0 if they differ
+
+  ConstraintPattern(View<const Index> block_sizes, View<const Index, 2> ends);
+  Index n_primal() const { return Index(columns.size()) - 1; }
+  Index n_dual() const { return Index(duals.size()) - 1; }
+  Index n_columns() const { return columns.back(); }
+  Index n_rows() const { return duals.back().first_row; }
+
+  // Fills residual = A x - gamma.
+  void residual(ConstraintRows A, View<const double> x, View<const double> gamma, View<double> residual) const;
+  // x -= A' y
+  void subtract_forces(ConstraintRows A, View<const double> y, View<double> x) const;
+};
+
+class BlockQR {
+ public:
+  static constexpr Index regular = -1;
+
+  // Lays R out for the dual blocks (n_dual,) in `order`; the order of the primal ones does not matter.
+  BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order);
+
+  // Fills R. Returns `regular`, or the first dual row that depends on others but for rounding.
+  Index factorize(ConstraintRows A) { return factorize(A, {}, {}); }
+  // The same with a right-hand side [f; gamma]: fills y (n_dual_rows,) with Q' f - R'^-1 gamma, of which
+  // `substitute_back` makes (A A')^-1 (A f - gamma). Q' f has no error but rounding, as R'^-1 (A f) would have.
+  Index factorize(ConstraintRows A, View<const double> rhs, View<double> y);
+  void substitute(View<double> x) const;       // x := (R' R)^-1 x = (A A')^-1 x
+  void substitute_back(View<double> x) const;  // x := R^-1 x
+
+  // Relative residuals of the constraint rows: of a solution, or an estimate unless it is to be `accurate`; and
+  // before the first correction, which is how rough R is.
+  struct Residuals {
+    double last, first;
+  };
+  // Fills the solution x of [1 A'; A 0] x = rhs. The primal equations are kept to rounding; every correction makes
+  // the residual of the rows smaller by about its own size, so that the one after it need not be computed.
+  Residuals solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x, int corrections = 4) {
+    return refined(A, rhs, accurate, false, x, corrections);
+  }
+  // Both at once; returns what `factorize` does.
+  Index factorize_and_solve(ConstraintRows A, View<const double> rhs, bool accurate, View<double> x,
+                            Residuals& residuals);
+
+  // The smallest |R_tt| relative to the norm of the row of A, and that row: the sine of the angle between the row
+  // and those eliminated before it.
+  std::pair<double, Index> smallest_pivot(ConstraintRows A) const;
+
+  const ConstraintPattern& pattern() const { return pattern_; }
+  // (n_dual, 4): pivots, rows, columns of storage, and rows of the contribution block of every front.
+  Array<Index, 2> front_shapes() const;
+
+ private:
+  struct Front {
+    std::uint32_t size, n_rows, n_columns;               // pivots; of the whole front
+    std::uint32_t first_column, first_part, first_child;  // up to those of the next front
+    Index start, stack;  // offsets of its rows of R, and of its contribution block
+
+    Index stride() const { return (n_columns + 3) / 4 * 4; }  // columns of storage come in fours
+    Index n_remaining() const {
+      const Index others = n_columns - size, left = Index(n_rows) - Index(size);
+      return left < 0 ? 0 : left < others ? left : others;
+    }
+  };
+  // A block of A, whose transpose is added to a front.
+  struct Part {
+    std::uint32_t row, side, n_rows;      // in A
+    std::uint32_t width, top, column;     // in the front: rows, first row, first column
+    std::uint32_t primal;                 // the block whose right-hand side comes with it, or `none`
+  };
+  static constexpr std::uint32_t none = UINT32_MAX;
+
+  void assemble(Index j, const Front& front, ConstraintRows A, View<const double> rhs);
+  void add_contribution(Index child, double* gamma, double* f, Index stride, Index& top);
+  void prefetch_front(Index j, ConstraintRows A) const;
+  Residuals refined(ConstraintRows A, View<const double> rhs, bool accurate, bool begun, View<double> x,
+                    int corrections);
+
+  ConstraintPattern pattern_;
+  std::vector<Front> fronts_;            // in elimination order; the last one only ends ranges
+  std::vector<std::uint32_t> columns_;   // the dual row of each column of each front
+  std::vector<std::uint32_t> places_;    // the column in the parent's front, but for pivots
+  std::vector<std::uint32_t> children_;  // by parent
+  std::vector<Part> parts_;              // by front
+  LargeArray<double> R_;                 // by front, the inverse of its diagonal in place of that
+  LargeArray<double> front_, stack_, gap_;  // scratch
+};
+
+// The dual blocks (n_dual,) of an order, each subtree of the tree of fronts in one piece.
+Array<Index> postordered_duals(View<const Index, 2> ends, Index n_primal, View<const Index> order);
+
+}  // namespace sparsebody

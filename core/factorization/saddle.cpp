@@ -1,0 +1,283 @@
+#include "factorization/saddle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+namespace sparsebody {
+namespace {
+
+bool is_positive_and_finite(double x) { return x > 0.0 && x < std::numeric_limits<double>::infinity(); }
+
+// The primal rows of x = D^-1 f, for k columns.
+void apply_inverse(const SaddlePattern& pattern, Blocks inverse, const double* f, View<double, 2> x) {
+  const Index n_columns = x.shape(1);
+  for (Index i = 0; i < pattern.n_primal(); ++i) {
+    const Index first = pattern.offsets[i] * n_columns, size = pattern.size(i);
+    for (Index a = 0; a < size; ++a) {
+      const double *const row = &inverse(i, a, 0), *const part = f + first;
+      for (Index k = 0; k < n_columns; ++k) {
+        double total = 0.0;
+        for (Index b = 0; b < size; ++b) total += row[b] * part[b * n_columns + k];
+        x.data()[first + a * n_columns + k] = total;
+      }
+    }
+  }
+}
+
+// y = L x for the lower triangle of a square matrix, whose width may be a constant.
+template <class Width>
+void lower_times(const double* L, const double* x, double* y, Width width) {
+  for (Index a = 0; a < width; ++a) {
+    double total = 0.0;
+    for (Index b = 0; b <= a; ++b) total += L[width * a + b] * x[b];
+    y[a] = total;
+  }
+}
+
+}  // namespace
+
+Index unit_rows(Offsets offsets, Ends ends, Blocks diagonal, ARows rows, View<double, 3> unit,
+                View<double, 3> inverse_root) {
+  const SaddlePattern pattern{offsets, ends};
+  const Index width = rows.shape(2);
+  Index bad = -1;
+  for (Index i = 0; i < pattern.n_primal(); ++i) {
+    const double* const D = diagonal.data() + i * width * width;
+    double* const inverse = inverse_root.data() + i * width * width;
+    for (Index j = 0; j < pattern.size(i); ++j) {
+      double* const row = inverse + width * j;
+      double square = D[width * j + j];
+      for (Index k = 0; k < j; ++k) {  // L_jk = (L^-1 D)_kj
+        double product = 0.0;
+        for (Index a = 0; a <= k; ++a) product += inverse[width * k + a] * D[width * j + a];
+        row[k] = product;
+        square -= product * product;
+      }
+      if (!is_positive_and_finite(square) && bad < 0) bad = i;
+      const double pivot = std::sqrt(square);
+      for (Index k = 0; k < j; ++k) {  // row j of L^-1 is -L_j L^-1 / L_jj
+        double product = 0.0;
+        for (Index a = k; a < j; ++a) product += row[a] * inverse[width * a + k];
+        row[k] = -product / pivot;
+      }
+      row[j] = 1.0 / pivot;
+    }
+  }
+
+  pattern.for_each_part([&](Index r, Index side, Index body) {
+    const double* const inverse = inverse_root.data() + body * width * width;
+    const double* const row = &rows(r, side, 0);
+    if (width == 6) lower_times(inverse, row, &unit(r, side, 0), std::integral_constant<Index, 6>{});
+    else lower_times(inverse, row, &unit(r, side, 0), width);
+  }, [&](Index r, Index side) { std::fill_n(&unit(r, side, 0), width, 0.0); });
+  return bad;
+}
+
+void to_unit(Offsets offsets, Blocks inverse_root, View<double> x) {
+  for (Index i = 0; i < inverse_root.rows(); ++i) {
+    const Index first = offsets[i], size = offsets[i + 1] - first;
+    for (Index a = size - 1; a >= 0; --a) {
+      double total = 0.0;
+      for (Index b = 0; b <= a; ++b) total += inverse_root(i, a, b) * x[first + b];
+      x[first + a] = total;
+    }
+  }
+}
+
+void from_unit(Offsets offsets, Blocks inverse_root, View<double> x) {
+  for (Index i = 0; i < inverse_root.rows(); ++i) {
+    const Index first = offsets[i], size = offsets[i + 1] - first;
+    for (Index a = 0; a < size; ++a) {
+      double total = 0.0;
+      for (Index b = a; b < size; ++b) total += inverse_root(i, b, a) * x[first + b];
+      x[first + a] = total;
+    }
+  }
+}
+
+Array<std::int32_t> row_indices(Offsets offsets, View<const Index> row, View<const Index> column,
+                                View<const Index> base, View<const Index> stride, Index n_values) {
+  Array<std::int32_t> indices(n_values);
+  for (Index k = 0; k < row.size(); ++k) {
+    const Index height = offsets[row[k] + 1] - offsets[row[k]], width = offsets[column[k] + 1] - offsets[column[k]];
+    for (Index c = 0; c < width; ++c)
+      for (Index r = 0; r < height; ++r)
+        indices[base[k] + c * stride[k] + r] = std::int32_t(offsets[row[k]] + r);
+  }
+  return indices;
+}
+
+Index saddle_scales(Offsets offsets, Ends ends, Blocks diagonal, Blocks inverse, ARows rows, View<double> scale) {
+  const SaddlePattern pattern{offsets, ends};
+  const Index n_primal = pattern.n_primal(), first = pattern.n_primal_rows();
+  for (Index i = 0; i < n_primal; ++i)
+    for (Index a = 0; a < pattern.size(i); ++a) {
+      const double square = diagonal(i, a, a);
+      if (!is_positive_and_finite(square)) return offsets[i] + a;
+      scale[offsets[i] + a] = 1.0 / std::sqrt(square);
+    }
+  std::fill(scale.begin() + first, scale.end(), 0.0);
+  pattern.for_each_part([&](Index r, Index side, Index i) {
+    double square = 0.0;  // of the row in the metric of D^-1
+    const Index size = pattern.size(i);
+    const double* const row = &rows(r, side, 0);
+    for (Index a = 0; a < size; ++a) {
+      double part = 0.0;
+      for (Index b = 0; b < size; ++b) part += inverse(i, a, b) * row[b];
+      square += part * row[a];
+    }
+    scale[first + r] += square;
+  });
+  for (Index row = first; row < scale.size(); ++row) {
+    if (!is_positive_and_finite(scale[row])) return row;
+    scale[row] = 1.0 / std::sqrt(scale[row]);
+  }
+  return -1;
+}
+
+void fill_saddle(Offsets offsets, Ends ends, Blocks diagonal, ARows rows, View<const double> scale, double shift,
+                 View<const Index, 2> diagonal_place, View<const Index, 3> below, View<const Index, 3> right,
+                 View<double> data) {
+  const SaddlePattern pattern{offsets, ends};
+  const Index n_primal = pattern.n_primal();
+  std::fill(data.begin(), data.end(), 0.0);
+  for (Index i = 0; i < n_primal; ++i) {
+    const Index first = offsets[i], base = diagonal_place(i, 0), stride = diagonal_place(i, 1);
+    for (Index c = 0; c < pattern.size(i); ++c)
+      for (Index r = 0; r < pattern.size(i); ++r)
+        data[base + c * stride + r] = diagonal(i, r, c) * scale[first + c] * scale[first + r];
+  }
+  for (Index j = 0; j < pattern.n_dual(); ++j) {
+    const Index block = n_primal + j, first = offsets[block], first_row = first - pattern.n_primal_rows();
+    const Index size = pattern.size(block);
+    if (shift != 0.0)
+      for (Index r = 0; r < size; ++r)
+        data[diagonal_place(block, 0) + r * diagonal_place(block, 1) + r] = shift;
+    for (Index side = 0; side < 2; ++side) {
+      const Index i = ends(j, side);
+      if (i < 0) continue;
+      const Index base = below(j, side, 0), stride = below(j, side, 1);
+      const Index base_right = right(j, side, 0), stride_right = right(j, side, 1);
+      for (Index r = 0; r < size; ++r)
+        for (Index c = 0; c < pattern.size(i); ++c) {
+          const double value = rows(first_row + r, side, c) * (scale[first + r] * scale[offsets[i] + c]);
+          if (base >= 0) data[base + c * stride + r] += value;
+          if (base_right >= 0) data[base_right + r * stride_right + c] += value;
+        }
+    }
+  }
+}
+
+Array<Index, 2> schur_products(View<const Index> indptr, View<const Index, 2> incidence, View<const Index> place) {
+  std::vector<std::array<Index, 4>> products;
+  for (Index i = 0; i + 1 < indptr.size(); ++i)
+    for (Index a = indptr[i]; a < indptr[i + 1]; ++a)
+      for (Index b = indptr[i]; b < indptr[i + 1]; ++b)
+        if (place[incidence(a, 0)] >= place[incidence(b, 0)])
+          products.push_back({incidence(a, 0), incidence(a, 1), incidence(b, 0), incidence(b, 1)});
+  Array<Index, 2> result({Index(products.size()), 4});
+  for (std::size_t k = 0; k < products.size(); ++k) std::copy_n(products[k].data(), 4, result.data() + 4 * k);
+  return result;
+}
+
+void fill_schur(Offsets offsets, Ends ends, Blocks inverse, ARows rows, View<const double> scale,
+                View<const Index, 2> contributions, View<double> data) {
+  const SaddlePattern pattern{offsets, ends};
+  const Index n_primal = pattern.n_primal(), first = pattern.n_primal_rows(), width = rows.shape(2);
+  Array<double, 3> half(rows.shape());  // A D^-1, rows scaled
+  pattern.for_each_part([&](Index r, Index side, Index i) {
+    const Index size = pattern.size(i);
+    for (Index a = 0; a < size; ++a) {
+      double total = 0.0;
+      for (Index b = 0; b < size; ++b) total += inverse(i, a, b) * rows(r, side, b);
+      half(r, side, a) = total * scale[first + r];
+    }
+  });
+
+  std::fill(data.begin(), data.end(), 0.0);
+  for (Index k = 0; k < contributions.rows(); ++k) {
+    const Index p = contributions(k, 0), side_p = contributions(k, 1), q = contributions(k, 2);
+    const Index side_q = contributions(k, 3), stride = contributions(k, 5), size = pattern.size(ends(q, side_q));
+    const Index row_p = offsets[n_primal + p] - first, row_q = offsets[n_primal + q] - first;
+    double* const block = data.data() + contributions(k, 4);
+    for (Index c = 0; c < pattern.size(n_primal + q); ++c) {
+      const double factor = scale[first + row_q + c];
+      const double* const right = rows.data() + (2 * (row_q + c) + side_q) * width;
+      for (Index r = 0; r < pattern.size(n_primal + p); ++r) {
+        const double* const left = half.data() + (2 * (row_p + r) + side_p) * width;
+        double total = 0.0;
+        for (Index a = 0; a < size; ++a) total += left[a] * right[a];
+        block[c * stride + r] += total * factor;
+      }
+    }
+  }
+}
+
+Array<double, 2> dual_rhs(Offsets offsets, Ends ends, Blocks inverse, ARows rows, View<const double, 2> rhs) {
+  const SaddlePattern pattern{offsets, ends};
+  const Index n_columns = rhs.shape(1), first = pattern.n_primal_rows();
+  Array<double, 2> reduced({rows.rows(), n_columns}), x({first, n_columns});
+  apply_inverse(pattern, inverse, rhs.data(), x);
+  for (Index row = 0; row < rows.rows(); ++row)
+    for (Index k = 0; k < n_columns; ++k) reduced(row, k) = -rhs(first + row, k);
+  pattern.for_each_part([&](Index r, Index side, Index i) {
+    const double *const row = &rows(r, side, 0), *const part = x.data() + offsets[i] * n_columns;
+    for (Index k = 0; k < n_columns; ++k) {
+      double total = reduced(r, k);
+      for (Index b = 0; b < pattern.size(i); ++b) total += row[b] * part[b * n_columns + k];
+      reduced(r, k) = total;
+    }
+  });
+  return reduced;
+}
+
+Array<double, 2> primal_solution(Offsets offsets, Ends ends, Blocks inverse, ARows rows, View<const double, 2> rhs,
+                                 View<const double, 2> y) {
+  const SaddlePattern pattern{offsets, ends};
+  const Index n_columns = rhs.shape(1), first = pattern.n_primal_rows();
+  Array<double, 2> x(rhs.shape());
+  const std::unique_ptr<double[]> force(new double[first * n_columns]);
+  std::copy_n(rhs.begin(), first * n_columns, force.get());
+  pattern.for_each_part([&](Index r, Index side, Index i) {  // f - A' y
+    const double *const row = &rows(r, side, 0), *const factor = y.data() + r * n_columns;
+    double* const part = force.get() + offsets[i] * n_columns;
+    for (Index b = 0; b < pattern.size(i); ++b)
+      for (Index k = 0; k < n_columns; ++k) part[b * n_columns + k] -= row[b] * factor[k];
+  });
+  apply_inverse(pattern, inverse, force.get(), x);
+  std::copy(y.begin(), y.end(), x.begin() + first * n_columns);
+  return x;
+}
+
+Index vanishing_row(Offsets offsets, Ends ends, ARows rows) {
+  Array<double> square(rows.rows());
+  SaddlePattern{offsets, ends}.for_each_part([&](Index r, Index side, Index) {
+    for (const double a : rows[r][side]) square[r] += a * a;
+  });
+  for (Index r = 0; r < square.size(); ++r)
+    if (!is_positive_and_finite(square[r])) return r;
+  return -1;
+}
+
+std::pair<double, double> cancellation(Offsets offsets, Ends ends, ARows rows, View<const double> y) {
+  const SaddlePattern pattern{offsets, ends};
+  const Index width = rows.shape(2), first = pattern.n_primal_rows();
+  Array<double, 2> wrench({pattern.n_primal(), width}), size({pattern.n_primal(), width});
+  pattern.for_each_part([&](Index r, Index side, Index i) {
+    for (Index a = 0; a < width; ++a) {
+      const double term = rows(r, side, a) * y[first + r];
+      wrench(i, a) += term;
+      size(i, a) += std::abs(term);
+    }
+  });
+  double largest = 0.0, largest_size = 0.0;
+  for (const double x : wrench) largest = std::max(largest, std::abs(x));
+  for (const double x : size) largest_size = std::max(largest_size, x);
+  return {largest, largest_size};
+}
+
+}  // namespace sparsebody

@@ -1,0 +1,115 @@
+#include "graph/adjacency.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sparsebody {
+
+namespace {
+// Turns counts, one place further on, into the starts of rows.
+template <class Starts>
+void accumulate_counts(Starts& start) {
+  std::partial_sum(start.begin(), start.end(), start.begin());
+}
+}  // namespace
+
+Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world) {
+  const Index n = n_nodes + (world == World::is_last_node);
+  const auto node = [&](Index e, Index side) {
+    const Index end = ends(e, side);
+    return end < 0 && world == World::is_last_node ? n_nodes : end;
+  };
+  Incidence at;
+  at.start.assign(n + 1, 0);
+  for (Index e = 0; e < ends.rows(); ++e)
+    for (Index side = 0; side < (node(e, 0) == node(e, 1) ? 1 : 2); ++side)
+      if (node(e, side) >= 0) ++at.start[node(e, side) + 1];
+  accumulate_counts(at.start);
+  std::vector<Index> next(at.start.begin(), at.start.end() - 1);
+  at.edge.resize(at.start[n]);
+  at.other.resize(at.start[n]);
+  for (Index e = 0; e < ends.rows(); ++e) {
+    const Index a = node(e, 0), b = node(e, 1);
+    for (Index side = 0; side < (a == b ? 1 : 2); ++side) {
+      const Index here = side == 0 ? a : b, there = side == 0 ? b : a;
+      if (here < 0) continue;
+      const Index entry = next[here]++;
+      at.edge[entry] = e;
+      at.other[entry] = here == there ? -1 : there;
+    }
+  }
+  return at;
+}
+
+GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends) {
+  const Index n_edges = ends.rows(), n = n_nodes + n_edges;
+  Array<Index> start(n + 1);
+  for (Index e = 0; e < n_edges; ++e)
+    for (Index side = 0; side < (ends(e, 0) == ends(e, 1) ? 1 : 2); ++side)
+      if (ends(e, side) >= 0) {
+        ++start[ends(e, side) + 1];
+        ++start[n_nodes + e + 1];
+      }
+  accumulate_counts(start);
+  std::vector<Index> next(start.begin(), start.begin() + n_nodes);
+  Array<Index> indices(start[n]);
+  for (Index e = 0; e < n_edges; ++e) {
+    const Index low = std::min(ends(e, 0), ends(e, 1)), high = std::max(ends(e, 0), ends(e, 1));
+    Index entry = start[n_nodes + e];
+    for (Index side = low == high ? 1 : 0; side < 2; ++side) {
+      const Index node = side == 0 ? low : high;
+      if (node < 0) continue;
+      indices[entry++] = node;
+      indices[next[node]++] = n_nodes + e;
+    }
+  }
+  return {std::move(start), std::move(indices)};
+}
+
+GraphArrays dual_graph(const Graph& quotient, Index n_primal) {
+  const Index n_dual = quotient.size() - n_primal;
+  Array<Index> start(n_dual + 1);
+  std::vector<Index> indices, seen_by(n_dual, -1);
+  indices.reserve(4 * n_dual);
+  for (Index j = 0; j < n_dual; ++j) {
+    seen_by[j] = j;
+    for (const Index primal : quotient[n_primal + j])
+      for (const Index block : quotient[primal])
+        if (const Index other = block - n_primal; seen_by[other] != j) {
+          seen_by[other] = j;
+          indices.push_back(other);
+        }
+    std::sort(indices.begin() + start[j], indices.end());
+    start[j + 1] = Index(indices.size());
+  }
+  return {std::move(start), Array<Index>(indices)};
+}
+
+GraphArrays reordered(const Graph& graph, Indices order) {
+  const std::vector<Index> position = positions(order);
+  Array<Index> start(graph.start.size()), indices(graph.indices.size());
+  Index to = 0;
+  for (Index p = 0; p < order.size(); ++p) {
+    start[p] = to;
+    for (const Index other : graph[order[p]]) indices[to++] = position[other];
+  }
+  start[order.size()] = to;
+  return {std::move(start), std::move(indices)};
+}
+
+std::vector<Index> positions(Indices order) {
+  std::vector<Index> position(order.size());
+  for (Index p = 0; p < order.size(); ++p) position[order[p]] = p;
+  return position;
+}
+
+bool is_permutation(Indices order) {
+  std::vector<bool> seen(order.size());
+  for (const Index i : order) {
+    if (i < 0 || i >= order.size() || seen[i]) return false;
+    seen[i] = true;
+  }
+  return true;
+}
+
+}  // namespace sparsebody

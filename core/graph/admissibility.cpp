@@ -1,0 +1,120 @@
+#include "graph/admissibility.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sparsebody {
+
+Array<Index> joints_after_bodies(Indices order, View<const Index, 2> ends) {
+  const Index n_dual = ends.rows(), n_primal = order.size() - n_dual;
+  std::vector<Index> rank(n_primal), later(n_dual);  // of bodies among bodies; of the later end, -1 for none
+  Index n_bodies = 0;
+  for (const Index block : order)
+    if (block < n_primal) rank[block] = n_bodies++;
+  std::vector<Index> next(n_primal + 2);  // the next free position after k bodies
+  for (Index j = 0; j < n_dual; ++j) {
+    later[j] = -1;
+    for (Index side = 0; side < 2; ++side)
+      if (ends(j, side) >= 0) later[j] = std::max(later[j], rank[ends(j, side)]);
+    ++next[later[j] + 2];
+  }
+  for (Index k = 1; k < n_primal + 2; ++k) next[k] += next[k - 1] + 1;
+  Array<Index> repaired(order.size());
+  for (Index body = 0; body < n_primal; ++body) repaired[next[rank[body] + 1] - 1] = body;
+  for (const Index block : order)
+    if (block >= n_primal) repaired[next[later[block - n_primal] + 1]++] = block;
+  return repaired;
+}
+
+std::vector<bool> follow_both_ends(Indices position, View<const Index, 2> ends) {
+  const Index n_primal = position.size() - ends.rows();
+  std::vector<bool> follows(ends.rows(), true);
+  for (Index j = 0; j < ends.rows(); ++j)
+    for (Index side = 0; side < 2; ++side)
+      if (ends(j, side) >= 0 && position[ends(j, side)] > position[n_primal + j]) follows[j] = false;
+  return follows;
+}
+
+std::pair<Array<Index>, std::vector<Index>> tree_parts(const Graph& quotient, Indices size, View<const Index, 2> ends,
+                                                       Indices position) {
+  const Index n_dual = ends.rows(), n_primal = quotient.size() - n_dual;
+  Array<Index> outer(n_dual);
+  std::fill(outer.begin(), outer.end(), -1);
+  std::vector<Index> joints_left(n_primal), leaves, stripped;
+  for (Index body = 0; body < n_primal; ++body)
+    if ((joints_left[body] = quotient.degree(body)) == 1) leaves.push_back(body);
+  for (std::size_t head = 0; head < leaves.size(); ++head) {
+    const Index body = leaves[head];
+    if (joints_left[body] == 0) continue;  // its last joint went with the body at the other end
+    Index block = -1;
+    for (const Index b : quotient[body])
+      if (outer[b - n_primal] < 0) {
+        block = b;
+        break;
+      }
+    const Index joint = block - n_primal;
+    if (position[block] < position[body] || size[block] > size[body]) continue;
+    outer[joint] = body;
+    joints_left[body] = 0;
+    stripped.push_back(body);
+    const Index other = ends(joint, 0) + ends(joint, 1) - body;
+    if (other >= 0 && other != body && --joints_left[other] == 1) leaves.push_back(other);
+  }
+  return {std::move(outer), std::move(stripped)};
+}
+
+std::vector<Index> early_joints(const Graph& quotient, Indices size, View<const Index, 2> ends, Indices order) {
+  const std::vector<Index> position = positions(order);
+  const std::vector<bool> follows = follow_both_ends(position, ends);
+  std::vector<Index> early;
+  if (std::find(follows.begin(), follows.end(), false) == follows.end()) return early;
+  const Array<Index> outer = tree_parts(quotient, size, ends, position).first;
+  for (Index j = 0; j < ends.rows(); ++j)
+    if (outer[j] < 0 && !follows[j]) early.push_back(j);
+  return early;
+}
+
+Array<Index> with_primal_blocks(const Graph& quotient, Indices duals) {
+  const Index n_primal = quotient.size() - duals.size();
+  Array<Index> order(quotient.size());
+  std::vector<bool> placed(n_primal);
+  Index to = 0;
+  for (Index body = 0; body < n_primal; ++body)
+    if (quotient.degree(body) == 0) order[to++] = body;
+  for (const Index dual : duals) {
+    for (const Index body : quotient[n_primal + dual])
+      if (!placed[body]) {
+        placed[body] = true;
+        order[to++] = body;
+      }
+    order[to++] = n_primal + dual;
+  }
+  return order;
+}
+
+std::tuple<Array<Index>, Array<Index>, Array<Index>, Index> sweep_fronts(Indices order, View<const Index, 2> ends,
+                                                                         Indices size) {
+  const Index n = order.size(), n_dual = ends.rows();
+  const std::vector<Index> position = positions(order);
+  std::vector<Index> first(n_dual), change(n + 1);  // change: of the rows in the front
+  Array<Index> entering(n_dual), start(n + 1), last(n_dual);
+  for (Index j = 0; j < n_dual; ++j) {
+    const Index a = ends(j, 0) >= 0 ? ends(j, 0) : ends(j, 1), b = ends(j, 1) >= 0 ? ends(j, 1) : a;
+    first[j] = std::min(position[a], position[b]);
+    last[j] = std::max(position[a], position[b]);
+    ++start[first[j] + 1];
+    change[first[j]] += size[j];
+    change[last[j] + 1] -= size[j];
+  }
+  Index rows = 0, width = 0;
+  for (Index step = 0; step < n; ++step) {
+    start[step + 1] += start[step];
+    rows += change[step];
+    width = std::max(width, rows);
+  }
+  std::vector<Index> next(start.begin(), start.begin() + n);
+  for (Index j = 0; j < n_dual; ++j) entering[next[first[j]]++] = j;
+  return {std::move(entering), std::move(start), std::move(last), width};
+}
+
+}  // namespace sparsebody

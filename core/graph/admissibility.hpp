@@ -1,0 +1,33 @@
+// Orders in which every joint follows its bodies or, in a tree part, its outer body.
+#pragma once
+
+#include <tuple>
+
+#include "graph/adjacency.hpp"
+
+namespace sparsebody {
+
+// `order` with each dual block moved to right after the later of its primal ones.
+Array<Index> joints_after_bodies(Indices order, View<const Index, 2> ends);
+
+// Whether each dual block comes after its primal ones; position: of every block.
+std::vector<bool> follow_both_ends(Indices position, View<const Index, 2> ends);
+
+// Strips leaves: primal blocks with one dual block left that follows them and has no more rows than they.
+// Returns the outer primal block of every dual one, -1 in the core, and the stripped ones, leaves first.
+std::pair<Array<Index>, std::vector<Index>> tree_parts(const Graph& quotient, Indices size, View<const Index, 2> ends,
+                                                       Indices position);
+
+// The dual blocks that come too early for the order to be admissible.
+std::vector<Index> early_joints(const Graph& quotient, Indices size, View<const Index, 2> ends, Indices order);
+
+// All blocks, every primal one right before its first dual one in `duals`; those without come first.
+Array<Index> with_primal_blocks(const Graph& quotient, Indices duals);
+
+// A sweep through the primal blocks: a dual block enters the front at the first of its ends, and leaves it at
+// the last. Returns the dual blocks by the step in which they enter, where those of each step start, the step
+// in which each leaves, and the most rows in the front. Each has one primal block at least.
+std::tuple<Array<Index>, Array<Index>, Array<Index>, Index> sweep_fronts(Indices order, View<const Index, 2> ends,
+                                                                         Indices size);
+
+}  // namespace sparsebody

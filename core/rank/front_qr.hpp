@@ -1,0 +1,71 @@
+// Rank-revealing QR factorization of one dense front of a sparse matrix.
+//
+// Columns are rows of A, grouped by joint; rows are equations that remain of some bodies. They are sorted by their
+// leading column, below which they are zero: a staircase, whose steps are all that a reflection has to cover.
+// Davis (2011), ACM TOMS 38, 8 (staircases, and columns that are left out); Schreiber and Van Loan (1989), SIAM J. Sci.
+// Stat. Comput. 10, 1 (reflections of a panel as I - V T V', so that the columns after it are changed by products).
+#pragma once
+
+#include <memory>
+#include <tuple>
+
+#include "base/array.hpp"
+
+namespace sparsebody {
+
+// Memory for rows of whole registers; its values are lost where it grows.
+class AlignedBuffer {
+ public:
+  double* reserve(Index size);
+  double* data() { return data_.get(); }
+
+ private:
+  struct Delete {
+    void operator()(double* p) const { ::operator delete[](p, std::align_val_t(64)); }
+  };
+  std::unique_ptr<double[], Delete> data_;
+  Index capacity_ = 0;
+};
+
+class FrontQR {
+ public:
+  // Start with m x n zeros; `lead` (m), the first column that is not zero, has to be filled, nondecreasing.
+  void reset(Index m, Index n);
+  double* row(Index i) { return values_.data() + i * stride_; }
+  std::vector<Index> lead;
+
+  // Decide the columns of the first groups, group g at group_start[g] .. group_start[g + 1] - 1: one group after the
+  // other, the largest remainder of a group first. remainder[c] is what column c has left beside those decided before;
+  // up to `tolerance` it is dependent, and not used. Then triangularize the equations that remain, where they are
+  // more than the columns.
+  void decide(View<const Index> group_start, Index n_groups, double tolerance, double* remainder);
+
+  // What remains: rows first_row() .. n_rows() - 1 on the columns from first_column() on; `lead` counts from there.
+  Index first_row() const { return first_row_; }
+  Index n_rows() const { return m_; }
+  Index first_column() const { return first_column_; }
+  Index n_columns() const { return n_; }
+
+ private:
+  struct Panel;
+  void decide_group(Index first, Index end, double tolerance, double* remainder, Panel& panel);
+  void triangularize();
+  void reach(Index column);
+  Panel new_panel(Index end);
+  void reflect(Index column, double square, Panel& panel, bool keeps_pivot_row);
+  void reflect_following(const Panel& panel, Index first);
+
+  Index m_ = 0, n_ = 0, stride_ = 0, first_row_ = 0, first_column_ = 0;
+  Index pivot_row_ = 0, end_row_ = 0;  // the rows that can be nonzero in the present column
+  AlignedBuffer values_;
+  std::vector<double> V_, T_, W_, reflector_, squares_;
+  std::vector<Index> column_;  // what each column was before columns of its group were exchanged
+};
+
+// The decision in a single dense front: columns of ready joints are decided, the last joint first. Returns the
+// remainders (NaN where undecided), the columns that remain, and the equations on them.
+std::tuple<Array<double>, Array<Index>, Array<double, 2>> decided_front(View<const double, 2> front,
+                                                                        View<const Index> joint,
+                                                                        View<const bool> ready, double tolerance);
+
+}  // namespace sparsebody

@@ -1,0 +1,126 @@
+#include "rank/small_rank.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "rank/dense.hpp"
+
+namespace sparsebody {
+namespace {
+
+constexpr double tie = 1.0 + 1e-12;  // squares of remainders that differ by rounding only are equal: the first is taken
+
+struct DenseRows {
+  std::vector<double> values;
+  Index n = 0, width = 0;
+  double* operator[](Index i) { return values.data() + i * width; }
+};
+
+// The rows of joints begin .. end - 1 as a dense matrix; label (n_bodies,) is -1 throughout, before and after.
+void gather(View<const double, 3> rows, View<const Index, 2> ends, View<const Index> first_row, Index begin, Index end,
+            std::vector<Index>& label, DenseRows& dense) {
+  const Index width = rows.shape(2), start = first_row[begin];
+  Index n_bodies = 0;
+  for (Index j = begin; j < end; ++j)
+    for (int side = 0; side < 2; ++side)
+      if (const Index body = ends(j, side); body >= 0 && label[body] < 0) label[body] = n_bodies++;
+  dense.n = first_row[end] - start;
+  dense.width = n_bodies * width;
+  dense.values.assign(dense.n * dense.width, 0.0);
+  for (Index j = begin; j < end; ++j)
+    for (int side = 0; side < 2; ++side)
+      if (const Index body = ends(j, side); body >= 0)
+        for (Index k = first_row[j]; k < first_row[j + 1]; ++k)
+          for (Index a = 0; a < width; ++a) dense[k - start][width * label[body] + a] += rows(k, side, a);
+  for (Index j = begin; j < end; ++j)
+    for (int side = 0; side < 2; ++side)
+      if (const Index body = ends(j, side); body >= 0) label[body] = -1;
+}
+
+// |R_ii| of rows, group by group, the largest remainder of a group first; overwrites `rows`.
+// Golub and Van Loan (2013), sec. 5.2.8 (modified Gram-Schmidt) and 5.4.2 (pivoting).
+void gram_schmidt(DenseRows& rows, const std::vector<Index>& group, double tolerance, std::vector<double>& pivots) {
+  std::vector<Index> waiting(rows.n);
+  for (Index i = 0; i < rows.n; ++i) waiting[i] = i;
+  while (!waiting.empty()) {
+    Index lowest = std::numeric_limits<Index>::max();
+    for (const Index i : waiting) lowest = std::min(lowest, group[i]);
+    double largest = -1.0;
+    std::size_t chosen = 0;
+    for (std::size_t w = 0; w < waiting.size(); ++w) {
+      if (group[waiting[w]] != lowest) continue;
+      const double square = dense::dot(rows[waiting[w]], rows[waiting[w]], rows.width);
+      if (square > largest * tie) {
+        largest = square;
+        chosen = w;
+      }
+    }
+    const Index best = waiting[chosen];
+    waiting.erase(waiting.begin() + chosen);
+    pivots[best] = std::sqrt(largest);
+    if (pivots[best] <= tolerance) continue;
+    double* q = rows[best];
+    for (Index a = 0; a < rows.width; ++a) q[a] /= pivots[best];
+    for (const Index i : waiting)  // r_i -= (q' r_i) q
+      dense::add_scaled(rows[i], -dense::dot(rows[i], q, rows.width), q, rows.width);
+  }
+}
+
+struct Extremes {
+  double least_kept, largest_dropped;
+  Index rank;
+};
+
+Extremes extremes(const std::vector<double>& pivots, Index n, double tolerance, double noise) {
+  Extremes found{std::numeric_limits<double>::infinity(), noise, 0};
+  for (Index i = 0; i < n; ++i) {
+    if (pivots[i] > tolerance) {
+      found.least_kept = std::min(found.least_kept, pivots[i]);
+      ++found.rank;
+    } else {
+      found.largest_dropped = std::max(found.largest_dropped, pivots[i]);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::tuple<Array<bool>, double, double, double> small_components(View<const double, 3> rows, View<const Index, 2> ends,
+                                                                 View<const Index> first_row,
+                                                                 View<const Index> component_start, double tolerance,
+                                                                 double noise, double share) {
+  Index most = 0, n_bodies = 0;
+  for (Index c = 0; c + 1 < component_start.size(); ++c)
+    most = std::max(most, first_row[component_start[c + 1]] - first_row[component_start[c]]);
+  for (const Index body : ends) n_bodies = std::max(n_bodies, body + 1);
+  Array<bool> keep(rows.rows());
+  DenseRows dense;
+  std::vector<Index> label(n_bodies, -1), group(most);
+  std::vector<double> pivots(most), by_joint(most);
+  double gap = std::numeric_limits<double>::infinity(), least_kept = gap, largest_dropped = 0.0;
+  for (Index c = 0; c + 1 < component_start.size(); ++c) {
+    const Index begin = component_start[c], end = component_start[c + 1];
+    const Index start = first_row[begin], n = first_row[end] - start;
+    gather(rows, ends, first_row, begin, end, label, dense);
+    std::fill(group.begin(), group.end(), 0);
+    gram_schmidt(dense, group, tolerance, pivots);
+    const Extremes free = extremes(pivots, n, tolerance, noise);
+    gap = std::min(gap, free.least_kept / free.largest_dropped);
+    least_kept = std::min(least_kept, free.least_kept);
+    largest_dropped = std::max(largest_dropped, free.largest_dropped);
+    const std::vector<double>* choice = &pivots;
+    if (end > begin + 1) {
+      gather(rows, ends, first_row, begin, end, label, dense);
+      for (Index j = begin; j < end; ++j)
+        std::fill(group.begin() + (first_row[j] - start), group.begin() + (first_row[j + 1] - start), j);
+      gram_schmidt(dense, group, tolerance, by_joint);
+      const Extremes jointwise = extremes(by_joint, n, tolerance, noise);
+      if (jointwise.rank == free.rank && jointwise.least_kept > share * free.least_kept) choice = &by_joint;
+    }
+    for (Index k = 0; k < n; ++k) keep[start + k] = (*choice)[k] > tolerance;
+  }
+  return {std::move(keep), gap, least_kept, largest_dropped};
+}
+
+}  // namespace sparsebody

@@ -1,0 +1,185 @@
+#include "tree/delassus.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "base/dense.hpp"
+#include "tree/tree_search.hpp"
+
+namespace sparsebody::tree {
+
+namespace {
+constexpr int refinements = 2;
+constexpr int panel = 8;  // rows of X that are combined at once
+}  // namespace
+
+Array<Index, 2> last_coordinates(View<const Index> parent, View<const Index> first_velocity,
+                                 View<const LoopEnds> ends) {
+  Array<Index, 2> last({ends.size(), 2});
+  for (const Index r : range(0, ends.size()))
+    for (int e = 0; e < 2; ++e) {
+      Index i = ends[r].link[e];
+      while (i >= 0 && first_velocity[i + 1] == first_velocity[i]) i = parent[i];  // fixed joints
+      last(r, e) = i >= 0 ? first_velocity[i + 1] - 1 : -1;
+    }
+  return last;
+}
+
+Array<Index> row_groups(View<const Index> parent, View<const Index, 2> last) {
+  const Index n = parent.size();
+  std::vector<Index> root(n + 1), label(n + 1);  // the last one is that of rows without coordinates
+  std::iota(root.begin(), root.end(), 0);
+  std::iota(label.begin(), label.end(), 0);
+  for (Index k = 0; k < n; ++k)
+    if (parent[k] >= 0) root[k] = root[parent[k]];
+  UnionFind trees{View<Index>(label)};
+  const auto root_of = [&](Index k) { return root[k >= 0 ? k : n]; };
+  Array<Index> group(last.rows());
+  for (const bool is_last : {false, true})
+    for (Index r = 0; r < last.rows(); ++r) {
+      Index a = root_of(last(r, 0)), b = root_of(last(r, 1));
+      if (last(r, 0) < 0 || last(r, 1) < 0) a = b = std::min(a, b);
+      a = trees.find(a), b = trees.find(b);
+      if (!is_last && a != b) trees.unite(std::max(a, b), std::min(a, b));
+      group[r] = std::min(a, b);
+    }
+  return group;
+}
+
+std::tuple<Array<Index>, Array<Index>, Array<Index>> coordinate_groups(View<const Index> parent,
+                                                                       View<const Index, 2> last,
+                                                                       View<const Index> group,
+                                                                       View<const Index> local) {
+  Array<Index> owner(parent.size()), low(parent.size()), high(parent.size());
+  std::fill(owner.begin(), owner.end(), -1);
+  for (Index r = 0; r < local.size(); ++r)
+    for (int e = 0; e < 2; ++e)
+      for (Index k = last(r, e); k >= 0; k = parent[k]) {
+        if (owner[k] < 0) owner[k] = group[r], low[k] = local[r];
+        low[k] = std::min(low[k], local[r]);
+        high[k] = std::max(high[k], local[r] + 1);
+      }
+  return {std::move(owner), std::move(low), std::move(high)};
+}
+
+void fill_whitened_rows(const BlockLayout& blocks, const DelassusGroups& groups, View<const double> K,
+                        const BranchPattern& pattern, View<const double> L, View<double> X) {
+  std::fill(X.begin(), X.end(), 0.0);
+  for (const Index g : range(0, groups.size())) {
+    const View<const Index> rows = groups.rows(g);
+    for (const Index l : range(0, rows.size())) {  // X = K'
+      const double* K_l = blocks.row(K, rows[l]);
+      for (const Index k : blocks.coordinates(rows[l])) {
+        if (*K_l != 0.0) groups(X, g, k)[l] = *K_l;  // others need not be in the group
+        ++K_l;
+      }
+    }
+    // Leaves to root: X_k := X_k / L_kk, then X_i -= L_ki X_k for i on the support of k; of a chain of coordinates
+    // several at once, whose columns are those of the first of them.
+    const View<const Index> coordinates = groups.coordinates(g);
+    for (Index e = coordinates.size() - 1; e >= 0;) {
+      int n = 0;
+      const double* X_k[panel];
+      double factor[panel];
+      Index k = coordinates[e], entry[panel];
+      const Index first = [&] {
+        Index top = k;
+        while (k - top + 1 < panel && pattern.parent[top] == top - 1 && top > 0) --top;
+        return top;
+      }();
+      for (; k >= first; --k, ++n) {
+        double* own = groups(X, g, k);
+        const Index low = groups.low[k], width = groups.high[k] - low, diagonal = pattern.diagonal(k);
+        const double inverse = 1.0 / L[diagonal];
+        for (Index l = low; l < low + width; ++l) own[l] *= inverse;
+        for (Index i = k - 1; i >= first; --i)
+          dense::add_scaled(groups(X, g, i) + low, -L[diagonal - (k - i)], own + low, width);
+        X_k[n] = own + groups.low[first];
+        entry[n] = diagonal - (k - first);
+      }
+      e -= n;
+      const Index low = groups.low[first], width = groups.high[first] - low;
+      for (Index i = pattern.parent[first]; i >= 0; i = pattern.parent[i]) {
+        for (int r = 0; r < n; ++r) factor[r] = -L[--entry[r]];
+        double* target = groups(X, g, i) + low;
+        if (n == panel)
+          dense::add_combination(width, factor, X_k, target);
+        else
+          for (int r = 0; r < n; ++r) dense::add_scaled(target, factor[r], X_k[r], width);
+      }
+    }
+  }
+}
+
+namespace {
+
+// The upper triangle of A = X' X (m, m).
+void fill_products(const DelassusGroups& groups, Index g, View<const double> X, double* A) {
+  const Index m = groups.n_rows(g);
+  const View<const Index> coordinates = groups.coordinates(g);
+  std::fill(A, A + m * m, 0.0);
+  for (Index e = 0; e < coordinates.size(); e += panel) {
+    const Index n = std::min<Index>(panel, coordinates.size() - e);
+    Index low = m, high = 0;
+    const double* row[panel];
+    for (Index r = 0; r < n; ++r) {
+      const Index k = coordinates[e + r];
+      low = std::min(low, groups.low[k]), high = std::max(high, groups.high[k]);
+      row[r] = groups(X, g, k);
+    }
+    if (n == panel)
+      dense::add_square<panel>(m, low, high, 1.0, row, A);
+    else
+      for (Index r = 0; r < n; ++r) dense::add_square<1>(m, low, high, 1.0, {row[r]}, A);
+  }
+}
+
+}  // namespace
+
+Array<bool> solve_delassus(const DelassusGroups& groups, View<const double> X, View<double> A, View<const double> k,
+                           View<const double> size, double worst, double tolerance, View<double> force,
+                           View<double> w) {
+  Array<bool> is_left_out(groups.size());
+  std::vector<double> scale, least, b, total;
+  for (const Index g : range(0, groups.size())) {
+    const Index m = groups.n_rows(g);
+    const View<const Index> rows = groups.rows(g), coordinates = groups.coordinates(g);
+    double* A_g = A.data() + groups.start_product[g];
+    fill_products(groups, g, X, A_g);
+    scale.assign(m, 0.0), least.assign(m, std::numeric_limits<double>::infinity());
+    for (Index i = 0; i < m; ++i)  // rows of unit length
+      if (const double A_ii = A_g[i * m + i]; A_ii > 0.0) {
+        scale[i] = 1.0 / std::sqrt(A_ii);
+        const double shortest = tolerance * size[rows[i]] * scale[i];
+        least[i] = std::max(worst, shortest * shortest);
+      }
+    for (Index i = 0; i < m; ++i)
+      for (Index j = i; j < m; ++j) A_g[i * m + j] *= scale[i] * scale[j];
+    if (dense::cholesky(m, A_g, least.data()) >= 0) {
+      is_left_out[g] = true;
+      continue;
+    }
+    total.assign(m, 0.0), b.resize(m);
+    for (int pass = 0; pass < refinements; ++pass) {
+      for (Index i = 0; i < m; ++i) b[i] = k[rows[i]];
+      for (const Index c : coordinates) {  // b = k - X' w
+        const Index low = groups.low[c];
+        dense::add_scaled(b.data() + low, -w[c], groups(X, g, c) + low, groups.high[c] - low);
+      }
+      for (Index i = 0; i < m; ++i) b[i] *= scale[i];
+      dense::cholesky_solve(m, A_g, b.data());
+      for (Index i = 0; i < m; ++i) total[i] += b[i] *= scale[i];
+      for (const Index c : coordinates) {  // w += X lambda
+        const Index low = groups.low[c];
+        w[c] += dense::dot(groups(X, g, c) + low, b.data() + low, groups.high[c] - low);
+      }
+    }
+    for (Index i = 0; i < m; ++i) force[rows[i]] = total[i];
+  }
+  return is_left_out;
+}
+
+}  // namespace sparsebody::tree

@@ -1,0 +1,34 @@
+// Minimal loop clusters: loops that share tree joints, for which K is block diagonal. Featherstone (2008), sec. 8.9.
+#pragma once
+
+#include <utility>
+
+#include "base/array.hpp"
+
+namespace sparsebody::tree {
+
+// The blocks of K in its packed values, cluster by cluster, row by row.
+struct BlockLayout {
+  View<const Index> row_start;
+  View<const Index> column_in_block;  // of each velocity coordinate, -1 for those of no loop
+  View<const Index> row_cluster, column_cluster;
+  View<const Index> first_column;
+  View<const Index> coordinate;  // velocity coordinate of each column, ascending in a cluster
+
+  // The velocity coordinates of row r of K, and its values.
+  View<const Index> coordinates(Index r) const {
+    const Index c = row_cluster[r];
+    return coordinate.slice(first_column[c], first_column[c + 1]);
+  }
+  template <class T>
+  T* row(View<T> K, Index r) const { return K.data() + row_start[r]; }
+};
+
+// The least joint that coupling connects with each tree joint, and with each loop.
+//
+// Joints that are connected are a subtree; a walk towards the world enters it, and leaves it at the body below its
+// least joint, or ends in it where the other end of the loop is there too.
+std::pair<Array<Index>, Array<Index>> loop_labels(View<const Index> parent, View<const Index> predecessor,
+                                                  View<const Index> successor);
+
+}  // namespace sparsebody::tree

@@ -1,0 +1,118 @@
+#include "tree/loop_constraints.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace sparsebody::tree {
+
+void rows_to_links(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<LoopRow> rows) {
+  for (const Index r : range(0, rows.size()))
+    for (int e = 0; e < 2; ++e) {
+      const Index i = ends[r].link[e];
+      if (i < 0) continue;
+      const Mat3 R = motion.body_rotation(links, i);
+      Force& f = rows[r].on[e];
+      f = Force{R * f.angular, R * f.linear}.about(-motion.inertia[i].com);
+    }
+}
+
+void fill_loop_rows(const Links& links, const LoopTable& table, View<const Vec3> position, const TreeMotion& motion,
+                    View<LoopRow> rows, View<double> gamma) {
+  for (const Index loop : range(0, table.ends.size())) {
+    const auto [p, s] = table.ends[loop].link;
+    Vec3 d = table.anchor[loop];  // from the predecessor's origin to the successor's
+    Mat3 R = Mat3::identity();
+    Motion v_p, v_s;
+    if (s >= 0) {
+      R = motion.pose[s].rotation;
+      d = position[links.indices[s].body] - motion.inertia[s].com;
+      v_s = motion.v[s];
+    }
+    if (p >= 0) {
+      d = d - position[links.indices[p].body] + motion.inertia[p].com;
+      v_p = motion.v[p].about(d);
+    }
+    const Motion c = cross(v_p, v_s);
+    for (const Index r : range(table.first_row[loop], table.first_row[loop + 1])) {
+      const Force T{R * table.T[r].angular, R * table.T[r].linear};
+      gamma[r] = dot(c, T);
+      rows[r] = {{-T.about(-d), T}};
+    }
+  }
+}
+
+void fill_loop_blocks(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<const LoopRow> rows,
+                      View<const Index> row_start, View<const Index> column, View<double> values) {
+  for (const Index r : range(0, rows.size())) {
+    auto [link] = ends[r];
+    auto [f] = rows[r];
+    double* const K_r = values.data() + row_start[r];
+    while (link[0] != link[1]) {  // towards the world from the later of both ends, until the ways meet
+      const int e = link[0] > link[1] ? 0 : 1;
+      const Index i = link[e];
+      for (const Index k : links.velocities(i)) K_r[column[k]] = dot(motion.S[k], f[e]);  // K = f' S
+      f[e] = motion.X(i).to_parent(f[e]);
+      link[e] = links.parent(i);
+    }
+  }
+}
+
+void fill_loop_matrix(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<const LoopRow> rows,
+                      View<double, 2> K) {
+  std::vector<Index> row_start(K.rows()), column(K.shape(1));
+  std::iota(column.begin(), column.end(), 0);
+  for (const Index r : range(0, K.rows())) row_start[r] = r * K.shape(1);
+  fill_loop_blocks(links, motion, ends, rows, row_start, column, {K.data(), K.size()});
+}
+
+Array<double> free_lengths(View<const LoopRow> A, View<const Index> row, View<const LoopEnds> bodies,
+                           View<const double, 3> inverse_inertia) {
+  Array<double> length(row.size());
+  for (const Index r : range(0, row.size())) {
+    double sum = 0.0;
+    for (int e = 0; e < 2; ++e) {
+      const Index b = bodies[r].link[e];
+      if (b < 0) continue;
+      double a[6];
+      A[row[r]].on[e].store(a);
+      for (int i = 0; i < 6; ++i)
+        for (int j = 0; j < 6; ++j) sum += a[i] * inverse_inertia(b, i, j) * a[j];
+    }
+    length[r] = std::sqrt(sum);
+  }
+  return length;
+}
+
+Array<double> loop_violation(const BlockLayout& blocks, View<const Index> first_row, View<const double> K,
+                             View<const double> k, View<const double> x, double acceleration) {
+  Array<double> violation(k.size());
+  for (const Index c : range(0, first_row.size() - 1)) {
+    double largest = std::max(acceleration, 1e-300);  // T has unit columns, where K has no entry
+    for (const Index r : range(first_row[c], first_row[c + 1])) {
+      double excess = -k[r];
+      largest = std::max(largest, std::abs(k[r]));
+      const double* K_r = blocks.row(K, r);
+      for (const Index j : blocks.coordinates(r)) {
+        largest = std::max(largest, std::abs(*K_r) * acceleration);
+        excess += *K_r++ * x[j];
+      }
+      violation[r] = excess;
+    }
+    for (const Index r : range(first_row[c], first_row[c + 1])) violation[r] /= largest;
+  }
+  return violation;
+}
+
+void clear_prescribed_columns(const BlockLayout& blocks, View<const bool> is_prescribed, View<double> K) {
+  for (const Index r : range(0, blocks.row_start.size())) {
+    double* K_r = blocks.row(K, r);
+    for (const Index j : blocks.coordinates(r)) {
+      if (is_prescribed[j]) *K_r = 0.0;
+      ++K_r;
+    }
+  }
+}
+
+}  // namespace sparsebody::tree

@@ -1,0 +1,90 @@
+"""Parts of the constraint rows A, as rows of unit norm on the bodies that they touch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody._core import rank as kernels
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.sparse.levels import cuthill_mckee
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import SaddleMatrix
+
+
+@dataclass(frozen=True, eq=False)
+class PartOfRows:
+    """The rows of some dual blocks, on the primal blocks that these touch."""
+
+    pattern: BlockPattern  # numbered from 0
+    rows: FloatArray  # (n_rows, 2, width)
+    index: IntArray  # (n_rows,) which rows of the whole they are
+
+    @property
+    def first_row(self) -> IntArray:
+        """(n_dual + 1,) the first row of each dual block, and the total."""
+        return self.pattern.offsets[self.pattern.n_primal :] - self.pattern.n_primal_rows
+
+    @property
+    def sizes(self) -> IntArray:
+        """(n_primal,) freedoms of the primal blocks."""
+        return self.pattern.block_sizes[: self.pattern.n_primal]
+
+
+def part_of_rows(
+    matrix: SaddleMatrix, dual: IntArray, label: IntArray, sweep: bool = False
+) -> PartOfRows:
+    """Return the rows of the dual blocks `dual`, counted from 0, scaled to unit norm.
+
+    Zero rows stay. A row with both ends on one primal block has its sum on the first end.
+
+    Parameters
+    ----------
+    matrix : SaddleMatrix
+        All rows.
+    dual : (n,) int array
+        Each touches at least one primal block.
+    label : (n_primal,) int array
+        -1 everywhere, before and after: room for numbers.
+    sweep : bool
+        Whether primal blocks are numbered breadth first, from the end where more of them touch
+        nothing else, and dual ones by the first of their primal blocks; otherwise they are numbered
+        as `dual` lists them.
+    """
+    pattern = matrix.pattern
+    primal = kernels.touched_blocks(pattern.ends, dual, label)
+    if sweep:
+        order = _grounded_first(_restricted(pattern, dual, primal, label))
+        primal = primal[order]
+        label[primal] = np.arange(len(primal))
+        dual = kernels.sorted_by_first_end(pattern.ends, dual, label, len(primal))
+    part = _restricted(pattern, dual, primal, label)
+    label[primal] = -1
+    first = pattern.offsets[pattern.n_primal + dual] - pattern.n_primal_rows
+    shift = first - (part.offsets[part.n_primal : -1] - part.n_primal_rows)
+    index = np.repeat(shift, part.block_sizes[part.n_primal :])
+    index += np.arange(len(index))
+    first_row = part.offsets[part.n_primal :] - part.n_primal_rows
+    sizes = part.block_sizes[: part.n_primal]
+    rows = kernels.unit_rows(matrix.rows, index, part.ends, first_row, sizes)
+    return PartOfRows(part, rows, index)
+
+
+def _restricted(
+    pattern: BlockPattern, dual: IntArray, primal: IntArray, label: IntArray
+) -> BlockPattern:
+    """Return the pattern of some blocks in new numbers."""
+    sizes = pattern.block_sizes[np.concatenate([primal, pattern.n_primal + dual])]
+    ends = pattern.ends[dual]
+    return BlockPattern(sizes, np.where(ends >= 0, label[ends], -1))
+
+
+def _grounded_first(pattern: BlockPattern) -> IntArray:
+    """Return the primal blocks breadth first, from the end with more grounded ones."""
+    order = cuthill_mckee(pattern)
+    grounded = np.zeros(pattern.n_primal, dtype=np.bool_)
+    grounded[pattern.ends[(pattern.ends < 0).any(axis=1)].max(axis=1, initial=0)] = True
+    position = np.flatnonzero(grounded[order])
+    is_last = len(position) > 0 and 2 * position.mean() > pattern.n_primal - 1
+    return order[::-1] if is_last else order
