@@ -136,6 +136,24 @@ def test_compiled_coordinates_agree_with_the_type(name: str, seed: int) -> None:
     np.testing.assert_allclose((ahead - behind) @ v_J / (2 * h), drift, atol=1e-7)
 
 
+@every_type
+@given(seed=SEEDS)
+def test_drift_is_that_of_all_dual_vectors_also_off_the_joint(name: str, seed: int) -> None:
+    """T' c = -(dT/dt)' v and W' c = -(dW/dt)' v at any pose near the joint and any v."""
+    joint_type, q, rng = sample(name, seed)
+    kind, parameter = joint_type.kind, joint_type.parameter
+    pose = moved(*joint_type.pose(q), 0.1 * rng.uniform(-1, 1, 6))
+    v, h = rng.normal(size=6), 1e-6
+    c = joints.drift(kind, *pose, v)
+    duals = [joints.constraint_force_subspace]
+    if joint_type.has_named_coordinates:  # else the basis of S is carried along as it likes
+        duals.append(joints.active_force_subspace)
+    for dual in duals:
+        ahead, behind = (dual(kind, parameter, *moved(*pose, sign * h * v)) for sign in (1.0, -1.0))
+        rate = (ahead - behind).T @ v / (2 * h)
+        np.testing.assert_allclose(dual(kind, parameter, *pose).T @ c, -rate, rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["prismatic", "cylindrical", "planar"])
 @given(seed=SEEDS)
 def test_position_error_of_a_tilted_joint_is_a_distance_that_its_rows_never_increase(
