@@ -98,7 +98,7 @@ class ThreadPreparation:
     def own(self) -> Preparation:
         """That of this thread."""
         try:
-            return self._local.preparation  # type: ignore[no-any-return]
+            return self._local.preparation
         except AttributeError:
             with self._lock:
                 core = copy.copy(self._original.core)
