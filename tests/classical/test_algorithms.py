@@ -53,11 +53,12 @@ def error(name: str, one: Case, wrench: np.ndarray | None = None) -> float:
 
 
 def affordable(name: str, arms: list[Case]) -> list[Case]:
-    """All arms; of those for an algorithm of order n^4 the shorter ones, and one of 12 joints."""
-    if ALGORITHMS[name].growth < 4:
+    """All arms; for an algorithm of higher order than n fewer and shorter ones, and the longest."""
+    growth = ALGORITHMS[name].growth
+    if growth == 1:
         return arms
     longest = max(arms, key=lambda one: one.arm.n)
-    return [longest, *(one for one in arms if one.arm.n <= 7)]
+    return [longest, *(one for one in arms[:60] if one.arm.n <= (7 if growth > 2 else 12))]
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

@@ -89,7 +89,7 @@ def test_a_thread_that_leaves_the_plane_leaves_the_others_in_it() -> None:
     dynamics = ForwardDynamics(system, state)
     velocity = state.velocity.copy()
     velocity[:, 5] += 0.1  # out of the plane, all alike
-    tilted = state.with_(position=[*state.position, 0.0, 0.0, 1.0], velocity=velocity)
+    tilted = state.with_(position=state.position + np.array([0.0, 0.0, 1.0]), velocity=velocity)
 
     def leave() -> tuple[bool, object]:
         dynamics.acceleration(tilted)
