@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/array.hpp"
-#include "factorization/vec.hpp"
+#include "base/vec.hpp"
 
 namespace sparsebody::dense {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "factorization/vec.hpp"
+#include "base/vec.hpp"
 
 namespace sparsebody {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "dynamics/spatial_workspace.hpp"
-#include "factorization/vec.hpp"
+#include "base/vec.hpp"
 
 namespace sparsebody {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "factorization/vec.hpp"
+#include "base/vec.hpp"
 
 namespace sparsebody::block_ldl {
 namespace {
