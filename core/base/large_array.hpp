@@ -35,6 +35,14 @@ class LargeArray {
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
   Index size() const { return size_; }
+  T& operator[](Index i) {
+    SB_ASSERT(0 <= i && i < size_);
+    return data_.get()[i];
+  }
+  const T& operator[](Index i) const {
+    SB_ASSERT(0 <= i && i < size_);
+    return data_.get()[i];
+  }
   View<T> view() { return {data_.get(), size_}; }
 
  private:

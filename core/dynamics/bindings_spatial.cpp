@@ -11,7 +11,7 @@ namespace sparsebody {
 
 namespace {
 
-using Indices = View<std::uint32_t>;
+using Numbers = View<std::uint32_t>;
 using Vector = View<double>;
 using Table = View<double, 2>;
 using Loads = View<const double, 2>;
@@ -20,10 +20,14 @@ using Values = View<const double>;
 
 constexpr Index few_bodies = 50;  // evaluations of fewer take less time than releasing the GIL is worth
 
+inline nb::arg named(const char* name) { return nb::arg(name); }
+template <std::uint32_t flags, bool is_locked>
+nb::arg_t<flags, is_locked> named(const nb::arg_t<flags, is_locked>& name) { return name; }
+
 // Binds a constructor, and keeps its arguments as long as the object: it holds views of their memory.
 template <class Class, std::size_t... i, class F, class... Names>
 void def_keeping(nb::class_<Class>& type, std::index_sequence<i...>, F make, const Names&... names) {
-  type.def("__init__", make, nb::keep_alive<1, i + 2>()..., nb::arg(names)...);
+  type.def("__init__", make, nb::keep_alive<1, i + 2>()..., named(names)...);
 }
 
 // Runs f, without the GIL where that pays.
@@ -107,8 +111,8 @@ void bind_dynamics_spatial(nb::module_& module) {
   auto row_table = nb::class_<RowTable>(module, "RowTable", "Rows of A, those of a joint together.");
   def_keeping(
       row_table, std::make_index_sequence<8>(),
-      [](RowTable* self, Indices predecessor, Indices successor, Table anchor, View<bool> is_general,
-         Indices first_row, Indices user_row, Indices general_row, View<double, 3> rows) {
+      [](RowTable* self, Numbers predecessor, Numbers successor, Table anchor, View<bool> is_general,
+         Numbers first_row, Numbers user_row, Numbers general_row, View<double, 3> rows) {
         new (self) RowTable{predecessor, successor, anchor, is_general, first_row, user_row, general_row, rows};
       },
       "predecessor", "successor", "anchor", "is_general", "first_row", "user_row", "general_row", "rows");
@@ -116,31 +120,36 @@ void bind_dynamics_spatial(nb::module_& module) {
   auto spatial = nb::class_<SpatialEvaluation>(module, "SpatialEvaluation",
                                                "Forward dynamics of bodies with six freedoms, in elimination order.");
   def_keeping(
-      spatial, std::make_index_sequence<13>(),
-      [](SpatialEvaluation* self, const RowTable& kept, const block_ldl::Tables& tables,
-         const block_ldl::Storage<double>& storage, Indices body, Vector gravity, Table unit, Table position,
+      spatial, std::make_index_sequence<12>(),
+      [](SpatialEvaluation* self, const RowTable& kept, block_ldl::Factors* factors, Numbers body, Vector gravity, Table unit, Table position,
          Table rotation, Table velocity, Vector right, Vector padded_x, Vector residual, Vector wrench,
          Index n_coordinates, Index max_corrections, double goal, Index chunk_length) {
         new (self) SpatialEvaluation{{kept, body, gravity, unit, position, rotation, velocity, right},
                                      {padded_x, residual, wrench, {}, {}, {}},
-                                     tables,
-                                     storage,
-                                     make_chunks(tables, kept, body.size(), chunk_length),
+                                     factors,
+                                     make_schedule(factors ? &factors->layout : nullptr, kept, body.size(), chunk_length),
                                      n_coordinates,
                                      max_corrections,
                                      goal};
       },
-      "kept", "tables", "storage", "body", "gravity", "unit", "position", "rotation", "velocity", "right", "padded_x",
+      "kept", nb::arg("factors").none(), "body", "gravity", "unit", "position", "rotation", "velocity", "right", "padded_x",
       "residual", "wrench", "n_coordinates", "max_corrections", "goal", "chunk_length");
   def_evaluation(spatial);
   spatial.def("compute_residual", &SpatialEvaluation::compute_residual, nb::arg("right"),
               "Return the relative residual of x.");
+  spatial.def_prop_rw(
+      "threads", [](const SpatialEvaluation& self) { return self.threads; },
+      [](SpatialEvaluation& self, Index threads) {
+        self.threads = threads;
+        if (self.factors) self.factors->threads = threads;
+      },
+      "Threads that an evaluation may use; its result does not depend on them.");
 
   auto reduced = nb::class_<ReducedEvaluation>(module, "ReducedEvaluation",
                                                "The same of bodies within displacement subgroups about the world.");
   def_keeping(
       reduced, std::make_index_sequence<5>(),
-      [](ReducedEvaluation* self, SpatialEvaluation& unreduced, SpatialEvaluation& reduced, Indices freedoms,
+      [](ReducedEvaluation* self, SpatialEvaluation& unreduced, SpatialEvaluation& reduced, Numbers freedoms,
          Table basis, Table fixed) { new (self) ReducedEvaluation{unreduced, reduced, freedoms, basis, fixed}; },
       "unreduced", "reduced", "freedoms", "basis", "fixed");
   def_evaluation(reduced);

@@ -1,33 +1,128 @@
 #include "dynamics/spatial_evaluation.hpp"
 
+#include <atomic>
 #include <limits>
 
 namespace sparsebody {
 
-Index SpatialEvaluation::assemble_and_factorize(const EvaluationInput& in) {
+namespace {
+
+constexpr Index range_length = 1 << 12;  // bodies or joints that are a task
+
+// Calls task(first, last) for ranges of [0, n).
+template <class Task>
+void for_ranges(Index n, Index threads, const Task& task) {
+  run_tasks((n + range_length - 1) / range_length, threads,
+            [&](Index i) { task(i * range_length, std::min(n, (i + 1) * range_length)); });
+}
+
+// Calls visit(begin, end) for what is left of [first, last) without the numbers of a sorted list, backwards.
+template <class Visit>
+void for_runs(const std::vector<Index>& without, Index first, Index last, const Visit& visit) {
+  auto next = std::lower_bound(without.begin(), without.end(), last);
+  for (Index end = last; end > first;) {
+    const bool is_whole = next == without.begin() || *std::prev(next) < first;
+    const Index begin = is_whole ? first : *--next + 1;
+    if (begin < end) visit(begin, end);
+    end = is_whole ? first : begin - 1;
+  }
+}
+
+}  // namespace
+
+Index SpatialEvaluation::assemble(const EvaluationInput& in) const {
+  std::atomic<bool> is_sound = true;
+  for_ranges(n_bodies(), threads, [&](Index first, Index last) {
+    if (!fill_bodies(system, in, first, last)) is_sound = false;
+  });
+  double* const gamma = system.right.data() + 6 * n_bodies();
+  for_ranges(system.kept.n_joints(), threads,
+             [&](Index first, Index last) { fill_rows(system, system.kept, in, gamma, first, last); });
+  return is_sound ? block_ldl::regular : bad_state;
+}
+
+Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index part,
+                                                const block_ldl::Storage<double>& storage) const {
+  const std::vector<Chunk>& chunks = schedule.parts[part];
+  const bool is_assembled = part > 0 && part == factors->layout.n_parts();
   Index status = block_ldl::regular;
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
     const Chunk &chunk = chunks[c], &next = chunks[c + 1];
-    if (!sparsebody::assemble(system, in, chunk.body, next.body, chunk.joint, next.joint)) return bad_state;
+    if (!is_assembled && !sparsebody::assemble(system, in, chunk.body, next.body, chunk.joint, next.joint))
+      return bad_state;
     if (status == block_ldl::regular)
-      status = block_ldl::eliminate<double>(tables, rows(), system.right, 0.0, storage, chunk.pivot, next.pivot);
+      status = block_ldl::eliminate<double>(factors->layout, rows(), system.right, 0.0, storage, chunk.pivot, next.pivot);
   }
-  if (status != block_ldl::regular)
-    block_ldl::eliminate<double>(tables, rows(), system.right, block_ldl::dual_shift, storage, 0, chunks.back().pivot);
   return status;
 }
 
-// Backward substitution with what the elimination has made of the right-hand side; returns the relative residual.
+Index SpatialEvaluation::assemble_and_factorize(const EvaluationInput& in) {
+  const Index n_parts = factors->layout.n_parts();
+  std::vector<Index> status(n_parts + 1, block_ldl::regular);
+  if (n_parts > 0) {
+    const Chunk &first = schedule.parts[n_parts].front(), &last = schedule.parts[n_parts].back();
+    for (const Index i : schedule.shared_bodies) fill_bodies(system, in, i, i + 1);
+    if (!sparsebody::assemble(system, in, first.body, last.body, first.joint, last.joint)) return bad_state;
+    factors->for_each_part([&](Index p, const auto&, const auto& storage) {
+      status[p] = assemble_and_eliminate(in, p, storage);
+    });
+    for (const Index s : status)
+      if (s == bad_state) return bad_state;
+    factors->add_contributions(rows(), system.right);
+  }
+  status[n_parts] = assemble_and_eliminate(in, n_parts, factors->ancestors());
+  for (const Index s : status) {
+    if (s == block_ldl::regular) continue;
+    if (s != bad_state) factors->eliminate(rows(), system.right, block_ldl::dual_shift);
+    return s;
+  }
+  return block_ldl::regular;
+}
+
+template <class Fill>
+double SpatialEvaluation::residual_in_parts(View<const double> right, const Fill& fill) {
+  begin_residual(solution);
+  std::vector<SolutionWorkspace> workspace(factors ? factors->layout.n_parts() : 0, solution);
+  fill(Index(workspace.size()), solution);
+  run_tasks(Index(workspace.size()), threads, [&](Index p) { fill(p, workspace[p]); });
+  for (const SolutionWorkspace& part : workspace) enlarge(solution, part);
+  const auto& [parts, shared, joints, bodies] = schedule;
+  const auto border = [&](Index first_joint, Index last_joint, Index first_body, Index last_body) {
+    fill_residual(solution, system.kept, n_bodies(), right.data(), first_joint, last_joint, first_body, last_body);
+  };
+  for (std::size_t k = joints.size(); k-- > 0;) border(joints[k], joints[k] + 1, 0, 0);
+  for (std::size_t k = bodies.size(); k-- > 0;) border(0, 0, bodies[k], bodies[k] + 1);
+  return relative_residual(solution, system.kept, n_bodies(), right.data());
+}
+
+// Of the joints and bodies of a chunk that belong to no other part.
+static void fill_inner_residual(const SpatialEvaluation& evaluation, SolutionWorkspace& w, View<const double> right,
+                                const Chunk& chunk, const Chunk& next) {
+  const RowTable& kept = evaluation.system.kept;
+  const Index n = evaluation.n_bodies();
+  for_runs(evaluation.schedule.border_joints, chunk.residual_joint, next.residual_joint,
+           [&](Index first, Index last) { fill_residual(w, kept, n, right.data(), first, last, 0, 0); });
+  for_runs(evaluation.schedule.border_bodies, chunk.residual_body, next.residual_body,
+           [&](Index first, Index last) { fill_residual(w, kept, n, right.data(), 0, 0, first, last); });
+}
+
 double SpatialEvaluation::substitute() {
   const View<double> right = system.right, x = solution.x();
-  begin_residual(solution);
-  for (std::size_t c = chunks.size() - 1; c-- > 0;) {
-    const Chunk &chunk = chunks[c], &next = chunks[c + 1];
-    block_ldl::substitute<double>(tables, rows(), storage, right, x, chunk.pivot, next.pivot);
-    fill_residual(solution, system.kept, n_bodies(), right.data(), chunk.residual_joint, next.residual_joint,
-                  chunk.residual_body, next.residual_body);
-  }
-  return relative_residual(solution, system.kept, n_bodies(), right.data());
+  const block_ldl::Layout& layout = factors->layout;
+  return residual_in_parts(right, [&](Index part, SolutionWorkspace& w) {
+    const std::vector<Chunk>& chunks = schedule.parts[part];
+    for (std::size_t c = chunks.size() - 1; c-- > 0;) {
+      block_ldl::substitute<double>(layout, rows(), factors->storage(part), right, x, chunks[c].pivot,
+                                    chunks[c + 1].pivot);
+      fill_inner_residual(*this, w, right, chunks[c], chunks[c + 1]);
+    }
+  });
+}
+
+double SpatialEvaluation::compute_residual(View<const double> right) {
+  return residual_in_parts(right, [&](Index part, SolutionWorkspace& w) {
+    fill_inner_residual(*this, w, right, schedule.parts[part].front(), schedule.parts[part].back());
+  });
 }
 
 Refinement SpatialEvaluation::refine(View<const double> right, double goal, bool is_exact, bool is_shifted,
@@ -37,8 +132,7 @@ Refinement SpatialEvaluation::refine(View<const double> right, double goal, bool
       sufficient_residual, wrench_rounding * relative(ResidualSizes::largest(solution.wrenches),
                                                       solution.primal.largest_term()));
   for (Index step = 0; step < max_corrections && !(residual <= goal); ++step) {
-    const double size =
-        block_ldl::solve<double>(tables, rows(), storage, solution.residual, 0.0, true, solution.x());
+    const double size = factors->solve(rows(), solution.residual, 0.0, true, solution.x());
     correction = size / std::max(solution.primal.largest_term(), size);
     if (correction > rough_correction && !is_shifted) break;
     const bool is_last = step == max_corrections - 1 || correction < accurate_correction || is_shifted;
@@ -50,7 +144,7 @@ Refinement SpatialEvaluation::refine(View<const double> right, double goal, bool
 }
 
 Refinement SpatialEvaluation::solve(View<const double> right, double larger_goal, bool is_shifted) {
-  block_ldl::solve<double>(tables, rows(), storage, right, 1.0, false, solution.x());
+  factors->solve(rows(), right, 1.0, false, solution.x());
   return refine(right, std::max(goal, larger_goal), true, is_shifted, compute_residual(right));
 }
 
@@ -58,18 +152,22 @@ void SpatialEvaluation::to_user_order(View<double, 2> acceleration, View<double>
   const Index n = n_bodies();
   const double* const x = solution.x().data();
   const bool is_large = n > large_mechanism;
-  for (Index i = 0; i < n; ++i) {
-    if (is_large) {
-      const Index ahead = std::min(i + bodies_ahead, n - 1);
-      const double* const a = acceleration.data() + 6 * Index(system.body[ahead]);
-      const double* const unit = system.unit_of(ahead).root;
-      for (const double* p : {a, a + 5, x + 6 * ahead, unit, unit + cache_line}) prefetch(p);
+  for_ranges(n, threads, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) {
+      if (is_large) {
+        const Index ahead = std::min(i + bodies_ahead, n - 1);
+        const double* const a = acceleration.data() + 6 * Index(system.body[ahead]);
+        const double* const unit = system.unit_of(ahead).root;
+        for (const double* p : {a, a + 5, x + 6 * ahead, unit, unit + cache_line}) prefetch(p);
+      }
+      system.unit_of(i).from_unit(Motion<double>::load(x + 6 * i)).store(&acceleration(system.body[i], 0));
     }
-    system.unit_of(i).from_unit(Motion<double>::load(x + 6 * i)).store(&acceleration(system.body[i], 0));
-  }
+  });
   if (multiplier.empty()) return;
   const auto& user_row = system.kept.user_row;
-  for (Index k = 0; k < user_row.size(); ++k) multiplier[user_row[k]] = -x[6 * n + k];
+  for_ranges(user_row.size(), threads, [&](Index first, Index last) {
+    for (Index k = first; k < last; ++k) multiplier[user_row[k]] = -x[6 * n + k];
+  });
 }
 
 EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, View<double, 2> acceleration,
@@ -88,64 +186,120 @@ EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, View<d
 
 namespace {
 
-// The body of a joint that comes last; -1 if both are the world, n.
-Index last_body(const RowTable& kept, Index joint, Index n) {
+// The bodies and joints of one part.
+struct Range {
+  Index body, joint, end_body, end_joint;
+
+  bool has_body(Index b) const { return body <= b && b < end_body; }
+};
+
+// The body of a joint that comes last in a part; -1 if none is there.
+Index last_body(const RowTable& kept, Index joint, const Range& range) {
   Index last = -1;
   for (const Index body : {Index(kept.predecessor[joint]), Index(kept.successor[joint])})
-    if (body < n) last = std::max(last, body);
+    if (range.has_body(body)) last = std::max(last, body);
   return last;
 }
 
 // Up to which bodies and joints the panels that each chunk opens are made of.
-void set_assembly_ranges(const block_ldl::Tables& tables, const RowTable& kept, Index n, std::vector<Chunk>& chunks) {
-  const auto& pivots = tables.pivots;
-  Index body = 0, joint = 0;
+void set_assembly_ranges(const block_ldl::Layout& layout, const RowTable& kept, Index n, const Range& range,
+                         std::vector<Chunk>& chunks) {
+  const auto& pivots = layout.pivots;
+  Index body = range.body, joint = range.joint;
   for (std::size_t c = 0; c + 2 < chunks.size(); ++c) {
     const Index last_opened = pivots[chunks[c + 1].pivot].first_opened;
     for (Index i = pivots[chunks[c].pivot].first_opened; i < last_opened; ++i) {
-      const Index p = tables.opened[i];
+      const Index p = layout.opened[i];
+      if (pivots[p].kind == block_ldl::contribution) continue;
       const Index end = Index(pivots[p].natural) + Index(pivots[p].size);
       Index last = end - 6 * n;  // row of A up to which joints are needed
       if (last <= 0) body = std::max(body, end / 6);
       for (Index f = pivots[p].first_fill; f < Index(pivots[p + 1].first_fill); ++f)
-        last = std::max(last, Index(tables.fills[f].a_row) + 1);
-      for (; joint < kept.n_joints() && Index(kept.first_row[joint]) < last; ++joint)
-        body = std::max(body, last_body(kept, joint, n) + 1);
+        last = std::max(last, Index(layout.fills[f].a_row) + 1);
+      for (; joint < range.end_joint && Index(kept.first_row[joint]) < last; ++joint)
+        body = std::max(body, last_body(kept, joint, range) + 1);
     }
     chunks[c + 1].body = body, chunks[c + 1].joint = joint;
   }
 }
 
 // The joints and bodies before which residuals wait for pivots of earlier chunks.
-void set_residual_ranges(const block_ldl::Tables& tables, const RowTable& kept, Index n, std::vector<Chunk>& chunks) {
-  std::vector<Index> after(n, 0);  // up to the last joint of each body
-  for (Index joint = 0; joint < kept.n_joints(); ++joint)
+void set_residual_ranges(const block_ldl::Layout& layout, const RowTable& kept, Index n, const Range& range,
+                         std::vector<Chunk>& chunks) {
+  std::vector<Index> after(range.end_body - range.body, range.joint);  // up to the last joint of each body
+  for (Index joint = range.joint; joint < range.end_joint; ++joint)
     for (const Index b : {Index(kept.predecessor[joint]), Index(kept.successor[joint])})
-      if (b < n) after[b] = joint + 1;
-  Index known = 0, joint = 0, body = 0;
+      if (range.has_body(b)) after[b - range.body] = joint + 1;
+  Index known = range.body, joint = range.joint, body = range.body;
   for (std::size_t c = 0; c + 2 < chunks.size(); ++c) {
     for (Index j = chunks[c].pivot; j < chunks[c + 1].pivot; ++j) {
-      const Index end = Index(tables.pivots[j].natural) + Index(tables.pivots[j].size);
-      Index waiting = 0;
-      for (; end <= 6 * n && known < end / 6; ++known) waiting = std::max(waiting, after[known]);
+      const Index end = Index(layout.pivots[j].natural) + Index(layout.pivots[j].size);
+      Index waiting = range.joint;
+      for (; end <= 6 * n && known < end / 6; ++known) waiting = std::max(waiting, after[known - range.body]);
       body = std::max(body, known);
-      for (; joint < waiting || (joint < kept.n_joints() && 6 * n + Index(kept.first_row[joint]) < end); ++joint)
-        body = std::max(body, last_body(kept, joint, n) + 1);
+      for (; joint < waiting || (joint < range.end_joint && 6 * n + Index(kept.first_row[joint]) < end); ++joint)
+        body = std::max(body, last_body(kept, joint, range) + 1);
     }
     chunks[c + 1].residual_joint = joint, chunks[c + 1].residual_body = body;
   }
 }
 
+// The bodies and joints of each part: they are numbered as they are eliminated.
+std::vector<Range> make_ranges(const block_ldl::Layout& layout, const RowTable& kept, Index n) {
+  std::vector<Range> ranges;
+  Index body = 0, joint = 0;
+  for (const block_ldl::Part& part : layout.parts) {
+    Range range{body, joint, body, joint};
+    for (Index j = part.begin; j < part.contributions; ++j) {
+      const Index end = Index(layout.pivots[j].natural) + Index(layout.pivots[j].size);
+      if (end <= 6 * n) range.end_body = std::max(range.end_body, end / 6);
+      else while (range.end_joint < kept.n_joints() && 6 * n + Index(kept.first_row[range.end_joint]) < end) ++range.end_joint;
+    }
+    if (&part == &layout.parts.back()) range.end_body = n, range.end_joint = kept.n_joints();
+    ranges.push_back(range);
+    body = range.end_body, joint = range.end_joint;
+  }
+  return ranges;
+}
+
 }  // namespace
 
-std::vector<Chunk> make_chunks(const block_ldl::Tables& tables, const RowTable& kept, Index n, Index length) {
-  const Index n_pivots = tables.n_pivots(), m = kept.n_joints();
-  std::vector<Chunk> chunks(std::max<Index>(1, (n_pivots + length - 1) / length) + 1);
-  for (std::size_t c = 0; c < chunks.size(); ++c) chunks[c].pivot = Index(c) * length;
-  chunks.back() = {n_pivots, n, m, m, n};
-  set_assembly_ranges(tables, kept, n, chunks);
-  set_residual_ranges(tables, kept, n, chunks);
-  return chunks;
+Schedule make_schedule(const block_ldl::Layout* factors_layout, const RowTable& kept, Index n, Index chunk_length) {
+  Schedule schedule;
+  if (factors_layout == nullptr) {
+    schedule.parts = {{{}, {0, n, kept.n_joints(), kept.n_joints(), n}}};
+    return schedule;
+  }
+  const block_ldl::Layout& layout = *factors_layout;
+  const std::vector<Range> ranges = make_ranges(layout, kept, n);
+  for (std::size_t p = 0; p < ranges.size(); ++p) {
+    const Range& range = ranges[p];
+    const block_ldl::Part& part = layout.parts[p];
+    const Index n_pivots = part.contributions - part.begin;
+    std::vector<Chunk> chunks(std::max<Index>(1, (n_pivots + chunk_length - 1) / chunk_length) + 1);
+    for (std::size_t c = 0; c < chunks.size(); ++c) chunks[c].pivot = part.begin + Index(c) * chunk_length;
+    chunks.front() = {part.begin, range.body, range.joint, range.joint, range.body};
+    chunks.back() = {part.end, range.end_body, range.end_joint, range.end_joint, range.end_body};
+    set_assembly_ranges(layout, kept, n, range, chunks);
+    set_residual_ranges(layout, kept, n, range, chunks);
+    schedule.parts.push_back(std::move(chunks));
+  }
+  if (layout.n_parts() == 0) return schedule;
+
+  const Range& ancestors = ranges.back();
+  std::vector<bool> is_border(n + 1);
+  for (Index joint = 0; joint < kept.n_joints(); ++joint) {
+    const Index bodies[] = {Index(kept.predecessor[joint]), Index(kept.successor[joint])};
+    if (joint < ancestors.joint && !ancestors.has_body(bodies[0]) && !ancestors.has_body(bodies[1])) continue;
+    schedule.border_joints.push_back(joint);
+    for (const Index b : bodies) {
+      if (joint >= ancestors.joint && b < ancestors.body) schedule.shared_bodies.push_back(b);
+      is_border[b] = true;
+    }
+  }
+  for (Index b = 0; b < n; ++b)
+    if (is_border[b] || b >= ancestors.body) schedule.border_bodies.push_back(b);
+  return schedule;
 }
 
 }  // namespace sparsebody

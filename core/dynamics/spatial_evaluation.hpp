@@ -3,7 +3,8 @@
 // An evaluation goes through the mechanism in chunks, so that what follows on each other finds its data in the caches:
 // the bodies and joints that the panels of a chunk of pivots are made of are assembled right before its elimination;
 // the residuals of those joints and bodies all of whose unknowns are known follow right after its backward
-// substitution.
+// substitution. Parts of the elimination tree do so at the same time; what joins them to their common ancestors is
+// assembled before, and has its residuals after them.
 #pragma once
 
 #include <vector>
@@ -27,7 +28,14 @@ struct Chunk {
   Index pivot, body, joint;             // forwards: that it eliminates and assembles
   Index residual_joint, residual_body;  // backwards: whose residuals it computes
 };
-std::vector<Chunk> make_chunks(const block_ldl::Tables& tables, const RowTable& kept, Index n, Index length);
+// The chunks of each part of a layout, the common ancestors last, and what belongs to several parts.
+struct Schedule {
+  std::vector<std::vector<Chunk>> parts;
+  std::vector<Index> shared_bodies;                // of the parts, with joints among the ancestors
+  std::vector<Index> border_joints, border_bodies;  // joints of ancestors or to them, and the bodies of these joints
+};
+// Without a layout, all bodies and joints in one chunk.
+Schedule make_schedule(const block_ldl::Layout* layout, const RowTable& kept, Index n, Index chunk_length);
 
 struct Refinement {
   double residual;    // relative
@@ -41,23 +49,21 @@ struct EvaluationResult {
 struct SpatialEvaluation {
   SpatialWorkspace system;
   SolutionWorkspace solution;
-  block_ldl::Tables tables;
-  block_ldl::Storage<double> storage;
-  std::vector<Chunk> chunks;
+  block_ldl::Factors* factors;  // none where other factorizations solve
+  Schedule schedule;
   Index n_tracked;  // joint coordinates of a state
   Index max_corrections;
   double goal;  // relative residual that is not corrected
+  Index threads = 1;
 
   Index n_bodies() const { return system.n_bodies(); }
   Index n_coordinates() const { return n_tracked; }
   block_ldl::Rows<double> rows() const { return system.kept.rows; }
 
   // Fills rows and right-hand side at a state; returns regular or bad_state.
-  Index assemble(const EvaluationInput& in) const {
-    return sparsebody::assemble(system, in, 0, n_bodies(), 0, system.kept.n_joints()) ? block_ldl::regular : bad_state;
-  }
+  Index assemble(const EvaluationInput& in) const;
   // Factorizes what was assembled last; returns the status.
-  Index factorize() { return block_ldl::factorize<double>(tables, rows(), system.right, storage); }
+  Index factorize() { return factors->factorize(rows(), system.right); }
 
   // Assembles, factorizes, solves and refines at once. With multipliers (k_all,) the residual is exact, without, (0,),
   // it may be a bound.
@@ -66,9 +72,8 @@ struct SpatialEvaluation {
   // Fills x with the solution for a right-hand side, from the newest factors, with a residual at the larger goal.
   Refinement solve(View<const double> right, double larger_goal, bool is_shifted);
 
-  double compute_residual(View<const double> right) {
-    return sparsebody::compute_residual(solution, system.kept, n_bodies(), right.data());
-  }
+  // Fills the residual of x, and returns its relative size.
+  double compute_residual(View<const double> right);
 
   // Accelerations (n, 6) and multipliers (k_all,), if any, in the user's numbering and units; multipliers get the sign
   // of forces on successors.
@@ -81,8 +86,13 @@ struct SpatialEvaluation {
   }
 
  private:
+  Index assemble_and_eliminate(const EvaluationInput& in, Index part, const block_ldl::Storage<double>& storage) const;
   Index assemble_and_factorize(const EvaluationInput& in);
+  // Backward substitution with what the elimination has made of the right-hand side; returns the relative residual.
   double substitute();
+  // Calls fill(part, workspace) for all parts, and then computes the residuals that belong to several of them.
+  template <class Fill>
+  double residual_in_parts(View<const double> right, const Fill& fill);
   // Corrects x until its relative `residual`, the newest one computed, is at the goal.
   //
   // The first correction, relative to the solution, is about the error of the factors, and each one multiplies the

@@ -39,7 +39,7 @@ struct ResidualSizes {
 struct SolutionWorkspace {
   View<double> padded_x;  // (6 n + k + 2 margin,) zeros, x: accelerations, then multipliers of opposite sign, zeros
   View<double> residual;  // (6 n + k,)
-  View<double> wrench;    // (8 n + 8,) of all rows on each body; zero between calls
+  View<double> wrench;    // (8 n,) of all rows on each body; zero between calls
   ResidualSizes primal, dual;
   Vec<double, 8> wrenches;  // the largest: rounding of the primal residual is relative to them
 
@@ -114,6 +114,16 @@ inline void begin_residual(SolutionWorkspace& w) {
   w.wrenches = {};
 }
 
+// Takes the sizes of a part to those of all.
+inline void enlarge(SolutionWorkspace& all, const SolutionWorkspace& part) {
+  for (const auto& [to, from] : {std::pair{&all.primal, &part.primal}, std::pair{&all.dual, &part.dual}}) {
+    to->terms = larger(to->terms, from->terms);
+    to->residual = larger(to->residual, from->residual);
+    to->sum += from->sum;
+  }
+  all.wrenches = larger(all.wrenches, part.wrenches);
+}
+
 // Fills the residual for ranges of joints and bodies, backwards; the joints of the bodies have come before.
 inline void fill_residual(SolutionWorkspace& w, const RowTable& table, Index n, const double* right, Index first_joint,
                           Index last_joint, Index first_body, Index last_body) {
@@ -122,6 +132,7 @@ inline void fill_residual(SolutionWorkspace& w, const RowTable& table, Index n, 
   const double* const rows = table.rows.data();
   const double* const padded_x = w.padded_x.data();
   double *const wrench = w.wrench.data(), *const residual = w.residual.data();
+  double on_world[8] = {};
   for (Index j = last_joint - 1; j >= first_joint; --j) {
     const Index begin = table.first_row[j], end = table.first_row[j + 1];
     if (is_large) {
@@ -134,10 +145,9 @@ inline void fill_residual(SolutionWorkspace& w, const RowTable& table, Index n, 
     const double* const x_s = padded_x + (s < n ? margin + 6 * s : 0);
     detail::with_rows(end - begin, [&](auto n_rows) SB_UNROLL {
       detail::row_residual<n_rows>(rows + 12 * begin, x_p, x_s, padded_x + margin + row, right + row, residual + row,
-                                   wrench + 8 * p, wrench + 8 * s, w);
+                                   p < n ? wrench + 8 * p : on_world, s < n ? wrench + 8 * s : on_world, w);
     });
   }
-  Vec8{}.store(wrench + 8 * n);
   for (Index i = last_body - 1; i >= first_body; --i) {
     if (is_large) {
       prefetch(wrench + 8 * (i - 16));
@@ -178,12 +188,6 @@ inline double relative_residual(const SolutionWorkspace& w, const RowTable& tabl
   const double primal = relative(w.primal.largest_residual(), w.primal.largest_term());
   const double dual = relative(dual_residual, terms);
   return std::max(primal, dual) + 0.0 * (primal + dual);  // NaN if either is
-}
-
-inline double compute_residual(SolutionWorkspace& w, const RowTable& table, Index n, const double* right) {
-  begin_residual(w);
-  fill_residual(w, table, n, right, 0, table.n_joints(), 0, n);
-  return relative_residual(w, table, n, right);
 }
 
 // The largest violation of rows that are left out, A x = gamma, by a solution x of a system.

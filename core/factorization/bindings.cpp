@@ -1,5 +1,6 @@
 #include "factorization/block_ldl.hpp"
 #include "factorization/layout.hpp"
+#include "factorization/partition.hpp"
 #include "factorization/plain_ldl.hpp"
 #include "factorization/saddle.hpp"
 #include "python/arrays.hpp"
@@ -10,39 +11,68 @@ void bind_factorization_block_qr(nb::module_& module);
 
 namespace {
 
-using Table = View<std::uint32_t, 2>;
-using Offsets = View<std::uint32_t>;
+template <class Line>
+Array<std::uint32_t, 2> as_table(const LargeArray<Line>& lines) {
+  constexpr Index n_columns = sizeof(Line) / sizeof(std::uint32_t);
+  auto table = Array<std::uint32_t, 2>::uninitialized({lines.size(), n_columns});
+  std::copy_n(reinterpret_cast<const std::uint32_t*>(lines.data()), lines.size() * n_columns, table.begin());
+  return table;
+}
+
+// A view of the factors, which it keeps.
+nb::object values_of(nb::handle self) {
+  LargeArray<double>& values = nb::cast<block_ldl::Factors&>(self).values();
+  npy_intp size = values.size();
+  nb::object array = nb::steal(PyArray_SimpleNewFromData(1, &size, NPY_DOUBLE, values.data()));
+  PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.ptr()), nb::object(nb::borrow(self)).release().ptr());
+  return array;
+}
 
 void bind_block_ldl(nb::module_& module) {
   using namespace block_ldl;
-  nb::class_<Tables>(module, "Tables", "The tables of a block LDL'; see the Layout that they come from.")
-      .def(nb::init<Table, Table, Offsets, Table, Offsets>(), nb::arg("pivots"), nb::arg("below"),
-           nb::arg("updates"), nb::arg("fills"), nb::arg("opened"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-           nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>());
-  using Numbers = View<double>;
-  nb::class_<Storage<double>>(module, "Storage", "The factors of a block LDL', and work space.")
+  def_kernel(module, "partition", [](Indices start, Indices neighbours, Indices sizes, View<const Index, 2> ends, Indices order) {
+    Partition parts = partition({start, neighbours}, sizes, ends, order);
+    return std::pair(std::move(parts.order), std::move(parts.part_starts));
+  }, nb::arg("indptr"), nb::arg("indices"), nb::arg("sizes"), nb::arg("ends"), nb::arg("order"),
+             "Return an equivalent order in parts, and the position at which each of them begins.");
+
+  nb::class_<Layout>(module, "Layout", "Where the blocks of L lie, and what every pivot updates.")
       .def(
           "__init__",
-          [](Storage<double>* self, Numbers values, Numbers x, Numbers window, Numbers reference, Numbers right) {
-            new (self) Storage<double>{values, x, window, reference, right};
-          },
-          nb::arg("values"), nb::arg("x"), nb::arg("window"), nb::arg("reference"), nb::arg("right"),
-          nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
-          nb::keep_alive<1, 6>());
-  const nb::arg tables("tables"), rows("rows"), rhs("rhs"), storage("storage"), begin("begin"), end("end"),
-      solution("solution");
-  def_kernel(module, "eliminate", &eliminate<double>, tables, rows, rhs, nb::arg("shift"), storage, begin, end);
-  def_kernel(module, "factorize", &factorize<double>, tables, rows, rhs, storage);
-  def_kernel(module, "substitute", &substitute<double>, tables, rows, storage, rhs, solution, begin, end);
-  def_kernel(module, "solve", &solve<double>, tables, rows, storage, rhs, nb::arg("share"), nb::arg("adds"),
-             solution);
-  def_kernel(module, "smallest_pivot", &smallest_pivot, tables, nb::arg("values"), rows, nb::arg("n_primal_rows"));
+          [](Layout* self, Indices indptr, Indices rows, Indices sizes, View<const Index, 2> ends, Indices order,
+             Indices part_starts) { new (self) Layout({indptr, rows}, sizes, ends, order, part_starts); },
+          nb::arg("indptr"), nb::arg("rows"), nb::arg("sizes"), nb::arg("ends"), nb::arg("order"),
+          nb::arg("part_starts"), nb::call_guard<nb::gil_scoped_release>(),
+          "From the positions below each position, and the blocks of the pattern; see layout.hpp.")
+      .def_prop_ro("n_values", [](const Layout& self) { return self.n_values; }, "Numbers of the factors.")
+      .def_prop_ro("n_parts", &Layout::n_parts, "Parts that can be eliminated at the same time.")
+      .def_prop_ro(
+          "is_leaves_first",
+          [](const Layout& self) { return self.below.size() == self.n_pivots(); },
+          "Whether every pivot changes at most one later one, as in trees from the leaves on.")
+      .def("first_row", [](const Layout& self, Index pivot) { return Index(self.pivots[pivot].natural); },
+           nb::arg("pivot"), "Return the first row of a pivot in natural order.")
+      .def("pivots", [](const Layout& self) { return as_table(self.pivots); }, "Return a copy of the table of pivots.")
+      .def("below", [](const Layout& self) { return as_table(self.below); }, "Return a copy of that of blocks below.")
+      .def("updates", [](const Layout& self) { return as_table(self.updates); }, "Return a copy of what they update.");
 
-  const nb::arg indptr("indptr"), pivots("pivots"), lanes("lanes");
-  def_kernel(module, "openers", &openers, indptr, rows);
-  def_kernel(module, "fill_below", &fill_below, indptr, rows, pivots, lanes, nb::arg("below"), nb::arg("updates"));
-  def_kernel(module, "fill_table", &fill_table, indptr, rows, pivots, lanes, nb::arg("ends"), nb::arg("place"),
-             nb::arg("offsets"));
+  const nb::arg rows("rows"), rhs("rhs"), solution("solution");
+  const nb::call_guard<nb::gil_scoped_release> unlocked;
+  nb::class_<Factors>(module, "Factors", "The factors of the newest matrix, and work space.")
+      .def(nb::init<const Layout&>(), nb::arg("layout"), nb::keep_alive<1, 2>())
+      .def_rw("threads", &Factors::threads, "Threads that an elimination may use; nothing else depends on them.")
+      .def_prop_ro("values", &values_of, nb::sig("def values(self) -> numpy.typing.NDArray[numpy.float64]"),
+                   "All numbers, in place.")
+      .def("eliminate", &Factors::eliminate, rows, rhs, nb::arg("shift"), unlocked,
+           "Eliminate all pivots; return the status.")
+      .def("factorize", &Factors::factorize, rows, rhs, unlocked,
+           "Eliminate all pivots, and where one is doubtful once more with shifted ones; return the first status.")
+      .def("substitute", &Factors::substitute, rows, rhs, solution, unlocked,
+           "Fill the solution for the right-hand side that came with the factorization.")
+      .def("solve", &Factors::solve, rows, rhs, nb::arg("share"), nb::arg("adds"), solution, unlocked,
+           "Fill or add the solution for another right-hand side; return its largest primal entry.")
+      .def("smallest_pivot", &Factors::smallest_pivot, rows, nb::arg("n_primal_rows"), unlocked,
+           "Return the root of the smallest dual pivot relative to its row, and the row.");
 }
 
 void bind_plain_ldl(nb::module_& module) {

@@ -17,9 +17,6 @@ constexpr int line = 8;                        // numbers of a line of memory
 constexpr int pivots_ahead = 16, below_ahead = 48, fills_ahead = 24, updates_ahead = 256, values_ahead = 512;
 constexpr int numbers_ahead = 128, row_numbers_ahead = 1024;
 
-// Rows of storage of a block: all of its own, and a spare one; 4 of an empty block.
-constexpr int lanes_of(Index size) { return size < 4 ? 4 : 8; }
-
 // Calls f with the number of rows as a constant, 0 to 6. A chain of conditions is faster than a table of jumps.
 template <class F>
 SB_INLINE auto with_size(std::uint32_t size, F&& f) {
@@ -65,10 +62,10 @@ struct FillRows {
 };
 
 template <class S>
-SB_INLINE void prefetch_tables(const Tables& tables, const Pivot& pivot) {
+SB_INLINE void prefetch_tables(const Layout& layout, const Pivot& pivot) {
   prefetch(&pivot + pivots_ahead);
-  prefetch(tables.below.data() + pivot.first_below + below_ahead);
-  prefetch(tables.fills.data() + pivot.first_fill + fills_ahead);
+  prefetch(layout.below.data() + pivot.first_below + below_ahead);
+  prefetch(layout.fills.data() + pivot.first_fill + fills_ahead);
 }
 template <class S>
 SB_INLINE void prefetch_panel(const S* values, const Pivot& pivot, const Pivot& following) {
@@ -122,19 +119,20 @@ SB_INLINE void take_block(const Fill& fill, const FillRows<S>& A, S* values) {
 
 // Fills a panel with its part of the matrix.
 template <class S>
-SB_INLINE void open(const Tables& tables, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* values,
+SB_INLINE void open(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* values,
                     const Window<S>& reference) {
   const Pivot& following = *(&pivot + 1);
+  constexpr S zeros[6] = {};
   with_size(pivot.size, [&](auto size) SB_UNROLL {
-    begin_own<size>(values + pivot.own, rhs + pivot.natural, reference.at(pivot.padded),
-                    pivot.kind == primal ? 1.0 : 0.0);
+    begin_own<size>(values + pivot.own, pivot.kind == contribution ? zeros : rhs + pivot.natural,
+                    reference.at(pivot.padded), pivot.kind == primal ? 1.0 : 0.0);
   });
   const auto clear = [&](Index begin, Index end) SB_UNROLL {
     for (Index i = begin; i < end; i += 4) Vec<S, 4>{}.store(values + i);
   };
   Index place = pivot.start;
   for (std::uint32_t f = pivot.first_fill; f < following.first_fill; ++f) {
-    const Fill& fill = tables.fills[f];
+    const Fill& fill = layout.fills[f];
     if (Index(fill.place) < place) {  // a joint of a body with itself
       take_block<true>(fill, A, values);
       continue;
@@ -224,12 +222,12 @@ SB_INLINE void add_to_reference(const Vec<S, lanes> (&left)[size], const Vec<S, 
 
 // A primal pivot that nothing has changed: P = 1, so left = -V and right = V.
 template <int size, class S>
-SB_INLINE bool eliminate_constant(const Tables& tables, const Pivot& pivot, const FillRows<S>& A, const S* rhs,
+SB_INLINE bool eliminate_constant(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs,
                                   const Storage<S>& storage, const Window<S>& reference) {
-  const Below* const first = tables.below.data() + pivot.first_below;
-  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
-  const std::uint32_t* target = tables.updates.data() + pivot.first_update;
-  const Fill* fill = tables.fills.data() + pivot.first_fill;
+  const Below* const first = layout.below.data() + pivot.first_below;
+  const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
+  const std::uint32_t* target = layout.updates.data() + pivot.first_update;
+  const Fill* fill = layout.fills.data() + pivot.first_fill;
   S* right = storage.right.data();
   for (const Below* below = first; below < end; ++below, ++fill) {
     with_size(below->rows, [&](auto n_rows) SB_UNROLL {
@@ -251,7 +249,7 @@ SB_INLINE bool eliminate_constant(const Tables& tables, const Pivot& pivot, cons
 
 // Any other pivot; returns whether it is safe.
 template <int size, class S>
-SB_INLINE bool eliminate_block(const Tables& tables, const Pivot& pivot, double shift, const Storage<S>& storage,
+SB_INLINE bool eliminate_block(const Layout& layout, const Pivot& pivot, double shift, const Storage<S>& storage,
                                const Window<S>& reference) {
   constexpr int own_lanes = lanes_of(size);
   const bool is_primal = pivot.kind == primal;
@@ -261,9 +259,9 @@ SB_INLINE bool eliminate_block(const Tables& tables, const Pivot& pivot, double 
   const bool is_safe =
       is_primal ? factorize_primal<size>(own, scale) : factorize_dual<size>(own, scale, std::abs(shift));
 
-  const Below* const first = tables.below.data() + pivot.first_below;
-  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
-  const std::uint32_t* target = tables.updates.data() + pivot.first_update;
+  const Below* const first = layout.below.data() + pivot.first_below;
+  const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
+  const std::uint32_t* target = layout.updates.data() + pivot.first_update;
   S* right = storage.right.data();
   S* block = storage.values.data() + pivot.start;
   for (const Below* below = first; below < end; ++below) {
@@ -291,34 +289,72 @@ SB_INLINE bool eliminate_block(const Tables& tables, const Pivot& pivot, double 
   return is_safe;
 }
 
+// Keeps the reference of a contribution with its panel.
+template <class S>
+SB_INLINE void keep_reference(const Pivot& copy, S* values, const Window<S>& reference) {
+  const S* const scale = reference.at(copy.padded);
+  std::copy(scale, scale + copy.size, values + copy.own + Index(copy.size) * lanes_of(copy.size));
+}
+
+// Adds a contribution to the panel of its pivot.
+template <class S>
+void add_contribution(const Layout& layout, const Pivot& copy, S* values, const Window<S>& reference) {
+  const std::uint32_t* target = layout.updates.data() + copy.first_update;
+  const Pivot& pivot = layout.pivots[*target++];
+  const auto add = [&](const S* from, Index n, S* to) {
+    for (Index i = 0; i < n; ++i) to[i] += from[i];
+  };
+  const S* const own = values + copy.own;
+  const Index n_own = Index(copy.size) * lanes_of(copy.size);
+  add(own, n_own, values + pivot.own);
+  add(own + n_own, copy.size, reference.at(pivot.padded));
+  const S* block = values + copy.start;
+  for (Index i = copy.first_below; i < Index((&copy + 1)->first_below) && layout.below[i].rows > 0; ++i) {
+    const Index n = Index(copy.size) * lanes_of(layout.below[i].rows);
+    add(block, n, values + *target++);
+    block += n;
+  }
+}
+
+// Opens the panels that a pivot, or what is added to one, writes into first.
+template <class S>
+SB_INLINE void open_panels(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* values,
+                           const Window<S>& reference) {
+  for (std::uint32_t i = pivot.first_opened; i < (&pivot + 1)->first_opened; ++i) {
+    const Pivot& opened = layout.pivots[layout.opened[i]];
+    if (opened.kind != constant) open(layout, opened, A, rhs, values, reference);
+  }
+}
+
 }  // namespace
 
 template <class S>
-Index eliminate(const Tables& tables, Rows<S> rows, View<const S> rhs, double shift, const Storage<S>& storage,
+Index eliminate(const Layout& layout, Rows<S> rows, View<const S> rhs, double shift, const Storage<S>& storage,
                 Index begin, Index end) {
-  const bool is_large = tables.n_pivots() >= prefetch_threshold;
+  const bool is_large = layout.n_pivots() >= prefetch_threshold;
   const Window<S> reference(storage.reference);
   const FillRows<S> A(rows);
   Index status = regular;
   for (Index j = begin; j < end; ++j) {
-    const Pivot &pivot = tables.pivots[j], &following = tables.pivots[j + 1];
+    const Pivot &pivot = layout.pivots[j], &following = layout.pivots[j + 1];
     if (is_large) {
-      prefetch_tables<S>(tables, pivot);
-      prefetch(tables.updates.data() + pivot.first_update + updates_ahead);
+      prefetch_tables<S>(layout, pivot);
+      prefetch(layout.updates.data() + pivot.first_update + updates_ahead);
       prefetch_panel(storage.values.data(), pivot, following);
     }
-    for (std::uint32_t i = pivot.first_opened; i < following.first_opened; ++i) {
-      const Pivot& opened = tables.pivots[tables.opened[i]];
-      if (opened.kind != constant) open(tables, opened, A, rhs.data(), storage.values.data(), reference);
+    if (pivot.kind == contribution) {
+      keep_reference(pivot, storage.values.data(), reference);
+      continue;
     }
+    open_panels(layout, pivot, A, rhs.data(), storage.values.data(), reference);
     bool is_safe;
     if (pivot.kind == constant)
       is_safe = with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
-        return eliminate_constant<size>(tables, pivot, A, rhs.data(), storage, reference);
+        return eliminate_constant<size>(layout, pivot, A, rhs.data(), storage, reference);
       });
     else
       is_safe = with_size(pivot.size, [&](auto size) SB_UNROLL {
-        if constexpr (size > 0) return eliminate_block<size>(tables, pivot, shift, storage, reference);
+        if constexpr (size > 0) return eliminate_block<size>(layout, pivot, shift, storage, reference);
         else return true;
       });
     if (!is_safe && status == regular) {
@@ -329,30 +365,23 @@ Index eliminate(const Tables& tables, Rows<S> rows, View<const S> rhs, double sh
   return status;
 }
 
-template <class S>
-Index factorize(const Tables& tables, Rows<S> rows, View<const S> rhs, const Storage<S>& storage) {
-  const Index status = eliminate(tables, rows, rhs, 0.0, storage, 0, tables.n_pivots());
-  if (status != regular) eliminate(tables, rows, rhs, dual_shift, storage, 0, tables.n_pivots());
-  return status;
-}
-
 // ---- substitution ---------------------------------------------------------------------------------------------
 
 namespace {
 
 // Requests what a pivot before this one needs in a backward substitution.
 template <class S>
-SB_INLINE void prefetch_before(const Tables& tables, const Pivot& pivot, const FillRows<S>& A, const S* values,
+SB_INLINE void prefetch_before(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* values,
                                const S* rhs, const S* solution) {
   const Pivot& following = *(&pivot + 1);
   prefetch(&pivot - pivots_ahead);
-  prefetch(tables.below.data() + pivot.first_below - below_ahead);
-  prefetch(tables.fills.data() + pivot.first_fill - fills_ahead);
+  prefetch(layout.below.data() + pivot.first_below - below_ahead);
+  prefetch(layout.fills.data() + pivot.first_fill - fills_ahead);
   for (Index i = pivot.start; i < Index(following.start); i += line) prefetch(values + i - values_ahead);
   if (pivot.kind == constant)
     for (std::uint32_t f = pivot.first_fill; f < following.first_fill; ++f) {
-      const S* const begin = A.data + A.stride() * Index(tables.fills.data()[f].a_row);
-      const S* const end = begin + A.stride() * Index(tables.fills.data()[f].n_rows);
+      const S* const begin = A.data + A.stride() * Index(layout.fills.data()[f].a_row);
+      const S* const end = begin + A.stride() * Index(layout.fills.data()[f].n_rows);
       for (const S* p = begin; p < end; p += line) prefetch(p - row_numbers_ahead);
     }
   prefetch(rhs + pivot.natural - numbers_ahead);
@@ -362,9 +391,9 @@ SB_INLINE void prefetch_before(const Tables& tables, const Pivot& pivot, const F
 // -P^-1 V' x of the blocks V below a pivot, where `window` has x. With `carried`, what the elimination has made of
 // the right-hand side is added, from the spare lane of the first block.
 template <int size, bool carried, class S>
-SB_INLINE auto gather(const Tables& tables, const Pivot& pivot, const S* block, const Window<S>& window) {
-  const Below* below = tables.below.data() + pivot.first_below;
-  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
+SB_INLINE auto gather(const Layout& layout, const Pivot& pivot, const S* block, const Window<S>& window) {
+  const Below* below = layout.below.data() + pivot.first_below;
+  const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
   Vec<S, 4> parts[size];
   const auto add = [&](auto is_first) SB_UNROLL {
     with_lanes(below->rows, [&](auto lanes) SB_UNROLL {
@@ -385,12 +414,12 @@ SB_INLINE auto gather(const Tables& tables, const Pivot& pivot, const S* block, 
 
 // y = P^-1 y of a pivot, after -V P^-1 y is added to the rows below.
 template <int size, class S>
-SB_INLINE void forward(const Tables& tables, const Pivot& pivot, const S* values, S* x) {
-  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
+SB_INLINE void forward(const Layout& layout, const Pivot& pivot, const S* values, S* x) {
+  const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
   const S* block = values + pivot.start;
   S y[size];
   unrolled<0, size>([&](auto k) SB_UNROLL { y[k] = x[pivot.padded + k]; });
-  for (const Below* below = tables.below.data() + pivot.first_below; below < end; ++below)
+  for (const Below* below = layout.below.data() + pivot.first_below; below < end; ++below)
     with_lanes(below->rows, [&](auto lanes) SB_UNROLL {
       auto total = Vec<S, lanes>::load(x + below->row);
       unrolled<0, size>([&](auto k) SB_UNROLL { total += Vec<S, lanes>::load(block + k * lanes) * y[k]; });
@@ -412,12 +441,12 @@ SB_INLINE void forward(const Tables& tables, const Pivot& pivot, const S* values
 
 // -V y is added to the rows below a constant pivot.
 template <int size, class S>
-SB_INLINE void forward_constant(const Tables& tables, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* x) {
+SB_INLINE void forward_constant(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* x) {
   constexpr int lanes = lanes_of(size);
   const auto y = Vec<S, lanes>::template load<size>(rhs + pivot.natural);
-  const Fill* fill = tables.fills.data() + pivot.first_fill;
-  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
-  for (const Below* below = tables.below.data() + pivot.first_below; below < end; ++below, ++fill)
+  const Fill* fill = layout.fills.data() + pivot.first_fill;
+  const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
+  for (const Below* below = layout.below.data() + pivot.first_below; below < end; ++below, ++fill)
     with_size(below->rows, [&](auto n_rows) SB_UNROLL {
       if constexpr (n_rows > 0) {
         const S* const rows = A.at(*fill);
@@ -433,13 +462,13 @@ SB_INLINE void forward_constant(const Tables& tables, const Pivot& pivot, const 
 
 // x = y - V' x of a constant pivot.
 template <int size, class S>
-SB_INLINE auto backward_constant(const Tables& tables, const Pivot& pivot, const FillRows<S>& A, const S* rhs,
+SB_INLINE auto backward_constant(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs,
                                  double share, const Window<S>& window) {
   constexpr int lanes = lanes_of(size);
   auto total = Vec<S, lanes>::template load<size>(rhs + pivot.natural) * S(share);
-  const Fill* fill = tables.fills.data() + pivot.first_fill;
-  const Below* const end = tables.below.data() + (&pivot + 1)->first_below;
-  for (const Below* below = tables.below.data() + pivot.first_below; below < end; ++below, ++fill)
+  const Fill* fill = layout.fills.data() + pivot.first_fill;
+  const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
+  for (const Below* below = layout.below.data() + pivot.first_below; below < end; ++below, ++fill)
     with_size(below->rows, [&](auto n_rows) SB_UNROLL {
       const S* const x = window.at(below->row);
       unrolled<0, n_rows>([&](auto r) SB_UNROLL {
@@ -451,32 +480,43 @@ SB_INLINE auto backward_constant(const Tables& tables, const Pivot& pivot, const
 
 // Zeros what a window holds of the empty block, where NaN would stay for good.
 template <class S>
-void clear_end(const Tables& tables, const Window<S>& window) {
-  Vec<S, 8>{}.store(window.at(tables.pivots[tables.n_pivots()].padded));
+void clear_empty(const Part& part, const Window<S>& window) {
+  Vec<S, 8>{}.store(window.at(std::uint32_t(part.empty_row)));
+}
+
+// What a part's pivots need of the solution at a common ancestor.
+template <class S>
+SB_INLINE void take_solution(const Pivot& copy, const S* solution, const Window<S>& window) {
+  with_size(copy.size, [&](auto size) SB_UNROLL {
+    if constexpr (size > 0) Vec<S, lanes_of(size)>::template load<size>(solution).store(window.at(copy.padded));
+  });
 }
 
 }  // namespace
 
 template <class S>
-void substitute(const Tables& tables, Rows<S> rows, const Storage<S>& storage, View<const S> rhs, View<S> solution,
+void substitute(const Layout& layout, Rows<S> rows, const Storage<S>& storage, View<const S> rhs, View<S> solution,
                 Index begin, Index end) {
-  const bool is_large = tables.n_pivots() >= prefetch_threshold;
+  const bool is_large = layout.n_pivots() >= prefetch_threshold;
   const Window<S> window(storage.window);
   const FillRows<S> A(rows);
   const S* const values = storage.values.data();
-  if (end == tables.n_pivots()) clear_end(tables, window);
+  for (const Part& part : layout.parts)
+    if (end == part.end) clear_empty(part, window);
   for (Index j = end - 1; j >= begin; --j) {
-    const Pivot& pivot = tables.pivots[j];
-    if (is_large) prefetch_before(tables, pivot, A, values, rhs.data(), solution.data());
+    const Pivot& pivot = layout.pivots[j];
+    if (is_large) prefetch_before(layout, pivot, A, values, rhs.data(), solution.data());
     S* const x = solution.data() + pivot.natural;
     if (pivot.kind == constant)
       with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
-        backward_constant<size>(tables, pivot, A, rhs.data(), 1.0, window).template store<size>(x);
+        backward_constant<size>(layout, pivot, A, rhs.data(), 1.0, window).template store<size>(x);
       });
+    else if (pivot.kind == contribution)
+      take_solution(pivot, x, window);
     else
       with_size(pivot.size, [&](auto size) SB_UNROLL {
         if constexpr (size > 0) {
-          const auto total = gather<size, true>(tables, pivot, values + pivot.start, window);
+          const auto total = gather<size, true>(layout, pivot, values + pivot.start, window);
           total.template store<size>(x);
           total.store(window.at(pivot.padded));
         }
@@ -484,44 +524,66 @@ void substitute(const Tables& tables, Rows<S> rows, const Storage<S>& storage, V
   }
 }
 
+namespace {
+
+// Fills the right-hand sides of the panels that a pivot writes into first.
 template <class S>
-double solve(const Tables& tables, Rows<S> rows, const Storage<S>& storage, View<const S> rhs, double share,
-             bool adds, View<S> solution) {
-  const Index n = tables.n_pivots();
-  const bool is_large = n >= prefetch_threshold;
+SB_INLINE void open_rows(const Layout& layout, const Pivot& pivot, const S* rhs, S* x) {
+  for (std::uint32_t i = pivot.first_opened; i < (&pivot + 1)->first_opened; ++i) {
+    const Pivot& opened = layout.pivots[layout.opened[i]];
+    if (opened.kind == contribution) std::fill_n(x + opened.padded, opened.size, S(0.0));
+    else if (opened.kind != constant) std::copy_n(rhs + opened.natural, opened.size, x + opened.padded);
+  }
+}
+
+// The first half of a solution, L D y = rhs, in a part: fills x in padded order.
+template <class S>
+void solve_forward(const Layout& layout, Rows<S> rows, const Storage<S>& storage, View<const S> rhs, double share,
+                   const Part& part) {
+  const bool is_large = layout.n_pivots() >= prefetch_threshold;
   const FillRows<S> A(rows);
   const S* const values = storage.values.data();
   S* const x = storage.x.data();
-  for (Index j = 0; j < n; ++j) {
-    const Pivot &pivot = tables.pivots[j], &following = tables.pivots[j + 1];
+  for (Index j = part.begin; j < part.contributions; ++j) {
+    const Pivot &pivot = layout.pivots[j], &following = layout.pivots[j + 1];
     if (is_large) {
-      prefetch_tables<S>(tables, pivot);
+      prefetch_tables<S>(layout, pivot);
       prefetch_panel(values, pivot, following);
       prefetch(x + pivot.padded + 2 * numbers_ahead);
       prefetch(rhs.data() + pivot.natural + numbers_ahead);
     }
-    for (std::uint32_t i = pivot.first_opened; i < following.first_opened; ++i) {
-      const Pivot& opened = tables.pivots[tables.opened[i]];
-      if (opened.kind != constant)
-        std::copy_n(rhs.data() + opened.natural, opened.size, x + opened.padded);
-    }
+    open_rows(layout, pivot, rhs.data(), x);
     if (pivot.kind != constant)
       with_size(pivot.size, [&](auto size) SB_UNROLL {
-        if constexpr (size > 0) forward<size>(tables, pivot, values, x);
+        if constexpr (size > 0) forward<size>(layout, pivot, values, x);
       });
     else if (share != 0.0)
       with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
-        forward_constant<size>(tables, pivot, A, rhs.data(), x);
+        forward_constant<size>(layout, pivot, A, rhs.data(), x);
       });
   }
+  std::fill_n(x + part.empty_row, 4, S(0.0));  // NaN would stay
+}
 
+// The second half, L' x = y; returns the largest entries of the primal part. Common ancestors leave their solution in
+// storage.x, too, for the parts.
+template <class S>
+Vec<S, 8> solve_backward(const Layout& layout, Rows<S> rows, const Storage<S>& storage, View<const S> rhs,
+                         double share, bool adds, View<S> solution, const Part& part) {
+  const bool is_large = layout.n_pivots() >= prefetch_threshold, is_shared = layout.n_parts() > 0 && &part == &layout.ancestors();
+  const FillRows<S> A(rows);
+  const S* const values = storage.values.data();
+  S* const x = storage.x.data();
   const Window<S> window(storage.window);
-  std::fill(x + tables.pivots[n].padded, x + storage.x.size(), S(0.0));  // of the empty block: NaN would stay
-  clear_end(tables, window);
+  clear_empty(part, window);
+  for (Index j = part.contributions; j < part.end; ++j) {
+    const Pivot& copy = layout.pivots[j];
+    take_solution(copy, x + layout.pivots[layout.updates[copy.first_update]].padded, window);
+  }
   Vec<S, 8> largest;
-  for (Index j = n - 1; j >= 0; --j) {
-    const Pivot& pivot = tables.pivots[j];
-    if (is_large) prefetch_before(tables, pivot, A, values, rhs.data(), solution.data());
+  for (Index j = part.contributions - 1; j >= part.begin; --j) {
+    const Pivot& pivot = layout.pivots[j];
+    if (is_large) prefetch_before(layout, pivot, A, values, rhs.data(), solution.data());
     const auto finish = [&](auto size, auto total) SB_UNROLL {
       S* const result = solution.data() + pivot.natural;
       if (pivot.kind != dual) {
@@ -533,48 +595,122 @@ double solve(const Tables& tables, Rows<S> rows, const Storage<S>& storage, View
     };
     if (pivot.kind == constant)
       with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
-        finish(size, backward_constant<size>(tables, pivot, A, rhs.data(), share, window));
+        finish(size, backward_constant<size>(layout, pivot, A, rhs.data(), share, window));
       });
     else
       with_size(pivot.size, [&](auto size) SB_UNROLL {
         if constexpr (size > 0) {
-          auto total = gather<size, false>(tables, pivot, values + pivot.start, window);
+          auto total = gather<size, false>(layout, pivot, values + pivot.start, window);
           total += decltype(total)::load(x + pivot.padded);
           total.store(window.at(pivot.padded));
+          if (is_shared) total.template store<size>(x + pivot.padded);
           finish(size, total);
         }
       });
   }
+  return largest;
+}
+
+}  // namespace
+
+// ---- all parts ------------------------------------------------------------------------------------------------
+
+Factors::Factors(const Layout& layout) : layout(layout), values_(layout.n_values), x_(layout.n_padded) {
+  const auto scratch = [&](Index size) {
+    scratch_.emplace_back(size);
+    return scratch_.back().view();
+  };
+  for (const Part& part : layout.parts)
+    storage_.push_back({values_.view(), x_.view(), scratch(part.window + 8), scratch(part.window + 8),
+                        scratch(layout.largest_panel)});
+}
+
+void Factors::add_contributions(Rows<double> rows, View<const double> rhs) {
+  const Window<double> reference(ancestors().reference);
+  for (const Part& part : layout.parts)
+    for (Index j = part.contributions; j < part.end; ++j) {
+      const Pivot& copy = layout.pivots[j];
+      open_panels(layout, copy, FillRows<double>(rows), rhs.data(), values_.data(), reference);
+      add_contribution(layout, copy, values_.data(), reference);
+    }
+}
+
+Index Factors::eliminate(Rows<double> rows, View<const double> rhs, double shift) {
+  std::vector<Index> status(layout.parts.size(), regular);
+  for_each_part([&](Index p, const Part& part, const Storage<double>& storage) {
+    status[p] = block_ldl::eliminate(layout, rows, rhs, shift, storage, part.begin, part.end);
+  });
+  const auto first = [&] {
+    const auto bad = std::find_if(status.begin(), status.end(), [](Index s) { return s != regular; });
+    return bad == status.end() ? regular : *bad;
+  };
+  if (first() != regular && shift == 0.0) return first();
+  add_contributions(rows, rhs);
+  const Part& part = layout.ancestors();
+  status.back() = block_ldl::eliminate(layout, rows, rhs, shift, ancestors(), part.begin, part.end);
+  return first();
+}
+
+Index Factors::factorize(Rows<double> rows, View<const double> rhs) {
+  const Index status = eliminate(rows, rhs, 0.0);
+  if (status != regular) eliminate(rows, rhs, dual_shift);
+  return status;
+}
+
+void Factors::substitute(Rows<double> rows, View<const double> rhs, View<double> solution) {
+  const auto in_part = [&](const Part& part, const Storage<double>& storage) {
+    block_ldl::substitute(layout, rows, storage, rhs, solution, part.begin, part.end);
+  };
+  in_part(layout.ancestors(), ancestors());
+  for_each_part([&](Index, const Part& part, const Storage<double>& storage) { in_part(part, storage); });
+}
+
+double Factors::solve(Rows<double> rows, View<const double> rhs, double share, bool adds, View<double> solution) {
+  for_each_part([&](Index, const Part& part, const Storage<double>& storage) {
+    solve_forward(layout, rows, storage, rhs, share, part);
+  });
+  double* const x = x_.data();
+  for (const Part& part : layout.parts)
+    for (Index j = part.contributions; j < part.end; ++j) {
+      const Pivot& copy = layout.pivots[j];
+      open_rows(layout, copy, rhs.data(), x);
+      double* const to = x + layout.pivots[layout.updates[copy.first_update]].padded;
+      for (Index k = 0; k < Index(copy.size); ++k) to[k] += x[copy.padded + k];
+    }
+  solve_forward(layout, rows, ancestors(), rhs, share, layout.ancestors());
+
+  std::vector<Vec<double, 8>> largest(layout.parts.size());
+  largest.back() = solve_backward(layout, rows, ancestors(), rhs, share, adds, solution, layout.ancestors());
+  for_each_part([&](Index p, const Part& part, const Storage<double>& storage) {
+    largest[p] = solve_backward(layout, rows, storage, rhs, share, adds, solution, part);
+  });
   double result = 0.0;
-  for (int k = 0; k < 8; ++k) result = std::max(result, double(largest[k]));
+  for (const auto& sizes : largest)
+    for (int k = 0; k < 8; ++k) result = std::max(result, sizes[k]);
   return result;
 }
 
-std::pair<double, Index> smallest_pivot(const Tables& tables, View<const double> values, Rows<double> rows,
-                                        Index n_primal_rows) {
+std::pair<double, Index> Factors::smallest_pivot(Rows<double> rows, Index n_primal_rows) const {
   double least = std::numeric_limits<double>::infinity();
   Index worst = -1;
-  for (Index j = 0; j < tables.n_pivots(); ++j) {
-    const Pivot& pivot = tables.pivots[j];
+  for (Index j = 0; j < layout.n_pivots(); ++j) {
+    const Pivot& pivot = layout.pivots[j];
     if (pivot.kind != dual) continue;
     const int lanes = lanes_of(pivot.size);
     for (Index t = 0; t < Index(pivot.size); ++t) {
       const Index row = Index(pivot.natural) - n_primal_rows + t;
       double norm = 0.0;
       for (const double a : rows[row]) norm += a * a;
-      const double square = -1.0 / (values[pivot.own + lanes * t + t] * norm);
+      const double square = -1.0 / (values_[pivot.own + lanes * t + t] * norm);
       if (!(square >= least)) least = square, worst = row;
     }
   }
   return {std::sqrt(std::max(least, 0.0)), worst};
 }
 
-template Index eliminate(const Tables&, Rows<double>, View<const double>, double, const Storage<double>&, Index,
+template Index eliminate(const Layout&, Rows<double>, View<const double>, double, const Storage<double>&, Index,
                          Index);
-template Index factorize(const Tables&, Rows<double>, View<const double>, const Storage<double>&);
-template void substitute(const Tables&, Rows<double>, const Storage<double>&, View<const double>, View<double>,
+template void substitute(const Layout&, Rows<double>, const Storage<double>&, View<const double>, View<double>,
                          Index, Index);
-template double solve(const Tables&, Rows<double>, const Storage<double>&, View<const double>, double, bool,
-                      View<double>);
 
 }  // namespace sparsebody::block_ldl

@@ -1,84 +1,276 @@
-// The tables of block LDL': where the blocks of L lie, and what every pivot updates. Davis (2006), sec. 4.7.
 #include "factorization/layout.hpp"
 
 #include <algorithm>
-#include <vector>
+#include <limits>
+#include <map>
+#include <stdexcept>
 
 namespace sparsebody::block_ldl {
-
-Array<Index> openers(View<const Index> indptr, View<const Index> rows) {
-  Array<Index> opener(indptr.size() - 1);
-  std::fill(opener.begin(), opener.end(), -1);
-  for (Index j = 0; j < opener.size(); ++j) {
-    if (opener[j] < 0) opener[j] = j;
-    for (Index entry = indptr[j]; entry < indptr[j + 1]; ++entry)
-      if (opener[rows[entry]] < 0) opener[rows[entry]] = j;
-  }
-  return opener;
-}
-
-void fill_below(View<const Index> indptr, View<const Index> rows, View<std::uint32_t, 2> pivot_table,
-                View<const Index> lanes, View<std::uint32_t, 2> below_table, View<std::uint32_t> updates) {
-  const auto pivots = as_lines<Pivot>(pivot_table);
-  const auto below = as_lines<Below>(below_table);
-  std::vector<Index> above(indptr.size());  // rows of storage below p before each block
-  for (Index j = 0; j + 1 < indptr.size(); ++j) {
-    const Index begin = indptr[j], end = indptr[j + 1];
-    for (Index entry = begin; entry < end; ++entry) {
-      const Index p = rows[entry];
-      below[pivots[j].first_below + entry - begin] = {pivots[p].padded, pivots[p].size};
-      for (Index other = entry + 1, at = indptr[p], row = 0; other < end; ++other) {
-        for (; rows[at] != rows[other]; ++at) row += lanes[rows[at]];
-        above[other - begin] = row;
-      }
-      for (Index other = entry; other < end; ++other) {  // row by row, each down to its own block
-        const Index row = other - begin;
-        updates[pivots[j].first_update + row * (row + 1) / 2 + entry - begin] =
-            other == entry ? pivots[p].own : std::uint32_t(pivots[p].start + pivots[p].size * above[row]);
-      }
-    }
-  }
-}
-
 namespace {
 
-// Calls visit(dual, side, primal block, position of that, position of the dual block) for every block of A.
+// Pivots and contributions in the sequence in which they are eliminated, and what is below each of them.
+struct Nodes {
+  std::vector<Index> start = {0}, rows;  // those below each node, sorted
+  std::vector<Index> position;           // of the pivot, or of the one that is contributed to
+  std::vector<Index> of_position;        // the pivot at each position
+  std::vector<Part> parts;
+
+  Index size() const { return Index(position.size()); }
+  // Number of the node below `node` that stands for a position.
+  Index below(Index node, Index at) const {
+    Index entry = start[node];
+    while (position[rows[entry]] != at) ++entry;
+    return rows[entry];
+  }
+};
+
+// The positions beyond `top` below the pivots of a part, each with those that come with it in some column. What is
+// below the root of a subtree holds what is there below all of its pivots.
+std::map<Index, std::vector<Index>> contributed(const Graph& columns, Index begin, Index end, Index top) {
+  std::map<Index, std::vector<Index>> below;
+  for (Index j = begin; j < end; ++j) {
+    const Indices rows = columns[j];
+    if (rows.empty() || rows[0] < top) continue;
+    for (const Index* row = rows.begin(); row < rows.end(); ++row) {
+      auto& all = below[*row];
+      all.insert(all.end(), row + 1, rows.end());
+    }
+  }
+  for (auto& [row, all] : below) {
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+  }
+  return below;
+}
+
+Nodes make_nodes(const Graph& columns, Indices part_starts) {
+  const Index n = columns.size(), n_parts = part_starts.size() - 1, top = part_starts[n_parts];
+  Nodes nodes;
+  nodes.of_position.resize(n);
+  nodes.position.reserve(n), nodes.start.reserve(n + 1), nodes.rows.reserve(columns.indices.size());
+  const auto add = [&](Index position, const Index* first, const Index* last, auto&& number) {
+    nodes.position.push_back(position);
+    for (const Index* row = first; row < last; ++row) nodes.rows.push_back(number(*row));
+    nodes.start.push_back(Index(nodes.rows.size()));
+  };
+  for (Index p = 0; p < n_parts; ++p) {
+    const Index first = nodes.size(), begin = part_starts[p], end = part_starts[p + 1];
+    const auto below = contributed(columns, begin, end, top);
+    std::map<Index, Index> copies;
+    for (const auto& [row, _] : below) copies.emplace(row, first + end - begin + Index(copies.size()));
+    const auto number = [&](Index row) { return row < top ? first + row - begin : copies.at(row); };
+    for (Index j = begin; j < end; ++j) {
+      nodes.of_position[j] = nodes.size();
+      add(j, columns[j].begin(), columns[j].end(), number);
+    }
+    const Index contributions = nodes.size();
+    for (const auto& [row, all] : below) add(row, all.data(), all.data() + all.size(), number);
+    nodes.parts.push_back({first, contributions, nodes.size(), 0, 0});
+  }
+  const Index first = nodes.size();
+  for (Index j = top; j < n; ++j) {
+    nodes.of_position[j] = nodes.size();
+    add(j, columns[j].begin(), columns[j].end(), [&](Index row) { return first + row - top; });
+  }
+  nodes.parts.push_back({first, nodes.size(), nodes.size(), 0, 0});
+  return nodes;
+}
+
+// Lines of the tables, counted without the limit of 32 bits.
+struct Counter {
+  Index start = 0, own = 0, below = 0, update = 0, padded = 0;
+};
+
+// Sets every panel's first_opened, the pivots before, and lists them by the pivot that writes into them first.
+void set_opened(const Nodes& nodes, LargeArray<Pivot>& pivots, LargeArray<std::uint32_t>& opened,
+                std::vector<Index>& opener) {
+  const Index n = nodes.size();
+  opener.assign(n, -1);
+  const auto open = [&](Index node, Index by) {
+    if (opener[node] < 0) opener[node] = by, ++pivots[by + 1].first_opened;
+  };
+  for (const Part& part : nodes.parts) {
+    for (Index j = part.begin; j < part.contributions; ++j) {
+      open(j, j);
+      for (Index entry = nodes.start[j]; entry < nodes.start[j + 1]; ++entry) open(nodes.rows[entry], j);
+    }
+    for (Index j = part.contributions; j < part.end; ++j) open(nodes.of_position[nodes.position[j]], j);
+  }
+  for (Index j = 0; j < n; ++j) pivots[j + 1].first_opened += pivots[j].first_opened;
+  std::vector<std::uint32_t> next(n);
+  for (Index j = 0; j < n; ++j) next[j] = pivots[j].first_opened;
+  for (Index j = 0; j < n; ++j) opened[next[opener[j]]++] = std::uint32_t(j);
+}
+
+void set_window(const LargeArray<Pivot>& pivots, const LargeArray<std::uint32_t>& opened,
+                const std::vector<Part>& parts, Part& part) {
+  Index last = 0, held = 8;
+  const auto open = [&](Index node) {
+    for (Index i = pivots[node].first_opened; i < Index(pivots[node + 1].first_opened); ++i)
+      last = std::max<Index>(last, pivots[opened[i] + 1].padded);
+  };
+  if (&part == &parts.back())
+    for (const Part& other : parts)
+      for (Index node = other.contributions; node < other.end; ++node) open(node);
+  for (Index node = part.begin; node < part.contributions; ++node) {
+    open(node);
+    held = std::max(held, last - Index(pivots[node].padded));
+  }
+  for (part.window = 1; part.window < held;) part.window *= 2;
+}
+
+// Where each of the blocks below a node lies from the first of them on: lanes of those above it.
+Index lanes_above(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index node, Index row) {
+  Index lanes = 0;
+  for (Index entry = nodes.start[node]; nodes.rows[entry] != row; ++entry) lanes += lanes_of(pivots[nodes.rows[entry]].size);
+  return lanes;
+}
+
+// Fills the offsets that the pairs of blocks below a pivot update, row by row, each down to its own block.
+void set_updates(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index j, std::vector<Index>& above,
+                 std::uint32_t* updates) {
+  const Index begin = nodes.start[j], n_below = nodes.start[j + 1] - begin;
+  const Index* const rows = nodes.rows.data() + begin;
+  above.resize(n_below);
+  for (Index column = 0; column < n_below; ++column) {
+    const Pivot& pivot = pivots[rows[column]];
+    const Index* at = nodes.rows.data() + nodes.start[rows[column]];
+    for (Index other = column + 1, lanes = 0; other < n_below; ++other) {
+      for (; *at != rows[other]; ++at) lanes += lanes_of(pivots[*at].size);
+      above[other] = lanes;
+    }
+    for (Index row = column; row < n_below; ++row)
+      updates[row * (row + 1) / 2 + column] =
+          row == column ? pivot.own : std::uint32_t(pivot.start + pivot.size * above[row]);
+  }
+}
+
+// Fills what a contribution updates: the pivot, and the blocks below it.
+void set_contribution(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index j, std::uint32_t* updates) {
+  const Index target = nodes.of_position[nodes.position[j]];
+  *updates = std::uint32_t(target);
+  for (Index entry = nodes.start[j]; entry < nodes.start[j + 1]; ++entry) {
+    const Index row = nodes.of_position[nodes.position[nodes.rows[entry]]];
+    *++updates = std::uint32_t(pivots[target].start + pivots[target].size * lanes_above(nodes, pivots, target, row));
+  }
+}
+
+// Calls visit(dual, side, position of the primal block, position of the dual one) for every block of A.
 template <class F>
-void for_each_block(View<const Index, 2> ends, View<const Index> place, F&& visit) {
-  const Index n_primal = place.size() - ends.rows();
-  for (Index dual = 0; dual < ends.rows(); ++dual)
+void for_each_block(View<const Index, 2> ends, const std::vector<Index>& place, F&& visit) {
+  const Index n_primal = Index(place.size()) - ends.rows();
+  for (Index d = 0; d < ends.rows(); ++d)
     for (Index side = 0; side < 2; ++side)
-      if (ends(dual, side) >= 0) visit(dual, side, place[ends(dual, side)], place[n_primal + dual]);
+      if (ends(d, side) >= 0) visit(d, side, place[ends(d, side)], place[n_primal + d]);
+}
+
+// The table of the blocks of A, sorted by panel and offset; sets `first_fill` of the pivots.
+LargeArray<Fill> make_fills(const Nodes& nodes, LargeArray<Pivot>& pivots, View<const Index, 2> ends,
+                            const std::vector<Index>& place, const std::vector<Index>& a_row) {
+  for_each_block(ends, place, [&](Index, Index, Index body, Index joint) {
+    ++pivots[nodes.of_position[std::min(body, joint)] + 1].first_fill;
+  });
+  for (Index i = 0; i < nodes.size(); ++i) pivots[i + 1].first_fill += pivots[i].first_fill;
+  LargeArray<Fill> fills(Index(pivots[nodes.size()].first_fill) + 1);
+  std::vector<std::uint32_t> n_filled(nodes.size());
+  for_each_block(ends, place, [&](Index d, Index side, Index body, Index joint) {
+    const Index holder = nodes.of_position[std::min(body, joint)];
+    const Index other = nodes.below(holder, std::max(body, joint));
+    const Pivot& pivot = pivots[holder];
+    const auto offset = std::uint32_t(pivot.start + pivot.size * lanes_above(nodes, pivots, holder, other));
+    const Index first = pivot.first_fill;
+    Index line = first + n_filled[holder]++;  // sorted by insertion
+    for (; line > first && fills[line - 1].place > offset; --line) fills[line] = fills[line - 1];
+    fills[line] = {std::uint32_t(a_row[d]),   std::uint32_t(side),
+                   offset,                    body < joint,
+                   pivots[nodes.of_position[joint]].size, pivots[nodes.of_position[body]].size};
+  });
+  return fills;
+}
+
+void check(const Counter& counter) {
+  constexpr Index most = std::numeric_limits<std::uint32_t>::max();
+  if (std::max({counter.start + counter.own, counter.update, counter.below, counter.padded}) > most)
+    throw std::length_error(
+        "block-ldl would need tables of more than 32 bits in this order: use another ordering, or the factorization "
+        "cholmod");
 }
 
 }  // namespace
 
-Array<std::uint32_t, 2> fill_table(View<const Index> indptr, View<const Index> rows,
-                                   View<std::uint32_t, 2> pivot_table, View<const Index> lanes,
-                                   View<const Index, 2> ends, View<const Index> place, View<const Index> offsets) {
-  const auto pivots = as_lines<Pivot>(pivot_table);
-  const Index n = place.size(), first_dual_row = offsets[n - ends.rows()];
-  for_each_block(ends, place, [&](Index, Index, Index body, Index joint) {
-    ++pivots[std::min(body, joint) + 1].first_fill;
-  });
-  for (Index i = 0; i < n; ++i) pivots[i + 1].first_fill += pivots[i].first_fill;
+Layout::Layout(const Graph& columns, Indices sizes, View<const Index, 2> ends, Indices order, Indices part_starts) {
+  const Index n_blocks = order.size(), n_primal = n_blocks - ends.rows();
+  Nodes nodes = make_nodes(columns, part_starts);
+  const Index n = nodes.size();
+  pivots = LargeArray<Pivot>(n + 1);
+  opened = LargeArray<std::uint32_t>(n);
+  std::vector<Index> opener;
+  set_opened(nodes, pivots, opened, opener);
 
-  Array<std::uint32_t, 2> table({Index(pivots[n].first_fill) + 1, 6});
-  const auto fills = as_lines<Fill>(table);
-  std::vector<Index> n_filled(n);
-  for_each_block(ends, place, [&](Index dual, Index side, Index body, Index joint) {
-    const Index holder = std::min(body, joint), other = std::max(body, joint);
-    Index above = 0;
-    for (Index entry = indptr[holder]; rows[entry] != other; ++entry) above += lanes[rows[entry]];
-    const auto offset = std::uint32_t(pivots[holder].start + pivots[holder].size * above);
-    const Index first = pivots[holder].first_fill;
-    Index line = first + n_filled[holder]++;  // sorted by insertion
-    for (; line > first && fills[line - 1].place > offset; --line) fills[line] = fills[line - 1];
-    const Index a_row = offsets[n - ends.rows() + dual] - first_dual_row;
-    fills[line] = {std::uint32_t(a_row), std::uint32_t(side),        offset,
-                   body < joint,         pivots[joint].size, pivots[body].size};
-  });
-  return table;
+  std::vector<Index> place(n_blocks), first_row(n_blocks), a_row(ends.rows());
+  for (Index j = 0; j < n_blocks; ++j) place[order[j]] = j;
+  std::vector<bool> is_doubled(n_primal);  // primal blocks that are both ends of a dual one
+  Index n_rows = 0;
+  for (Index b = 0; b < n_blocks; ++b) {
+    first_row[b] = n_rows, n_rows += sizes[b];
+    if (b < n_primal) continue;
+    const Index d = b - n_primal;
+    a_row[d] = first_row[b] - (n_primal < n_blocks ? first_row[n_primal] : n_rows);
+    if (ends(d, 0) >= 0 && ends(d, 0) == ends(d, 1)) is_doubled[ends(d, 0)] = true;
+  }
+
+  for (Index j = 0; j < n; ++j) pivots[j].size = std::uint32_t(sizes[order[nodes.position[j]]]);
+  Counter counter;
+  largest_panel = 0;
+  const auto begin_node = [&](Index j) {
+    pivots[j].start = std::uint32_t(counter.start), pivots[j].own = std::uint32_t(counter.own);
+    pivots[j].first_below = std::uint32_t(counter.below), pivots[j].first_update = std::uint32_t(counter.update);
+    pivots[j].padded = std::uint32_t(counter.padded);
+  };
+  for (Part& part : nodes.parts) {
+    for (Index j = part.begin; j < part.end; ++j) {
+      const Index block = order[nodes.position[j]], size = sizes[block];
+      const bool is_contribution = j >= part.contributions;
+      const bool is_constant = block < n_primal && opener[j] == j && (size == 3 || size == 6) && !is_doubled[block];
+      const Kind kind = is_contribution ? contribution : block >= n_primal ? dual : is_constant ? constant : primal;
+      Index height = 0;
+      for (Index entry = nodes.start[j]; entry < nodes.start[j + 1]; ++entry) height += lanes_of(pivots[nodes.rows[entry]].size);
+      height = std::max<Index>(height, 4);
+      largest_panel = std::max(largest_panel, size * height);
+      begin_node(j);
+      pivots[j].natural = std::uint32_t(first_row[block]), pivots[j].kind = kind;
+      const Index n_below = std::max<Index>(nodes.start[j + 1] - nodes.start[j], 1);
+      if (kind != constant) {
+        counter.own += lanes_of(size) * (size + is_contribution);
+        counter.start += size * height;
+      }
+      counter.below += n_below, counter.update += is_contribution ? 1 + n_below : n_below * (n_below + 1) / 2;
+      counter.padded += lanes_of(size);
+      check(counter);
+    }
+    part.empty_row = counter.padded, counter.padded += 4;
+  }
+  begin_node(n);
+  for (Index j = 0; j <= n; ++j) pivots[j].start += std::uint32_t(counter.own);
+  pivots[n].padded = std::uint32_t(nodes.parts.back().empty_row);
+  n_values = counter.own + counter.start, n_padded = counter.padded + 4;
+
+  below = LargeArray<Below>(counter.below);
+  updates = LargeArray<std::uint32_t>(counter.update);
+  std::vector<Index> above;
+  for (const Part& part : nodes.parts)
+    for (Index j = part.begin; j < part.end; ++j) {
+      Below* to = &below[pivots[j].first_below];
+      *to = {std::uint32_t(part.empty_row), 0};
+      for (Index entry = nodes.start[j]; entry < nodes.start[j + 1]; ++entry)
+        *to++ = {pivots[nodes.rows[entry]].padded, pivots[nodes.rows[entry]].size};
+      std::uint32_t* const targets = &updates[pivots[j].first_update];
+      if (j < part.contributions) set_updates(nodes, pivots, j, above, targets);
+      else set_contribution(nodes, pivots, j, targets);
+    }
+  fills = make_fills(nodes, pivots, ends, place, a_row);
+  for (Part& part : nodes.parts) set_window(pivots, opened, nodes.parts, part);
+  parts = std::move(nodes.parts);
 }
 
 }  // namespace sparsebody::block_ldl

@@ -11,14 +11,11 @@ from typing import Protocol
 
 import numpy as np
 
-from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic
 from sparsebody.factorization.cholmod import CholmodSymbolic
 from sparsebody.factorization.schur import fill_schur
 from sparsebody.sparse.saddle import SaddleMatrix
-
-block_ldl = factorization.block_ldl
 
 # Singular values of A below sqrt(DELTA) cost steps of an iteration each; rounding makes the factors
 # wrong by some 1e-16 / DELTA, which costs digits that further passes bring back.
@@ -47,16 +44,14 @@ class ShiftedLDL:
     def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
         """See QuasiDefinite."""
         self._rows = rows
-        symbolic, rhs = self.symbolic, np.zeros(self.symbolic.pattern.n_rows)
-        n = symbolic.layout.n_pivots
-        block_ldl.eliminate(symbolic.tables, rows, rhs, -delta, symbolic.storage, 0, n)
+        self.symbolic.factors.eliminate(rows, np.zeros(self.symbolic.pattern.n_rows), -delta)
 
     def solve(self, gap: FloatArray) -> FloatArray:
         """See QuasiDefinite."""
         symbolic, n = self.symbolic, self.symbolic.pattern.n_primal_rows
         right, x = np.zeros(symbolic.pattern.n_rows), np.empty(symbolic.pattern.n_rows)
         right[n:] = -gap
-        block_ldl.solve(symbolic.tables, self._rows, symbolic.storage, right, 0.0, False, x)
+        symbolic.factors.solve(self._rows, right, 0.0, False, x)
         return x[n:]
 
 

@@ -118,7 +118,7 @@ def test_rough_factors_are_made_up_for(seed: int) -> None:
     core.factorize(0.0)
     exact = np.empty((system.n_bodies, 6))
     core.solve(core.right, exact, NOTHING, 0.0)
-    values = core.symbolic.storage.values
+    values = core.symbolic.factors.values
     values *= 1.0 + 0.01 * np.random.default_rng(seed).uniform(-1.0, 1.0, values.shape)
     found = np.empty_like(exact)
     core.solve(core.right, found, NOTHING, 0.0)

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from sparsebody._core import dynamics, factorization
+from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.compiled.base import CoreBase, ReductionViolated, checked
@@ -23,16 +23,21 @@ from sparsebody.dynamics.compiled.tables import (
     unit_table,
 )
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization import Numeric, Symbolic, analyze, block_qr, refined_solve
-from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic, safe_order
-from sparsebody.factorization.block_ldl.layout import FIRST_BELOW
+from sparsebody.factorization import (
+    Numeric,
+    Symbolic,
+    analyze,
+    block_ldl,
+    block_qr,
+    refined_solve,
+)
+from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic, in_parts, safe_order
 from sparsebody.factorization.block_qr import BlockQRSymbolic
 from sparsebody.model.system import State, System
-from sparsebody.sparse.etree import positions, postordered
+from sparsebody.sparse.etree import positions
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
-block_ldl = factorization.block_ldl
 ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION
 NO_STATE = dynamics.BAD_STATE, dynamics.OUTSIDE_SUBGROUPS  # statuses
 CHUNK_LENGTH = 512  # pivots
@@ -67,8 +72,9 @@ class Core(CoreBase):
         self, system: System, structure: KKTStructure, order: IntArray, factorization: str
     ) -> None:
         self._made_of: tuple[Any, ...] = system, structure, order, factorization
+        part_starts = None
         if factorization == "block-ldl":
-            order = postordered(structure.pattern, safe_order(structure.pattern, order))
+            order, part_starts = in_parts(structure.pattern, safe_order(structure.pattern, order))
         n = system.n_bodies
         place = positions(order)
         bodies, duals = np.argsort(place[:n]), np.argsort(place[n:])
@@ -76,8 +82,12 @@ class Core(CoreBase):
         rank = np.repeat(positions(duals), structure.pattern.block_sizes[n:])
         super().__init__(system, GivenParts(system), bodies, structure.joints[duals])
         self.rows = structure.rows[np.argsort(rank, kind="stable")]  # the user's numbers, in order
-        self.symbolic: Symbolic = analyze(factorization, self._pattern, own_order)
-        self._is_compiled = isinstance(self.symbolic, BlockLDLSymbolic)
+        self._is_compiled = part_starts is not None
+        self.symbolic: Symbolic
+        if part_starts is not None:
+            self.symbolic = block_ldl.analyze(self._pattern, own_order, part_starts)
+        else:
+            self.symbolic = analyze(factorization, self._pattern, own_order)
         self._pattern.forget_adjacency()
         self._unit = unit_table(system, bodies)
         is_easy = _is_even(self._unit[:n]) and _is_leaves_first(self.symbolic)
@@ -100,11 +110,11 @@ class Core(CoreBase):
         """Return an evaluation, and its A (k, 2, 6), right-hand side and solution."""
         kept, values = self._row_table(self.rows)
         arrays = body_arrays(self.system, self._bodies, self._unit, len(self.rows))
-        tables, storage = _solver(self.symbolic)
+        symbolic = self.symbolic
+        factors = symbolic.factors if isinstance(symbolic, BlockLDLSymbolic) else None
         evaluation = dynamics.SpatialEvaluation(
             kept,
-            tables,
-            storage,
+            factors,
             **arrays,
             n_coordinates=len(self.system.coordinates.joint),
             max_corrections=MAX_REFINEMENTS,
@@ -326,21 +336,9 @@ def _renumbered(
     return own, np.concatenate([new[:n], n + positions(duals)])[order]
 
 
-def _solver(symbolic: Symbolic) -> tuple[block_ldl.Tables, block_ldl.Storage]:
-    """Return tables and storage of a block LDL'; empty ones for other factorizations."""
-    if isinstance(symbolic, BlockLDLSymbolic):
-        return symbolic.tables, symbolic.storage
-    flat, no_pivots = np.zeros(0, dtype=np.uint32), np.zeros((1, 10), dtype=np.uint32)
-    below, fills = (np.zeros((0, width), dtype=np.uint32) for width in (2, 6))
-    tables = block_ldl.Tables(no_pivots, below, flat, fills, flat)
-    return tables, block_ldl.Storage(*[np.zeros(0)] * 5)
-
-
 def _is_leaves_first(symbolic: Symbolic) -> bool:
     """Tell whether every pivot changes at most one later one, as in trees from the leaves on."""
-    if not isinstance(symbolic, BlockLDLSymbolic):
-        return False
-    return bool(np.all(np.diff(symbolic.layout.pivots[:, FIRST_BELOW].astype(np.intp)) == 1))
+    return isinstance(symbolic, BlockLDLSymbolic) and symbolic.layout.is_leaves_first
 
 
 def _is_even(unit: FloatArray) -> bool:

@@ -12,18 +12,10 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.base import REMEDY, check_newest, check_pattern, check_rhs
 from sparsebody.factorization.block_ldl.dependence import is_dependent, useless_row
-from sparsebody.factorization.block_ldl.layout import (
-    NATURAL,
-    Layout,
-    Storage,
-    make_layout,
-    native_tables,
-    split,
-)
+from sparsebody.factorization.block_ldl.layout import Layout, in_parts, make_layout, split
 from sparsebody.factorization.scatter import scales, vanishing_row
 from sparsebody.factorization.unit import SOUND, from_unit, to_unit, unit_rows
 from sparsebody.sparse.admissibility import is_admissible, repair
-from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 
@@ -31,7 +23,7 @@ block_ldl = factorization.block_ldl
 REGULAR, DOUBTFUL = -1, -2  # what a factorization returns: see block_ldl.hpp
 LONG = 10_000  # blocks from which on doubtful pivots are the rule
 
-__all__ = ["REGULAR", "BlockLDLNumeric", "BlockLDLSymbolic", "analyze", "safe_order"]
+__all__ = ["REGULAR", "BlockLDLNumeric", "BlockLDLSymbolic", "analyze", "in_parts", "safe_order"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +54,19 @@ class BlockLDLSymbolic:
     """The layout of L, and the storage of the newest factors.
 
     An order that is not admissible is repaired first, each joint moved to right after the later of
-    its bodies: without pivoting it could meet a zero pivot. Then each subtree of the elimination
-    tree is put in one piece, which changes nothing but the use of caches.
+    its bodies: without pivoting it could meet a zero pivot. Then it is put in parts, which changes
+    nothing but the use of caches and threads.
     """
 
     pattern: BlockPattern
     order: IntArray  # (n_blocks,) the one in use
     layout: Layout
-    tables: block_ldl.Tables = field(init=False)
-    storage: Storage = field(init=False)
+    factors: block_ldl.Factors = field(init=False)
     newest: int = field(init=False, default=0)
     independent: set[int] = field(init=False, default_factory=set)  # rows with doubtful pivots
 
     def __post_init__(self) -> None:
-        self.tables, self.storage = native_tables(self.layout), Storage(self.layout)
+        self.factors = block_ldl.Factors(self.layout)
 
     def factorize(self, matrix: SaddleMatrix) -> BlockLDLNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
@@ -89,8 +80,7 @@ class BlockLDLSymbolic:
         rhs = np.array(rhs, dtype=np.float64)
         numeric = self._factorize(matrix, rhs)
         x = np.empty(len(rhs))
-        n = self.layout.n_pivots
-        block_ldl.substitute(self.tables, numeric.rows, self.storage, rhs, x, 0, n)
+        self.factors.substitute(numeric.rows, rhs, x)
         from_unit(self.pattern.offsets, numeric.inverse_root, x)
         return numeric, x
 
@@ -105,7 +95,7 @@ class BlockLDLSymbolic:
             raise SingularSystemError(self._lost_pivot(int(self.pattern.offsets[bad])))
         to_unit(self.pattern.offsets, inverse_root, rhs)
         numeric = BlockLDLNumeric(self, rows, inverse_root, self.newest)
-        status = block_ldl.factorize(self.tables, rows, rhs, self.storage)
+        status = self.factors.factorize(rows, rhs)
         if status != REGULAR:
             self.check(status, rows)
         return numeric
@@ -139,18 +129,17 @@ class BlockLDLSymbolic:
 
         It is the sine of the angle between the row of A and those eliminated before it.
         """
-        n = self.pattern.n_primal_rows
-        return block_ldl.smallest_pivot(self.tables, self.storage.values, rows, n)
+        return self.factors.smallest_pivot(rows, self.pattern.n_primal_rows)
 
     def _solve(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,), both in coordinates in which D is one."""
         x = np.empty(len(rhs))
-        block_ldl.solve(self.tables, rows, self.storage, rhs, 1.0, False, x)
+        self.factors.solve(rows, rhs, 1.0, False, x)
         return x
 
     def _row(self, status: int) -> int:
         """Return the first row of the doubtful pivot in natural order."""
-        return int(self.layout.pivots[DOUBTFUL - status, NATURAL])
+        return self.layout.first_row(DOUBTFUL - status)
 
     def _lost_pivot(self, row: int) -> str:
         """Name the block whose pivot vanishes."""
@@ -166,8 +155,12 @@ def safe_order(pattern: BlockPattern, order: IntArray) -> IntArray:
     return order if is_admissible(pattern, order) else repair(pattern, order)
 
 
-def analyze(pattern: BlockPattern, order: IntArray) -> BlockLDLSymbolic:
+def analyze(
+    pattern: BlockPattern, order: IntArray, part_starts: IntArray | None = None
+) -> BlockLDLSymbolic:
     """Lay L out in the given order, or in a repaired one if the given one is not admissible.
+
+    With `part_starts` the order is one of `in_parts`, which is taken as it is.
 
     Raises
     ------
@@ -175,5 +168,9 @@ def analyze(pattern: BlockPattern, order: IntArray) -> BlockLDLSymbolic:
         If `order` does not list every block once, or L would be too large for small blocks.
     """
     check_order(pattern, order)
-    safe = postordered(pattern, safe_order(pattern, order))
-    return BlockLDLSymbolic(pattern, safe, make_layout(*split(pattern, safe)))
+    if part_starts is None:
+        order, part_starts = in_parts(pattern, safe_order(pattern, order))
+    pieces, cut = split(pattern, order)
+    if pieces is not pattern:
+        part_starts = None
+    return BlockLDLSymbolic(pattern, order, make_layout(pieces, cut, part_starts))

@@ -1,0 +1,188 @@
+#include "factorization/partition.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+#include "graph/elimination_tree.hpp"
+#include "graph/fill.hpp"
+
+namespace sparsebody {
+namespace {
+
+constexpr Index fewest_blocks = 1 << 15;  // below them a thread takes as long to start as it saves
+constexpr Index most_parts = 8;
+constexpr double work_of_block = 500.0;   // flops that take as long as what a pivot costs besides its flops
+constexpr double smallest_share = 1.0 / 64; // of all work in a part
+constexpr double worthwhile = 0.7;        // share of all work that may be left on the longest way
+
+// The elimination tree of an order whose subtrees are in one piece each, and the work in it.
+struct Tree {
+  Array<Index> order, parent, front;  // front: rows of the columns of L
+  std::vector<double> work, below;    // of each pivot, and of the subtree that it is the root of
+  double total = 0.0;
+};
+
+Tree make_tree(const Graph& quotient, Indices sizes, Indices order) {
+  Tree tree;
+  tree.order = postordered(quotient, order);
+  const GraphArrays graph = reordered(quotient, tree.order);
+  tree.parent = elimination_tree(graph.graph());
+  const Index n = order.size();
+  Array<Index> weight(n), sequence(n);
+  for (Index j = 0; j < n; ++j) weight[j] = sizes[tree.order[j]];
+  std::iota(sequence.begin(), sequence.end(), 0);
+  tree.front = column_counts(graph.graph(), tree.parent, sequence, weight);
+  tree.work.resize(n), tree.below.resize(n);
+  for (Index j = 0; j < n; ++j) {
+    tree.work[j] = block_flops(tree.front[j], weight[j]) + work_of_block;
+    tree.below[j] += tree.work[j], tree.total += tree.work[j];
+    if (tree.parent[j] >= 0) tree.below[tree.parent[j]] += tree.below[j];
+  }
+  return tree;
+}
+
+// Subtrees, by their roots, whose removal leaves the ancestors and small subtrees between them.
+struct Cut {
+  std::vector<Index> roots;
+  double longest = 0.0;  // work of what is left, and of the largest of `most_parts` equal parts or of a larger subtree
+};
+
+// Takes the heaviest subtree's root to the ancestors as long as that shortens the longest way. Children whose work
+// together is too little for a part of its own go with it. Geist and Ng (1989), Int. J. Parallel Program. 18, 4.
+Cut best_cut(const Tree& tree) {
+  const Index n = tree.parent.size();
+  std::vector<Index> first_child(n, -1), sibling(n, -1), taken;
+  std::priority_queue<std::pair<double, Index>> subtrees;
+  for (Index j = 0; j < n; ++j) {
+    if (const Index p = tree.parent[j]; p >= 0) sibling[j] = std::exchange(first_child[p], j);
+    else subtrees.emplace(tree.below[j], j);
+  }
+  const double small = tree.total * smallest_share;
+  const auto is_small = [&](Index j) { return tree.below[j] < small; };
+  const auto small_work = [&](Index node) {
+    double sum = 0.0;
+    for (Index child = first_child[node]; child >= 0; child = sibling[child])
+      if (is_small(child)) sum += tree.below[child];
+    return sum;
+  };
+  double above = 0.0;
+  Cut cut{{}, tree.total};
+  std::size_t n_best = 0;
+  while (!subtrees.empty()) {
+    const auto [heaviest, root] = subtrees.top();
+    const double equal = above + (tree.total - above) / most_parts, longest = std::max(above + heaviest, equal);
+    if (longest < cut.longest) cut.longest = longest, n_best = taken.size();
+    if (equal >= cut.longest || is_small(root)) break;
+    subtrees.pop();
+    taken.push_back(root);
+    const double together = small_work(root);
+    above += tree.work[root] + (together < small ? together : 0.0);
+    for (Index child = first_child[root]; child >= 0; child = sibling[child])
+      if (!is_small(child) || together >= small) subtrees.emplace(tree.below[child], child);
+  }
+  taken.resize(n_best);
+  std::vector<bool> is_taken(n);
+  for (const Index j : taken) is_taken[j] = true;
+  for (Index j = 0; j < n; ++j) {
+    const Index p = tree.parent[j];
+    if (!is_taken[j] && (p < 0 || (is_taken[p] && (!is_small(j) || small_work(p) >= small)))) cut.roots.push_back(j);
+  }
+  return cut;
+}
+
+// Whether every pivot changes but one later one, as in trees from the leaves on.
+bool is_leaves_first(const Tree& tree, Indices sizes) {
+  const auto size = [&](Index j) { return sizes[tree.order[j]]; };
+  for (Index j = 0; j < tree.parent.size(); ++j)
+    if (tree.parent[j] >= 0 && tree.front[j] > size(j) + size(tree.parent[j])) return false;
+  return true;
+}
+
+// The subtrees in parts of about the same work, the largest subtrees first, and then the ancestors.
+Partition in_parts(const Tree& tree, const Cut& cut) {
+  const Index n = tree.parent.size(), n_parts = std::min<Index>(most_parts, Index(cut.roots.size()));
+  std::vector<Index> by_work = cut.roots, size(n, 1), part(n, n_parts);
+  for (Index j = 0; j < n; ++j)
+    if (tree.parent[j] >= 0) size[tree.parent[j]] += size[j];
+  std::stable_sort(by_work.begin(), by_work.end(), [&](Index a, Index b) { return tree.below[a] > tree.below[b]; });
+  std::vector<double> load(n_parts);
+  for (const Index root : by_work) {
+    const Index least = std::min_element(load.begin(), load.end()) - load.begin();
+    load[least] += tree.below[root];
+    std::fill(part.begin() + (root + 1 - size[root]), part.begin() + (root + 1), least);
+  }
+  std::vector<Index> next(n_parts + 2);
+  for (const Index p : part) ++next[p + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  Partition result{Array<Index>(n), Array<Index>(n_parts + 1)};
+  std::copy(next.begin(), next.end() - 1, result.part_starts.begin());
+  for (Index j = 0; j < n; ++j) result.order[next[part[j]]++] = tree.order[j];
+  return result;
+}
+
+// The first `n_first` pivots as they are; then, from the other end, the bodies that are no neighbours of these, and at
+// last what is between the two. Joints beyond the first pivots follow the later of their bodies there.
+Array<Index> from_both_ends(const Graph& quotient, View<const Index, 2> ends, Indices order, Index n_first) {
+  const Index n = order.size(), n_primal = n - ends.rows();
+  std::vector<bool> is_first(n), is_between(n);
+  for (Index j = 0; j < n_first; ++j) is_first[order[j]] = true;
+  for (Index j = 0; j < n_first; ++j)
+    for (const Index neighbour : quotient[order[j]])
+      if (!is_first[neighbour]) is_between[neighbour] = true;
+  std::vector<Index> rank(n, -1);  // the sequence of what comes after the first pivots
+  Index n_ranked = 0;
+  for (Index j = n; j-- > n_first;)
+    if (!is_between[order[j]]) rank[order[j]] = n_ranked++;
+  const Index first_between = n_ranked;
+  for (Index j = n_first; j < n; ++j)
+    if (is_between[order[j]]) rank[order[j]] = n_ranked++;
+  const auto key = [&](Index block) {
+    if (block < n_primal) return 2 * rank[block];
+    Index later = is_between[block] ? first_between : 0;
+    for (Index side = 0; side < 2; ++side)
+      if (const Index body = ends(block - n_primal, side); body >= 0) later = std::max(later, rank[body]);
+    return 2 * later + 1;
+  };
+  std::vector<Index> next(2 * n_ranked + 1);
+  for (Index j = n_first; j < n; ++j) ++next[key(order[j]) + 1];
+  std::partial_sum(next.begin(), next.end(), next.begin());
+  Array<Index> result(n);
+  std::copy_n(order.begin(), n_first, result.begin());
+  for (Index j = n_first; j < n; ++j) result[n_first + next[key(order[j])]++] = order[j];
+  return result;
+}
+
+// The position before which there is a share of all work.
+Index position_of(const Tree& tree, double share) {
+  double before = 0.0;
+  Index j = 0;
+  while (j < tree.parent.size() && before < share * tree.total) before += tree.work[j++];
+  return j;
+}
+
+}  // namespace
+
+Partition partition(const Graph& quotient, Indices sizes, View<const Index, 2> ends, Indices order) {
+  if (order.size() < fewest_blocks) return {postordered(quotient, order), Array<Index>(1)};
+  const Tree tree = make_tree(quotient, sizes, order);
+  const Cut cut = best_cut(tree);
+  if (cut.longest <= worthwhile * tree.total) return in_parts(tree, cut);
+
+  if (is_leaves_first(tree, sizes)) return {postordered(quotient, order), Array<Index>(1)};
+
+  // From both ends, each about half of the work: what the last half costs backwards is known afterwards.
+  double share = 0.5;
+  for (int trial = 0; trial < 2; ++trial) {
+    const Tree other = make_tree(quotient, sizes, from_both_ends(quotient, ends, tree.order, position_of(tree, share)));
+    const Cut halves = best_cut(other);
+    if (halves.longest <= worthwhile * tree.total && (trial == 1 || halves.longest <= 0.55 * other.total))
+      return in_parts(other, halves);
+    const double backwards = (other.total - share * tree.total) / ((1.0 - share) * tree.total);
+    share = backwards / (1.0 + backwards);
+  }
+  return {postordered(quotient, order), Array<Index>(1)};
+}
+
+}  // namespace sparsebody

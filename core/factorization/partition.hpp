@@ -1,0 +1,19 @@
+// Parts of a mechanism that can be factorized at the same time: groups of subtrees of the elimination tree.
+#pragma once
+
+#include "graph/adjacency.hpp"
+
+namespace sparsebody {
+
+// An equivalent order in which the parts come first and their common ancestors last, and the position at which each
+// part begins; the last of these is that of the first ancestor. Where parts would not pay there are none.
+struct Partition {
+  Array<Index> order, part_starts;
+};
+
+// quotient: of [D A'; A 0], primal blocks first; sizes: rows of each block; ends: primal blocks of the dual ones. The
+// parts depend on these alone, not on how many threads there are. Where the tree has no branches, as that of a ladder
+// that is eliminated from one end to the other, the order becomes another one, from both ends to the middle.
+Partition partition(const Graph& quotient, Indices sizes, View<const Index, 2> ends, Indices order);
+
+}  // namespace sparsebody
