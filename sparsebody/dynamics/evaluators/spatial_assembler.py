@@ -1,0 +1,255 @@
+"""Assembly with six freedoms a body, or with those that subgroups about the world leave.
+
+The inertia of a body is C C' + m, about its center of mass and in its axes. The vectors of (8.64)
+are in units in which it is one: of a twist (C' w, sqrt(m) u), of a wrench (C^-1 n, f / sqrt(m)).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebody._core import dynamics, factorization
+from sparsebody.arrays import FloatArray, IntArray, large_zeros
+from sparsebody.assembly.kkt import KKTStructure
+from sparsebody.dynamics.evaluators.assembler import Assembler, ReductionViolated
+from sparsebody.dynamics.evaluators.complementary_reactions import (
+    ReactionTree,
+    add_complementary_reactions,
+)
+from sparsebody.dynamics.evaluators.general_terms import GeneralTerms
+from sparsebody.errors import ModelError
+from sparsebody.factorization import Symbolic, analyze
+from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic, safe_order
+from sparsebody.factorization.block_ldl.layout import FIRST_BELOW
+from sparsebody.model.system import State, System
+from sparsebody.sparse.etree import positions, postordered
+
+block_ldl = factorization.block_ldl
+CHUNK_LENGTH = 512  # pivots
+MAX_REFINEMENTS = 2  # of a solution by block LDL'
+ROUNDING_RESIDUAL = 4e-16  # relative: rounding of the residual itself
+EVEN_TREE_RESIDUAL = 1e-11  # not refined where inertias are summed from the leaves of trees
+EVEN_ROOTS = 1e3  # the largest over the smallest root of an inertia with which that is so
+INERTIA_ROOTS, MASS_ROOT = [0, 2, 5], 12  # columns of a table of units: diagonal of C, sqrt(m)
+POINT_TOLERANCE = 1e-6  # of points of bodies, in their sizes: integrators only correct them
+CLOSED_DISTANCE = 1e-11  # of points, in sizes of the body, that is rounding
+
+
+class SpatialAssembler(Assembler):
+    """Six freedoms a body.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    structure : KKTStructure
+        The kept rows, in the user's numbering.
+    order : (n_blocks,) int array
+        Elimination order of its pattern.
+    factorization : str
+        A name from FACTORIZATIONS.
+    """
+
+    width = 6
+
+    def __init__(
+        self, system: System, structure: KKTStructure, order: IntArray, factorization: str
+    ) -> None:
+        self._arguments = system, structure, order, factorization
+        if factorization == "block-ldl":
+            order = postordered(structure.pattern, safe_order(structure.pattern, order))
+        n = system.n_bodies
+        position = positions(order)
+        bodies, duals = np.argsort(position[:n]), np.argsort(position[n:])
+        super().__init__(system, structure, bodies, duals, GeneralTerms(system))
+        own_order = np.concatenate([self._body_index[:n], n + positions(duals)])[order]
+        self.symbolic = analyze(factorization, self.pattern, own_order)
+        self.pattern.forget_adjacency()
+        self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
+        dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
+        self.native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
+        self.native, self.values, self.right, self.x = self._evaluation()
+        self._left_out = self._row_table(structure.left_out)[0]
+        self._left_out_gamma = np.zeros(len(structure.left_out))
+
+    def _evaluation(
+        self,
+    ) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
+        """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
+        n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
+        kept, values = self._row_table(self.rows)
+        right, padded_x = large_zeros(n_rows), large_zeros(n_rows + 2 * dynamics.MARGIN)
+        rotation = large_zeros((n + 1, 9))
+        rotation[n, ::4] = 1.0
+        tables, storage = _ldl_tables(self.symbolic)
+        is_even_tree = _is_even(self._unit[:n]) and _is_leaves_first(self.symbolic)
+        native = dynamics.SpatialEvaluation(
+            kept,
+            tables,
+            storage,
+            body=self.bodies.astype(np.uint32),
+            gravity=np.array(self.system.gravity, dtype=float),
+            unit=self._unit,
+            position=large_zeros((n + 1, 3)),
+            rotation=rotation,
+            velocity=large_zeros((n + 1, 6)),
+            right=right,
+            padded_x=padded_x,
+            residual=large_zeros(n_rows),
+            wrench=large_zeros(8 * n + 8),
+            n_coordinates=len(self.system.coordinates.joint),
+            max_corrections=MAX_REFINEMENTS,
+            goal=EVEN_TREE_RESIDUAL if is_even_tree else ROUNDING_RESIDUAL,
+            chunk_length=CHUNK_LENGTH,
+        )
+        return native, values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
+
+    def _row_table(self, rows: IntArray) -> tuple[dynamics.RowTable, FloatArray]:
+        """Return a table of `rows`, the user's numbers, those of a joint together, and A (k, 2, 6).
+
+        Rows that are constant on the successors are filled there.
+        """
+        system = self.system
+        starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
+        joints = system.row_joint[rows][starts]
+        index = np.append(self._body_index[:-1], system.n_bodies).astype(np.uint32)  # world last
+        values = large_zeros((len(rows), 2, 6))
+        table = dynamics.RowTable(
+            predecessor=index[system.predecessor[joints]],
+            successor=index[system.successor[joints]],
+            anchor=system.successor_point[joints],
+            is_general=self._general.is_general[joints],
+            first_row=np.append(starts, len(rows)).astype(np.uint32),
+            user_row=rows.astype(np.uint32),
+            general_row=self._general.sources(rows).astype(np.uint32),
+            rows=values,
+        )
+        dynamics.fill_rows_on_successors(
+            table,
+            self._unit,
+            system.row_joint,
+            system.successor_rotation,
+            system.successor_point,
+            system.subspace,
+        )
+        return table, values
+
+    def assemble(
+        self, state: State, body_force: FloatArray | None, stabilization: FloatArray
+    ) -> None:
+        """Fill rows and right-hand side at a state; see `Assembler`."""
+        status = self.call(self.native.assemble, state, body_force, stabilization)
+        if status != REGULAR:
+            raise self.refused(status, state)
+
+    def refused(self, status: int, state: State) -> ReductionViolated | ModelError:
+        """Return the error that a status of the assembly stands for."""
+        if status == dynamics.OUTSIDE_SUBGROUPS:
+            return ReductionViolated(state.time)
+        return self.refusal(state)
+
+    def to_user_order(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
+        """Write the newest solution in the user's numbering and units."""
+        self.native.to_user_order(acceleration, multiplier)
+
+    def violation(self) -> float:
+        """Return the largest violation of the rows left out; see `Assembler`."""
+        if len(self._left_out_gamma) == 0:
+            return 0.0
+        terms = self._terms.rows, self._terms.gamma, self._stabilization
+        return self.native.violation(self._left_out, *terms, self._left_out_gamma)
+
+
+class SubgroupAssembler(SpatialAssembler):
+    """Rows and forces multiplied by constant bases of what each body can do about the world.
+
+    Parameters
+    ----------
+    system, structure, order, factorization
+        See `SpatialAssembler`.
+    basis : (n_bodies, 6, 6) float array
+        Orthonormal twists of the freedoms in the leading columns, where inertias are one.
+    freedoms : (n_bodies,) int array
+        Their number.
+    fixed : (n_bodies, 28) float array
+        Directions and points that bodies keep in place; see `reduced.fixed_directions`.
+    tree : ReactionTree
+        The joints that see to that.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        order: IntArray,
+        factorization: str,
+        basis: FloatArray,
+        freedoms: IntArray,
+        fixed: FloatArray,
+        tree: ReactionTree,
+    ) -> None:
+        super().__init__(system, structure, order, factorization)
+        self._arguments = (*self._arguments, basis, freedoms, fixed, tree)
+        bodies, n = self.bodies, system.n_bodies
+        assert isinstance(self.native, dynamics.SpatialEvaluation)
+        self.values[:] = 0.0
+        self.native = dynamics.ReducedEvaluation(
+            unreduced=self._evaluation()[0],
+            reduced=self.native,
+            freedoms=np.append(freedoms[bodies], 0).astype(np.uint32),
+            basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
+            fixed=np.ascontiguousarray(fixed[bodies]),
+        )
+        self._tree, self._fixed = tree, np.ascontiguousarray(fixed)
+        self._has_points = bool(np.any(fixed[:, 18:27]))
+
+    def add_complementary_reactions(
+        self,
+        state: State,
+        body_force: FloatArray | None,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> None:
+        """Add the multipliers of the rows that keep the bodies within their subgroups."""
+        add_complementary_reactions(
+            self.system, self._tree, state, body_force, acceleration, multiplier
+        )
+
+    def retracted(self, state: State) -> State:
+        """Return the state with the points of bodies put back to where they have to stay."""
+        if not self._has_points:
+            return state
+        position = np.array(state.position)
+        dynamics.retract(self._fixed, state.position, state.orientation, position)
+        return state.with_(position=position)
+
+    def violates_subgroup(self, state: State) -> bool:
+        """Tell whether points are not where they have to stay."""
+        if not self._has_points:
+            return False
+        position = np.empty_like(state.position)
+        distance = dynamics.retract(self._fixed, state.position, state.orientation, position)
+        return distance * POINT_TOLERANCE > CLOSED_DISTANCE
+
+
+def _ldl_tables(symbolic: Symbolic) -> tuple[block_ldl.Tables, block_ldl.Storage]:
+    """Return tables and storage of a block LDL'; empty ones for other factorizations."""
+    if isinstance(symbolic, BlockLDLSymbolic):
+        return symbolic.tables, symbolic.storage
+    flat, no_pivots = np.zeros(0, dtype=np.uint32), np.zeros((1, 10), dtype=np.uint32)
+    below, fills = (np.zeros((0, width), dtype=np.uint32) for width in (2, 6))
+    tables = block_ldl.Tables(no_pivots, below, flat, fills, flat)
+    return tables, block_ldl.Storage(*[np.zeros(0)] * 5)
+
+
+def _is_leaves_first(symbolic: Symbolic) -> bool:
+    """Tell whether every pivot changes at most one later one, as in trees from the leaves on."""
+    if not isinstance(symbolic, BlockLDLSymbolic):
+        return False
+    return bool(np.all(np.diff(symbolic.layout.pivots[:, FIRST_BELOW].astype(np.intp)) == 1))
+
+
+def _is_even(unit: FloatArray) -> bool:
+    """Tell whether neither masses nor rotational inertias, in a table of units, differ too much."""
+    inertia_roots, mass_roots = unit[:, INERTIA_ROOTS], unit[:, MASS_ROOT]
+    return all(roots.max() <= EVEN_ROOTS * roots.min() for roots in (inertia_roots, mass_roots))
