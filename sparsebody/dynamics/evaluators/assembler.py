@@ -11,8 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
+from sparsebody.dynamics.evaluators.complementary_reactions import (
+    ReactionTree,
+    add_complementary_reactions,
+)
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms, general_joints
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Symbolic
@@ -20,6 +25,8 @@ from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.etree import positions
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
+
+Evaluation = dynamics.SpatialEvaluation | dynamics.ReducedEvaluation | dynamics.PlanarEvaluation
 
 
 class ReductionViolated(Exception):
@@ -51,6 +58,10 @@ class Assembler(ABC):
     values: FloatArray  # (n_kept, 2, width) A, workspace
     right: FloatArray  # (width n_bodies + n_kept,) forces, then gamma, workspace
     x: FloatArray  # (width n_bodies + n_kept,) the newest solution, workspace
+    native: Evaluation
+    outside: int  # status of an assembly at a state outside the subgroups
+    invalid: int  # and at none of the system
+    reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
     _arguments: tuple[Any, ...]  # of the constructor
 
     def __init__(
@@ -80,7 +91,6 @@ class Assembler(ABC):
         """Copy and pickle the arguments: views of memory can be neither."""
         return type(self), self._arguments
 
-    @abstractmethod
     def assemble(
         self, state: State, body_force: FloatArray | None, stabilization: FloatArray
     ) -> None:
@@ -102,13 +112,22 @@ class Assembler(ABC):
         ReductionViolated
             If bodies are not within their subgroups.
         """
+        self.check(self.call(self.native.assemble, state, body_force, stabilization), state)
 
-    @abstractmethod
+    def check(self, status: int, state: State) -> None:
+        """Raise the error of a status that tells of the state."""
+        if status == self.outside:
+            raise ReductionViolated(state.time)
+        if status == self.invalid:
+            check_state(self.system, state)
+            raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
+
     def to_user_order(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
         """Write the newest solution in the user's numbering and units.
 
         Accelerations (n_bodies, 6), and multipliers (n_rows,) of kept rows or (0,).
         """
+        self.native.to_user_order(acceleration, multiplier)
 
     @abstractmethod
     def violation(self) -> float:
@@ -124,11 +143,15 @@ class Assembler(ABC):
         acceleration: FloatArray,
         multiplier: FloatArray,
     ) -> None:
-        """Add the multipliers of rows that hold bodies where they have fewer freedoms; none here.
+        """Add the multipliers of rows that hold bodies within their subgroups, if any do.
 
         Those of the kept rows are known.
         """
-        return
+        tree = self.reaction_tree
+        if tree is not None:
+            add_complementary_reactions(
+                self.system, tree, state, body_force, acceleration, multiplier
+            )
 
     def retracted(self, state: State) -> State:
         """Return the state nearby in which bodies are within their subgroups; this one here."""
@@ -202,11 +225,6 @@ class Assembler(ABC):
         check_state(self.system, state)
         names = ("position", "orientation", "velocity", "coordinate")
         return state.with_(**{name: np.array(getattr(state, name), order="C") for name in names})
-
-    def refusal(self, state: State) -> ModelError:
-        """Return the error for a state with numbers too large; raise that of an invalid one."""
-        check_state(self.system, state)
-        return ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
 
     def singular(self, error: SingularSystemError, time: float) -> SingularSystemError:
         """Return the error with the names of joints and bodies instead of numbers of blocks."""

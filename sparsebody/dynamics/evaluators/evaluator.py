@@ -6,7 +6,6 @@ import copy
 from collections.abc import Callable
 from functools import partial
 
-from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators.assembler import Assembler
 from sparsebody.dynamics.evaluators.planar_assembler import GOOD, PlanarAssembler
@@ -19,10 +18,6 @@ from sparsebody.dynamics.evaluators.solvers import (
 from sparsebody.dynamics.evaluators.spatial_assembler import SpatialAssembler
 from sparsebody.factorization.block_ldl import REGULAR
 from sparsebody.model.system import State
-
-# Statuses of native passes that have not assembled.
-NO_STATE = dynamics.BAD_STATE, dynamics.OUTSIDE_SUBGROUPS
-NO_PLANAR_STATE = dynamics.PlanarEvaluation.NOT_FINITE, dynamics.PlanarEvaluation.OUT_OF_PLANE
 
 
 class Evaluator:
@@ -165,8 +160,8 @@ def _spatial_by_ldl(
     status, residual, correction = assembler.call(
         assembler.native.accelerate, state, body_force, stabilization, acceleration, multiplier
     )
-    if status != REGULAR and status in NO_STATE:
-        raise assembler.refused(status, state)
+    if status != REGULAR:
+        assembler.check(status, state)
     return solver.accept(status, residual, correction, state.time)
 
 
@@ -183,6 +178,6 @@ def _planar_by_qr(
     status = assembler.call(
         native.accelerate, state, body_force, stabilization, acceleration, multiplier
     )
-    if status != GOOD and status in NO_PLANAR_STATE:
-        raise assembler.refused(status, state)
+    if status != GOOD:
+        assembler.check(status, state)
     return solver.accept(native.row, native.residual, state.time)

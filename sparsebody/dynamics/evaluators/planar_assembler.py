@@ -10,13 +10,9 @@ import numpy as np
 from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.evaluators.assembler import Assembler, ReductionViolated
-from sparsebody.dynamics.evaluators.complementary_reactions import (
-    ReactionTree,
-    add_complementary_reactions,
-)
+from sparsebody.dynamics.evaluators.assembler import Assembler
+from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms
-from sparsebody.errors import ModelError
 from sparsebody.factorization import analyze
 from sparsebody.factorization.block_qr import BlockQRSymbolic, postordered_duals
 from sparsebody.model.planar import PARALLEL, PlanarMotion
@@ -56,6 +52,8 @@ class PlanarAssembler(Assembler):
     """
 
     width = 3
+    native: dynamics.PlanarEvaluation
+    outside, invalid = dynamics.PlanarEvaluation.OUT_OF_PLANE, dynamics.PlanarEvaluation.NOT_FINITE
 
     def __init__(
         self,
@@ -96,24 +94,6 @@ class PlanarAssembler(Assembler):
         )
         self.native.fill_rows_on_successors(self._left_out.native, self._left_out.frames)
 
-    def assemble(
-        self, state: State, body_force: FloatArray | None, stabilization: FloatArray
-    ) -> None:
-        """Fill rows and right-hand side at a state; see `Assembler`."""
-        status = self.call(self.native.assemble, state, body_force, stabilization)
-        if status != GOOD:
-            raise self.refused(status, state)
-
-    def refused(self, status: int, state: State) -> ReductionViolated | ModelError:
-        """Return the error that a status of the assembly stands for."""
-        if status == self.native.OUT_OF_PLANE:
-            return ReductionViolated(state.time)
-        return self.refusal(state)
-
-    def to_user_order(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
-        """Write the newest solution in the user's numbering and units."""
-        self.native.to_user_order(acceleration, multiplier)
-
     def violation(self) -> float:
         """Return the largest violation of the rows left out; see `Assembler`.
 
@@ -125,20 +105,9 @@ class PlanarAssembler(Assembler):
         terms = self._terms.rows, self._terms.gamma, self._stabilization
         return self.native.violation(self._left_out.native, *terms)
 
-    def add_complementary_reactions(
-        self,
-        state: State,
-        body_force: FloatArray | None,
-        acceleration: FloatArray,
-        multiplier: FloatArray,
-    ) -> None:
-        """Add the multipliers of the rows that keep the bodies in their plane."""
-        add_complementary_reactions(
-            self.system, self._out_of_plane, state, body_force, acceleration, multiplier
-        )
-
     @cached_property
-    def _out_of_plane(self) -> ReactionTree:
+    def reaction_tree(self) -> ReactionTree:  # type: ignore[override]
+        """The joints that hold each body in the plane, with three rows."""
         motion, system = self._motion, self.system
         rows = motion.out_of_plane_rows
         joint = motion.joint[motion.bodies]

@@ -11,15 +11,11 @@ import numpy as np
 from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.evaluators.assembler import Assembler, ReductionViolated
-from sparsebody.dynamics.evaluators.complementary_reactions import (
-    ReactionTree,
-    add_complementary_reactions,
-)
+from sparsebody.dynamics.evaluators.assembler import Assembler
+from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import GeneralTerms
-from sparsebody.errors import ModelError
 from sparsebody.factorization import Symbolic, analyze
-from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic, safe_order
+from sparsebody.factorization.block_ldl import BlockLDLSymbolic, safe_order
 from sparsebody.factorization.block_ldl.layout import FIRST_BELOW
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions, postordered
@@ -51,6 +47,8 @@ class SpatialAssembler(Assembler):
     """
 
     width = 6
+    native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
+    outside, invalid = dynamics.OUTSIDE_SUBGROUPS, dynamics.BAD_STATE
 
     def __init__(
         self, system: System, structure: KKTStructure, order: IntArray, factorization: str
@@ -67,7 +65,6 @@ class SpatialAssembler(Assembler):
         self.pattern.forget_adjacency()
         self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
         dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
-        self.native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
         self.native, self.values, self.right, self.x = self._evaluation()
         self._left_out = self._row_table(structure.left_out)[0]
         self._left_out_gamma = np.zeros(len(structure.left_out))
@@ -134,24 +131,6 @@ class SpatialAssembler(Assembler):
         )
         return table, values
 
-    def assemble(
-        self, state: State, body_force: FloatArray | None, stabilization: FloatArray
-    ) -> None:
-        """Fill rows and right-hand side at a state; see `Assembler`."""
-        status = self.call(self.native.assemble, state, body_force, stabilization)
-        if status != REGULAR:
-            raise self.refused(status, state)
-
-    def refused(self, status: int, state: State) -> ReductionViolated | ModelError:
-        """Return the error that a status of the assembly stands for."""
-        if status == dynamics.OUTSIDE_SUBGROUPS:
-            return ReductionViolated(state.time)
-        return self.refusal(state)
-
-    def to_user_order(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
-        """Write the newest solution in the user's numbering and units."""
-        self.native.to_user_order(acceleration, multiplier)
-
     def violation(self) -> float:
         """Return the largest violation of the rows left out; see `Assembler`."""
         if len(self._left_out_gamma) == 0:
@@ -200,20 +179,8 @@ class SubgroupAssembler(SpatialAssembler):
             basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
             fixed=np.ascontiguousarray(fixed[bodies]),
         )
-        self._tree, self._fixed = tree, np.ascontiguousarray(fixed)
+        self.reaction_tree, self._fixed = tree, np.ascontiguousarray(fixed)
         self._has_points = bool(np.any(fixed[:, 18:27]))
-
-    def add_complementary_reactions(
-        self,
-        state: State,
-        body_force: FloatArray | None,
-        acceleration: FloatArray,
-        multiplier: FloatArray,
-    ) -> None:
-        """Add the multipliers of the rows that keep the bodies within their subgroups."""
-        add_complementary_reactions(
-            self.system, self._tree, state, body_force, acceleration, multiplier
-        )
 
     def retracted(self, state: State) -> State:
         """Return the state with the points of bodies put back to where they have to stay."""

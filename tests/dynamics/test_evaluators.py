@@ -1,4 +1,4 @@
-"""The compiled evaluation against the general functions, dense algebra and its own refusals."""
+"""Evaluators against the general functions, dense algebra and their own refusals."""
 
 from __future__ import annotations
 
