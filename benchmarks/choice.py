@@ -20,7 +20,7 @@ from benchmarks.cases import CASES, problem
 from benchmarks.results import FOLDER, text
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.choice import SolverChoice
-from sparsebody.dynamics.compiled import Core
+from sparsebody.dynamics.evaluators import Evaluator, SpatialAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SparsebodyError
 from sparsebody.factorization import available_factorizations
@@ -111,12 +111,15 @@ def measured(pair: Pair, dynamics: ForwardDynamics, state: State) -> Pair:
     sequence = order(dynamics.structure.pattern, pair.ordering)
     acceleration, nothing = np.empty((dynamics.system.n_bodies, 6)), np.zeros(0)
     try:
-        core = Core(dynamics.system, dynamics.structure, sequence, pair.factorization)
-        core.assemble(state, None, nothing)
+        question = dynamics.system, dynamics.structure, sequence, pair.factorization
+        evaluator = Evaluator(SpatialAssembler(*question))
+        assembler, solver = evaluator.assembler, evaluator.solver
+        assembler.assemble(state, None, nothing)
 
         def factorize_and_solve() -> None:
-            core.factorize(state.time)
-            core.solve(core.right, acceleration, nothing, state.time, goal=np.inf)  # no refinement
+            solver.factorize(state.time)
+            solver.solve(assembler.right, state.time, goal=np.inf)  # no refinement
+            assembler.to_user_order(acceleration, nothing)
 
         seconds = least_seconds(factorize_and_solve, BUDGET)
     except SparsebodyError as error:

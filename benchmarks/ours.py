@@ -63,14 +63,14 @@ class Prepared:
 
     def phases(self) -> dict[str, float]:
         """Return the CPU time [s] of each of PHASES, one after the other."""
-        core, state = self.dynamics.core, self.problem.state
+        evaluator, state = self.dynamics.evaluator, self.problem.state
         acceleration, nothing = np.empty((len(state.position), 6)), np.zeros(0)
         marks = [time.process_time()]
-        core.assemble(state, None, nothing)
+        evaluator.assembler.assemble(state, None, nothing)
         marks.append(time.process_time())
-        core.factorize(state.time)
+        evaluator.solver.factorize(state.time)
         marks.append(time.process_time())
-        core.solve(core.right, acceleration, nothing, state.time)
+        evaluator.solve_assembled(state, None, acceleration, nothing)
         marks.append(time.process_time())
         return {name: marks[i + 1] - marks[i] for i, name in enumerate(PHASES)}
 

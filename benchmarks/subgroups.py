@@ -12,7 +12,7 @@ import numpy as np
 
 import sparsebody as sb
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled import ReducedCore
+from sparsebody.dynamics.evaluators import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Prismatic, Revolute, Spherical
@@ -125,9 +125,9 @@ def compare(system: System) -> str:
             least[k] = min(least[k], seconds(dynamics, state, out[k]))
     error = np.abs(out[0] - out[1]).max() / np.abs(out[1]).max()
     rows = [len(dynamics.structure.rows) for dynamics in both]
-    core = "fewer" if isinstance(both[0].core, ReducedCore) else "six"
+    freedoms = "fewer" if isinstance(both[0].evaluator.assembler, SubgroupAssembler) else "six"
     return (
-        f"{system.name:22s} {system.n_bodies:6d} {core:5s} {rows[0]:7d} {rows[1]:7d} "
+        f"{system.name:22s} {system.n_bodies:6d} {freedoms:5s} {rows[0]:7d} {rows[1]:7d} "
         f"{1e6 * least[0]:10.1f} {1e6 * least[1]:10.1f} {least[1] / least[0]:6.2f} {error:8.1e}"
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled import Core, PlanarCore
+from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.model.system import State
 from sparsebody.sparse.norms import largest_eigenvalue, largest_row_sum
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product, saddle_residual
@@ -45,24 +45,24 @@ class ConditionEstimate:
         )
 
 
-def condition_estimate(core: Core | PlanarCore, state: State) -> ConditionEstimate:
-    """Return the condition at the state that a core has assembled last; takes some ten solutions.
+def condition_estimate(evaluator: Evaluator, state: State) -> ConditionEstimate:
+    """Return the condition at the state assembled last; takes some ten solutions.
 
     References
     ----------
     Higham (2002), Accuracy and Stability of Numerical Algorithms, sec. 7.1, 15.1 and 21.2.
     """
-    return _Conditioning(core, state).estimate()
+    return _Conditioning(evaluator, state).estimate()
 
 
 class _Conditioning:
     """One matrix [1 A'; A 0], n accelerations and m multipliers, and solutions with it."""
 
-    def __init__(self, core: Core | PlanarCore, state: State) -> None:
-        self.core, self.time, self.velocity = core, state.time, state.velocity
-        self.matrix: SaddleMatrix = core.matrix
-        self.n, self.m = core.matrix.pattern.n_primal_rows, len(core.matrix.rows)
-        self.norm = np.sqrt((core.matrix.rows**2).sum(axis=(1, 2)))
+    def __init__(self, evaluator: Evaluator, state: State) -> None:
+        self.evaluator, self.time, self.velocity = evaluator, state.time, state.velocity
+        self.matrix: SaddleMatrix = evaluator.assembler.matrix
+        self.n, self.m = self.matrix.pattern.n_primal_rows, len(self.matrix.rows)
+        self.norm = np.sqrt((self.matrix.rows**2).sum(axis=(1, 2)))
 
     def estimate(self) -> ConditionEstimate:
         sigma_max = float(np.sqrt(largest_eigenvalue(self._gram, self.m)))
@@ -75,7 +75,7 @@ class _Conditioning:
         return saddle_product(self.matrix, np.concatenate([x, y]))
 
     def _solution(self, x: FloatArray, y: FloatArray, goal: float = _ROUGHLY) -> FloatArray:
-        return self.core.solve_in_units(np.concatenate([x, y]), self.time, goal)
+        return self.evaluator.solve_in_units(np.concatenate([x, y]), self.time, goal)
 
     def _gram(self, y: FloatArray) -> FloatArray:
         """Return A A' y, rows scaled to unit norm."""
@@ -92,15 +92,15 @@ class _Conditioning:
         What rows ask for is the difference of such terms at a joint, small where all bodies travel
         alike, but rounded like the terms.
         """
-        velocity = self.velocity[self.core.body_order]
+        velocity = self.velocity[self.evaluator.assembler.bodies]
         size = np.prod([np.linalg.norm(velocity[:, k : k + 3], axis=1) for k in (0, 3)], axis=0)
         linear = np.linalg.norm(_inverses(axes)[:, :, 3:], axis=2)
         return np.asarray(size[:, None] * linear).ravel()
 
     def _forward_error(self) -> float:
         """Estimate the largest error that rounding of every term can cause, and what is left."""
-        n, axes = self.n, self.core.unit_axes()
-        right = self.core.right.copy()
+        assembler, n = self.evaluator.assembler, self.n
+        axes, right = assembler.unit_axes(), assembler.right.copy()
         x = self._solution(right[:n], right[n:], goal=0.0)
         sizes = replace(self.matrix, rows=_sizes(self.matrix, axes))
         terms = saddle_product(sizes, np.abs(x)) + np.abs(right)

@@ -11,9 +11,9 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.accelerations import Accelerations
-from sparsebody.dynamics.compiled import Core, PlanarCore
 from sparsebody.dynamics.compliance import least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
+from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
 from sparsebody.errors import ShapeError
 from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
@@ -25,8 +25,8 @@ from sparsebody.sparse.saddle import constraint_matrix
 if TYPE_CHECKING:
     from sparsebody.dynamics.forward import ForwardDynamics
 
-_UNWANTED = np.zeros(0)
-_ROUGHLY = 1e-9  # relative residual of corrections, which are repeated anyway
+_NOTHING = np.zeros(0)
+_CORRECTION_GOAL = 1e-9  # relative residual of corrections, which are repeated anyway
 
 
 class Evaluation:
@@ -42,10 +42,10 @@ class Evaluation:
         self.dynamics = dynamics
         self.state = state
         self.body_force = body_force
-        self._assembly: object = None  # that a core holds for it
+        self._assembly: object = None  # of the evaluator, at this state
 
     def __reduce__(self) -> tuple[type[Evaluation], tuple[object, ...]]:
-        """Copy and pickle the question: no copy of the core holds its assembly."""
+        """Copy and pickle the question: no copy of the evaluator holds its assembly."""
         return Evaluation, (self.dynamics, self.state, self.body_force)
 
     @cached_property
@@ -67,7 +67,7 @@ class Evaluation:
     @property
     def _subspace(self) -> FloatArray:
         """T' in S coordinates (n_rows, 6), which few joint types let vary."""
-        is_constant = self.dynamics.core.has_constant_subspaces
+        is_constant = self.dynamics.evaluator.assembler.has_constant_subspaces
         return self.dynamics.system.subspace if is_constant else self.constraint.subspace
 
     @property
@@ -77,77 +77,69 @@ class Evaluation:
 
     @property
     def velocity_error(self) -> FloatArray:
-        """(n_rows,) T' v_J, less what drives ask for, of all constraint rows [rad/s, m/s]."""
-        asked = prescribed_velocities(self.dynamics.system, self.state.time)
-        return np.asarray(self.constraint.velocity - asked)
+        """(n_rows,) T' v_J, less prescribed velocities, of all constraint rows [rad/s, m/s]."""
+        prescribed = prescribed_velocities(self.dynamics.system, self.state.time)
+        return np.asarray(self.constraint.velocity - prescribed)
 
     @cached_property
-    def _shift(self) -> FloatArray:
-        """What Baumgarte's terms (8.22) add to the accelerations asked for; (0,) for nothing."""
+    def _stabilization(self) -> FloatArray:
+        """Baumgarte's terms (8.22), which are added to gamma; (0,) for nothing."""
         T = self.dynamics.baumgarte
         if T is None:
-            return _UNWANTED
+            return _NOTHING
         return -2.0 / T * self.velocity_error - self.position_error / T**2
 
-    def assembled(self) -> Core | PlanarCore:
-        """Return the core, which has assembled this state."""
-        dynamics, state = self.dynamics, self.state
-        if self._assembly is not dynamics.core.newest:
-            arguments = state, self.body_force, self._shift
-            dynamics.call_core(lambda core: core.assemble(*arguments), state.time)
-            self._assembly = dynamics.core.newest
-        return dynamics.core
+    def assembled(self) -> Evaluator:
+        """Return the evaluator, which has assembled this state."""
+        dynamics = self.dynamics
+        if self._assembly is not dynamics.evaluator.assembler.assembly:
+            dynamics.run(Evaluator.assemble, self.state, self.body_force, self._stabilization)
+            self._assembly = dynamics.evaluator.assembler.assembly
+        return dynamics.evaluator
 
     def _solution(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
         """Return the accelerations and their residual; fill the multipliers if there are any."""
-        found = self._solve_assembled(multiplier)
-        core = self.dynamics.core
-        if self.dynamics.residuals == "extended" and isinstance(core, PlanarCore):
-            multiplier[:] = 0.0
-            core.solve_extended(self.state, found[0], multiplier)
-            if multiplier.size:
-                core.fill_outer(self.state, self.body_force, found[0], multiplier)
-        if self.dynamics.core.is_rough:
-            self.dynamics.warn_of_roughness(self.state)
-        return found
-
-    def _solve_assembled(self, multiplier: FloatArray) -> tuple[FloatArray, float]:
-        core, state = self.dynamics.core, self.state
-        acceleration = np.empty((self.dynamics.system.n_bodies, 6))
-        if self._assembly is core.newest:
-            residual = core.solve(core.right, acceleration, multiplier, state.time)
-            if multiplier.size:
-                core.fill_outer(state, self.body_force, acceleration, multiplier)
-            return acceleration, residual
-        arguments = state, self.body_force, self._shift, acceleration, multiplier
-        residual = self.dynamics.call_core(lambda core: core.accelerate(*arguments), state.time)
-        self._assembly = self.dynamics.core.newest
-        return acceleration, residual
+        dynamics, state, force = self.dynamics, self.state, self.body_force
+        output = np.empty((dynamics.system.n_bodies, 6)), multiplier
+        if self._assembly is dynamics.evaluator.assembler.assembly:
+            residual = dynamics.run(Evaluator.solve_assembled, state, force, *output)
+        else:
+            gamma = self._stabilization
+            residual = dynamics.run(Evaluator.accelerate, state, force, gamma, *output)
+        evaluator = dynamics.evaluator
+        self._assembly = evaluator.assembler.assembly
+        if dynamics.residuals == "extended":
+            evaluator.solve_extended(state, force, *output)
+        if evaluator.solver.is_inaccurate:
+            dynamics.warn_of_inaccuracy(state)
+        return output[0], residual
 
     def _solve_errors(self, error: FloatArray) -> FloatArray:
         """Return the twists (n_bodies, 6) that change the rows by -error."""
-        n_rows = self.dynamics.system.n_rows
+        dynamics, n_rows = self.dynamics, self.dynamics.system.n_rows
         if np.shape(error) != (n_rows,):
             raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
-        core = self.assembled()
-        if core.is_astray(self.state):
-            return self.dynamics.whole.evaluate(self.state)._solve_errors(error)
-        right = np.zeros_like(core.right)
-        right[len(right) - len(core.rows) :] = -error[core.rows]
-        change = np.empty((self.dynamics.system.n_bodies, 6))
-        core.solve(right, change, _UNWANTED, self.state.time, _ROUGHLY)
-        return change
+        assembler = self.assembled().assembler
+        if assembler.violates_subgroup(self.state):
+            return dynamics.unreduced.evaluate(self.state)._solve_errors(error)
+        right = np.zeros_like(assembler.right)
+        right[len(right) - len(assembler.rows) :] = -error[assembler.rows]
+        time = self.state.time
+        dynamics.run(lambda evaluator: evaluator.solver.solve(right, time, _CORRECTION_GOAL))
+        twists = np.empty((dynamics.system.n_bodies, 6))
+        assembler.to_user_order(twists, _NOTHING)
+        return twists
 
     def acceleration(self) -> FloatArray:
         """Return the accelerations (n_bodies, 6) alone."""
-        return self._solution(_UNWANTED)[0]
+        return self._solution(_NOTHING)[0]
 
     def accelerations(self) -> Accelerations:
         """Return accelerations, multipliers and joint wrenches, with their residuals."""
         dynamics, system = self.dynamics, self.dynamics.system
         multiplier = np.zeros(system.n_rows)
         acceleration, residual = self._solution(multiplier)
-        dropped = dynamics.core.dropped_residual()
+        dropped = dynamics.evaluator.dropped_residual()
         is_free = len(dynamics.redundant_rows) > 0 or dynamics.is_krylov
         if is_free and dynamics.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(self.constraint)
@@ -160,13 +152,14 @@ class Evaluation:
             joint_wrenches(system, self._subspace, multiplier),
             residual,
             dropped,
-            dynamics.core.report,
+            dynamics.evaluator.solver.report,
         )
 
     def condition(self) -> ConditionEstimate:
         """Return the condition number, and the error of the accelerations that it implies."""
-        found = condition_estimate(self.assembled(), self.state)
-        return found.extended() if self.dynamics.residuals == "extended" else found
+        self.assembled()
+        estimate = self.dynamics.run(condition_estimate, self.state)
+        return estimate.extended() if self.dynamics.residuals == "extended" else estimate
 
     def velocity_correction(self) -> FloatArray:
         """Return the change of velocity (n_bodies, 6) that makes A v what the rows ask for.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -13,16 +12,17 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.accelerations import Accelerations
 from sparsebody.dynamics.choice import SolverChoice
-from sparsebody.dynamics.compiled import (
-    WORST_RESIDUAL,
-    Core,
-    PlanarCore,
-    ReductionViolated,
-    is_plain,
-)
 from sparsebody.dynamics.compliance import Compliance, joint_compliances
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluation import Evaluation
+from sparsebody.dynamics.evaluators import (
+    WORST_RESIDUAL,
+    Evaluator,
+    InaccurateFactors,
+    ReductionViolated,
+    is_plain,
+)
+from sparsebody.dynamics.fallback import fallback
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.options import SolverOptions
 from sparsebody.dynamics.preparation import (
@@ -30,7 +30,6 @@ from sparsebody.dynamics.preparation import (
     ThreadPreparation,
     prepared,
     prepared_for_krylov,
-    prepared_whole,
 )
 from sparsebody.dynamics.structure import classes_of
 from sparsebody.errors import AccuracyWarning, ModelError, RankWarning, ShapeError, warn_user
@@ -44,7 +43,8 @@ from sparsebody.sparse.rank import RankDecision
 
 __all__ = ["Evaluation", "ForwardDynamics", "forward_dynamics"]
 
-_UNWANTED = np.zeros(0)
+_NOTHING = np.zeros(0)
+Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
@@ -150,6 +150,7 @@ class ForwardDynamics:
             rank_tolerance=rank_tolerance,
         )
         self.system = system
+        self._shape = system.n_bodies, 6  # of accelerations
         self.reactions, self.reduction, self.baumgarte = reactions, reduction, baumgarte
         self.compliance = None if compliance is None else joint_compliances(system, compliance)
         self._wants_extended = residuals == "extended"
@@ -162,13 +163,13 @@ class ForwardDynamics:
 
     @property
     def _preparation(self) -> Preparation:
-        """What is decided, with the core of this thread."""
+        """What is decided, with the evaluator of this thread."""
         return self._prepared.own
 
     @property
-    def core(self) -> Core | PlanarCore:
-        """The arrays and factors of evaluations, which no other thread sees."""
-        return self._prepared.own.core
+    def evaluator(self) -> Evaluator:
+        """Assembler and solver in use, with arrays and factors that no other thread sees."""
+        return self._prepared.own.evaluator
 
     @property
     def choice(self) -> SolverChoice:
@@ -235,32 +236,34 @@ class ForwardDynamics:
             used["factorization"] = self.factorization
         return ForwardDynamics(self.system, state, **self.options.but(**(used | changes)))
 
-    def call_core(self, method: Callable[[Core | PlanarCore], Result], time: float) -> Result:
-        """Return what a method of the core does.
+    def run(
+        self,
+        function: Callable[Concatenate[Evaluator, Arguments], Result],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> Result:
+        """Return what a function of the evaluator and of other arguments does.
 
-        If bodies are not within their subgroups at `time`, they get all their freedoms from now on,
-        in this thread.
+        Where it cannot, another evaluator takes its place from now on, in this thread; see
+        `fallback`. At most two do: all freedoms of the bodies, then QR.
         """
-        core = self.core
         try:
-            return method(core)
-        except ReductionViolated:
-            return method(self._unreduced_core(time))
+            return function(self._prepared.own.evaluator, *args, **kwargs)
+        except (ReductionViolated, InaccurateFactors) as failure:
+            self._fall_back(failure)
+        return self.run(function, *args, **kwargs)
 
-    def _unreduced_core(self, time: float) -> Core | PlanarCore:
-        """Give bodies all their freedoms from now on, and return the new core."""
-        why = f"all freedoms: bodies are outside their subgroups at t = {time:.6g} s"
-        history = (*self._preparation.history, why)
-        whole = prepared_whole(self.system, self._analyzed_at, self.options)
-        self._prepared.own = replace(whole, history=history)
-        return self.core
+    def _fall_back(self, failure: ReductionViolated | InaccurateFactors) -> None:
+        """Go over to another evaluator in this thread."""
+        preparation, state = self._prepared.own, self._analyzed_at
+        self._prepared.own = fallback(preparation, failure, state, self.options)
 
     def retracted(self, state: State) -> State:
         """Return the state nearby in which bodies are within their subgroups about the world."""
-        return self.core.retracted(state)
+        return self.evaluator.assembler.retracted(state)
 
     @cached_property
-    def whole(self) -> ForwardDynamics:
+    def unreduced(self) -> ForwardDynamics:
         """The same with all freedoms of the bodies, for errors out of their subgroups."""
         return ForwardDynamics(
             self.system, self._analyzed_at, **self.options.but(reduction="none", baumgarte=None)
@@ -301,7 +304,7 @@ class ForwardDynamics:
             "redundancy_certain": True if decision is None else decision.certain,
             "redundancy_doubt": "" if decision is None else decision.doubt,
             "redundancy_method": self._preparation.redundancy_method,
-            "history": [*self._preparation.history, *self.core.history],
+            "history": [*self._preparation.history],
             **self.choice.explain(),
         }
 
@@ -350,29 +353,28 @@ class ForwardDynamics:
         Parameters and errors as in a call; rows that were left out are not looked at. With `out`, a
         contiguous array of that shape, nothing is allocated: it is filled and returned.
         """
-        shape = (self.system.n_bodies, 6)
         if out is None:
-            out = np.empty(shape)
-        elif not is_plain(out, shape):
-            raise ShapeError(f"out must be a contiguous array of {shape} float64 numbers")
+            out = np.empty(self._shape)
+        elif not is_plain(out, self._shape):
+            raise ShapeError(f"out must be a contiguous array of {self._shape} float64 numbers")
         if self.baumgarte is not None or self._wants_extended:
             out[:] = Evaluation(self, state, body_force).acceleration()
             return out
-        core = self._prepared.own.core
+        evaluator = self._prepared.own.evaluator
         try:
-            core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
-        except ReductionViolated:
-            core = self._unreduced_core(state.time)
-            core.accelerate(state, body_force, _UNWANTED, out, _UNWANTED)
-        if core.is_rough:
-            self.warn_of_roughness(state)
+            evaluator.accelerate(state, body_force, _NOTHING, out, _NOTHING)
+        except (ReductionViolated, InaccurateFactors) as failure:
+            self._fall_back(failure)
+            return self.acceleration(state, body_force=body_force, out=out)
+        if evaluator.solver.is_inaccurate:
+            self.warn_of_inaccuracy(state)
         return out
 
-    def warn_of_roughness(self, state: State) -> None:
+    def warn_of_inaccuracy(self, state: State) -> None:
         """Tell once, right after a solution, how few of its digits are good."""
         if not self._has_warned:
             self._has_warned = True
-            found = condition_estimate(self.core, state)
+            found = condition_estimate(self.evaluator, state)
             warn_user(
                 f"the accelerations at t = {state.time:.6g} s are rough ({found}), for rounding "
                 "hides the softest motions of so long a mechanism; use a shorter one",

@@ -9,7 +9,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sparsebody.arrays import IntArray
-from sparsebody.dynamics.compiled.planar_tables import rows_in_plane
+from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.model.planar import planar_motion
@@ -90,7 +90,7 @@ def generic_mobility_in_plane(system: System, state: State | None = None) -> Gen
     rows = rows_in_plane(system, motion, consistent_state(system) if state is None else state)
     if rows is None:
         return None
-    within = np.flatnonzero(~motion.is_outer)[rows.any(axis=(1, 2))]
+    within = np.flatnonzero(~motion.is_out_of_plane)[rows.any(axis=(1, 2))]
     bars = np.bincount(system.row_joint[within], minlength=system.n_joints)
     return _generic(system, bars, 3)
 

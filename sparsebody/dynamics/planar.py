@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
-from sparsebody.dynamics.compiled.planar_tables import rows_in_plane
+from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
 from sparsebody.dynamics.independence import independent_rows
 from sparsebody.model.planar import PlanarMotion, planar_motion
 from sparsebody.model.system import State, System
@@ -39,14 +39,16 @@ def planar_reduction(
     if motion is None or rows is None:
         return None
     is_within = np.zeros(system.n_rows, dtype=bool)
-    is_within[~motion.is_outer] = rows.any(axis=(1, 2))
+    is_within[~motion.is_out_of_plane] = rows.any(axis=(1, 2))
     three = np.full(system.n_bodies, 3, dtype=np.intp)
     pattern = kkt_structure(system, is_within, three).pattern
-    found = independent_rows(_unit_matrix(pattern, rows[is_within[~motion.is_outer]]), tolerance)
+    found = independent_rows(
+        _unit_matrix(pattern, rows[is_within[~motion.is_out_of_plane]]), tolerance
+    )
     kept = is_within.copy()
     kept[is_within] = found.keep
     decision = replace(
-        found, keep=kept | motion.is_outer, method=f"planar motion, then {found.method}"
+        found, keep=kept | motion.is_out_of_plane, method=f"planar motion, then {found.method}"
     )
     structure = kkt_structure(system, kept, three)
     return PlanarReduction(motion, structure, np.flatnonzero(is_within & ~kept), decision)

@@ -17,10 +17,15 @@ from sparsebody.dynamics.choice import (
     choose_solver,
     reduction_pays,
 )
-from sparsebody.dynamics.compiled import Core, KrylovCore, PlanarCore
+from sparsebody.dynamics.evaluators import (
+    Evaluator,
+    KrylovSolver,
+    PlanarAssembler,
+    SpatialAssembler,
+)
 from sparsebody.dynamics.options import SolverOptions
 from sparsebody.dynamics.planar import planar_reduction
-from sparsebody.dynamics.reduced import ground_reduction, reduced_core
+from sparsebody.dynamics.reduced import ground_reduction, subgroup_assembler
 from sparsebody.dynamics.redundancy import rank_decision
 from sparsebody.dynamics.structure import classes_of
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
@@ -36,7 +41,7 @@ IN_PLANE = ("auto", "block-qr")  # factorizations of planar mechanisms
 class Preparation:
     """The outcome: all that evaluations need to know."""
 
-    core: Core | PlanarCore
+    evaluator: Evaluator
     choice: SolverChoice
     structure: KKTStructure  # of the kept rows, on the freedoms
     rank_decision: RankDecision | None  # None: all rows are kept without asking
@@ -49,17 +54,17 @@ class Preparation:
     @property
     def is_planar(self) -> bool:
         """Whether bodies have three freedoms, in a plane."""
-        return isinstance(self.core, PlanarCore)
+        return isinstance(self.evaluator.assembler, PlanarAssembler)
 
     @property
     def is_krylov(self) -> bool:
         """Whether all rows are kept and solutions found by Krylov steps."""
-        return isinstance(self.core, KrylovCore)
+        return isinstance(self.evaluator.solver, KrylovSolver)
 
     @property
     def rank(self) -> int:
         """Number of independent constraint rows, or of all if nobody has asked."""
-        n_rows = self.core.system.n_rows
+        n_rows = self.evaluator.assembler.system.n_rows
         return n_rows if self.rank_decision is None else self.rank_decision.rank
 
     @property
@@ -78,10 +83,10 @@ class Preparation:
 
 
 class ThreadPreparation:
-    """A preparation, and a copy with a core of its own for every other thread that evaluates.
+    """A preparation, and a copy with an evaluator of its own for every other thread that evaluates.
 
-    An evaluation overwrites the arrays of its core. Copies are made when a thread first asks, and
-    are freed with it.
+    An evaluation overwrites the arrays of its evaluator. Copies are made when a thread first asks,
+    and are freed with it.
     """
 
     def __init__(self, preparation: Preparation) -> None:
@@ -101,8 +106,8 @@ class ThreadPreparation:
             return self._local.preparation
         except AttributeError:
             with self._lock:
-                core = copy.copy(self._original.core)
-            own: Preparation = replace(self._original, core=core)
+                evaluator = copy.copy(self._original.evaluator)
+            own: Preparation = replace(self._original, evaluator=evaluator)
             self._local.preparation = own
             return own
 
@@ -114,7 +119,7 @@ class ThreadPreparation:
 def prepared(system: System, state: State, options: SolverOptions) -> Preparation:
     """Decide at a state: with fewer freedoms where that is possible and pays."""
     if options.reduction == "none" or options.dependent_rows not in ("remove", "auto"):
-        return prepared_whole(system, state, options)
+        return prepared_unreduced(system, state, options)
     found = None
     if options.factorization in IN_PLANE:
         found = _in_plane(system, state, options)
@@ -123,10 +128,10 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
     classes = classes_of(system)
     if classes is not None and options.factorization == "auto":
         found = _reduced(system, classes, state, options)
-    return found or prepared_whole(system, state, options, classes)
+    return found or prepared_unreduced(system, state, options, classes)
 
 
-def prepared_whole(
+def prepared_unreduced(
     system: System, state: State, options: SolverOptions, classes: Classes | None = None
 ) -> Preparation:
     """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
@@ -137,8 +142,8 @@ def prepared_whole(
     choice = choose_solver(
         structure.pattern, options.ordering, options.factorization, state.position
     )
-    core = Core(system, structure, choice.order, choice.factorization)
-    return Preparation(core, choice, structure, decision)
+    assembler = SpatialAssembler(system, structure, choice.order, choice.factorization)
+    return Preparation(Evaluator(assembler), choice, structure, decision)
 
 
 def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
@@ -147,8 +152,9 @@ def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
     if options.dependent_rows == "auto" and factorization not in QUASI_DEFINITE:
         factorization = "auto"
     choice = choose_quasi_definite(structure.pattern, options.ordering, factorization)
-    core = KrylovCore(system, structure, choice.order, choice.factorization)
-    return Preparation(core, choice, structure, None)
+    assembler = SpatialAssembler(system, structure, choice.order, choice.factorization)
+    evaluator = Evaluator(assembler, KrylovSolver(assembler))
+    return Preparation(evaluator, choice, structure, None)
 
 
 def _in_plane(system: System, state: State, options: SolverOptions) -> Preparation | None:
@@ -160,10 +166,10 @@ def _in_plane(system: System, state: State, options: SolverOptions) -> Preparati
     choice = choose_in_plane(
         structure.pattern, options.ordering, options.factorization, state.position
     )
-    core = PlanarCore(
+    assembler = PlanarAssembler(
         system, found.motion, structure, found.left_out, choice.order, choice.factorization
     )
-    return Preparation(core, choice, structure, found.decision)
+    return Preparation(Evaluator(assembler), choice, structure, found.decision)
 
 
 def _reduced(
@@ -180,5 +186,6 @@ def _reduced(
     if found is None:
         return None
     choice = choose_solver(found.structure.pattern, *names, state.position)
-    core = reduced_core(system, found, choice.order, choice.factorization)
-    return Preparation(core, choice, found.structure, found.decision, found.motion.counts())
+    assembler = subgroup_assembler(system, found, choice.order, choice.factorization)
+    counts = found.motion.counts()
+    return Preparation(Evaluator(assembler), choice, found.structure, found.decision, counts)

@@ -13,9 +13,9 @@ import numpy as np
 from sparsebody._core import dynamics as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
-from sparsebody.dynamics.compiled import ReducedCore
-from sparsebody.dynamics.compiled.complementary_reactions import ReactionTree
-from sparsebody.dynamics.compiled.reduced_core import POINT_TOLERANCE
+from sparsebody.dynamics.evaluators import SubgroupAssembler
+from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
+from sparsebody.dynamics.evaluators.spatial_assembler import POINT_TOLERANCE
 from sparsebody.dynamics.independence import independent_rows
 from sparsebody.dynamics.redundancy import rows_at
 from sparsebody.factorization.block_ldl import safe_order
@@ -127,14 +127,14 @@ def _independent(
     )
 
 
-def reduced_core(
-    system: System, found: GroundReduction, order: IntArray, factorization: str
-) -> ReducedCore:
-    """Return what evaluates a reduction, in an elimination order of its pattern."""
-    freedoms = found.motion.freedoms
-    order = _order_with_freedoms(found.structure.pattern, order, freedoms)
-    subgroups = found.basis, freedoms, found.fixed, found.tree
-    return ReducedCore(system, found.structure, order, factorization, *subgroups)
+def subgroup_assembler(
+    system: System, reduction: GroundReduction, order: IntArray, factorization: str
+) -> SubgroupAssembler:
+    """Return the assembler of a reduction, in an elimination order of its pattern."""
+    freedoms, structure = reduction.motion.freedoms, reduction.structure
+    order = _order_with_freedoms(structure.pattern, order, freedoms)
+    subgroups = reduction.basis, freedoms, reduction.fixed, reduction.tree
+    return SubgroupAssembler(system, structure, order, factorization, *subgroups)
 
 
 def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntArray) -> IntArray:

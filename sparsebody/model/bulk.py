@@ -15,7 +15,7 @@ from sparsebody.model.columns import BodyColumns, JointColumns, ObjectArray, dis
 from sparsebody.model.connections import Motion, frames_in_bodies, prescribed_motions
 from sparsebody.model.frames import Frame, Frames, all_axes, are_unit_quaternions, axes
 from sparsebody.model.joints import JointType
-from sparsebody.model.names import Names, Numbered, numbered
+from sparsebody.model.names import Names, numbered
 from sparsebody.model.shapes import Shape
 from sparsebody.model.tables import WORLD
 from sparsebody.spatial.inertia import INERTIA_TOLERANCE, ROUNDING
@@ -36,7 +36,7 @@ def named(names: Sequence[str] | str, what: str, **given: Any) -> Sequence[str]:
     `given` holds each argument and how many axes one body or joint has of it.
     """
     if not isinstance(names, str):
-        return names if isinstance(names, Numbered) else list(names)
+        return list(names)
     for value, n_axes in given.values():
         if value is not None and np.ndim(value) == n_axes + 1:
             return numbered(names, np.arange(len(value)))
@@ -46,16 +46,21 @@ def named(names: Sequence[str] | str, what: str, **given: Any) -> Sequence[str]:
     )
 
 
+def check_name(name: object, what: str) -> None:
+    """Raise ModelError unless it is a word."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"the name of a {what} is {name!r}; give a non-empty string")
+
+
 def check_names(names: Sequence[str], taken: Names, what: str, reserved: str = "") -> None:
     """Raise ModelError unless every name is a word of its own."""
-    if not isinstance(names, Numbered):
+    if not set(map(type, names)) <= {str} or "" in names:
         for name in names:
-            if not isinstance(name, str) or not name:
-                raise ModelError(f"the name of a {what} is {name!r}; give a non-empty string")
-        if reserved in names:
-            raise ModelError(
-                f"{what} {reserved!r}: this name is the name of the fixed node; choose another"
-            )
+            check_name(name, what)
+    if reserved in names:
+        raise ModelError(
+            f"{what} {reserved!r}: this name is the name of the fixed node; choose another"
+        )
     twice = taken.clash(names)
     if twice is not None:
         raise ModelError(f"{what} {twice!r}: this name is taken by another {what}; choose another")

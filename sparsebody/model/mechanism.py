@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -154,7 +154,7 @@ class Mechanism:
         shape: Shape | None = None,
     ) -> RigidBody:
         """Add a body (see RigidBody for the meaning of each argument) and return it."""
-        self._check_name(name, "body")
+        bulk.check_name(name, "body")
         if name == WORLD or name in self._bodies.names:
             what = "the name of the fixed node" if name == WORLD else "taken by another body"
             raise ModelError(f"body {name!r}: this name is {what}; choose another")
@@ -280,7 +280,7 @@ class Mechanism:
         ModelError
             If the name is taken, a body does not exist, or an argument does not fit.
         """
-        self._check_name(name, "joint")
+        bulk.check_name(name, "joint")
         who = f"joint {name!r}"
         if name in self._joints.names:
             raise ModelError(f"{who}: this name is taken by another joint; choose another")
@@ -506,12 +506,8 @@ class Mechanism:
 
     # ---- helpers ----------------------------------------------------------------------------
 
-    def _check_name(self, name: Any, what: str) -> None:
-        if not isinstance(name, str) or not name:
-            raise ModelError(f"the name of a {what} is {name!r}; give a non-empty string")
-
     def _add_force(self, force: F) -> F:
-        self._check_name(force.name, "force")
+        bulk.check_name(force.name, "force")
         if force.name in self.forces:
             raise ModelError(f"force {force.name!r}: this name is taken; choose another")
         self.forces[force.name] = force

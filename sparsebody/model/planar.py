@@ -35,12 +35,12 @@ class PlanarMotion:
     basis: FloatArray  # (n_bodies, 3, 3) the same of every body, in its own axes
     bodies: IntArray  # (n_bodies,) from the world outwards
     joint: IntArray  # (n_bodies,) that holds each body, in the user's order, in the plane
-    is_outer: BoolArray  # (n_rows,) rows of these joints that keep bodies in the plane
+    is_out_of_plane: BoolArray  # (n_rows,) rows of these joints that keep bodies in the plane
 
     @cached_property
-    def tree_rows(self) -> IntArray:
+    def out_of_plane_rows(self) -> IntArray:
         """The rows of `joint` out of the plane, three for each body."""
-        return np.flatnonzero(self.is_outer)
+        return np.flatnonzero(self.is_out_of_plane)
 
 
 def planar_motion(system: System) -> PlanarMotion | None:
@@ -53,12 +53,12 @@ def planar_motion(system: System) -> PlanarMotion | None:
     kind = joint_kinds(system)
     if n == 0 or not np.any(kind == ABOUT_Z):
         return None
-    n_reached, basis, bodies, joint, is_outer = model.planar_motion(
+    n_reached, basis, bodies, joint, is_out_of_plane = model.planar_motion(
         *system.joint_frames, n, kind, system.first_row, system.subspace, PARALLEL
     )
     if n_reached < n:
         return None
-    return PlanarMotion(basis[n], basis[:n], bodies, joint, is_outer)
+    return PlanarMotion(basis[n], basis[:n], bodies, joint, is_out_of_plane)
 
 
 def joint_kinds(system: System) -> IntArray:

@@ -48,7 +48,7 @@ class Table(ABC, Generic[Item, Columns]):
         if not (self._parts and isinstance(self._parts[-1], list)):
             self._open([])
         self._parts[-1].append(item)  # type: ignore[union-attr]
-        self.names.append(name)
+        self.names.extend([name])
 
     def extend(self, names: Sequence[str], columns: Columns) -> None:
         """Add many things under names that are free."""

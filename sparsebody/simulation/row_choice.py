@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled import WORST_RESIDUAL
+from sparsebody.dynamics.evaluators import WORST_RESIDUAL
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import SingularSystemError
 from sparsebody.model.system import State
@@ -134,7 +134,7 @@ class RowChoice:
             evaluation.acceleration()
         except SingularSystemError:
             return False
-        return self.dynamics.core.dropped_residual() <= WORST_RESIDUAL
+        return self.dynamics.evaluator.dropped_residual() <= WORST_RESIDUAL
 
     def doubt(self, dropped: float) -> None:
         """Expect more independent rows where those left out are violated."""

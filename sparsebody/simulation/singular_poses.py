@@ -7,7 +7,7 @@ import warnings
 from dataclasses import replace
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.compiled import KrylovCore
+from sparsebody.dynamics.evaluators import KrylovSolver
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
 from sparsebody.errors import RankWarning
 from sparsebody.factorization.quasi_definite import DELTA
@@ -77,9 +77,9 @@ def _nearly_closed(with_all: ForwardDynamics, state: State) -> State:
     for _ in range(MOST_CORRECTIONS):
         if largest(error) <= CLOSED:
             break
-        core = with_all.evaluate(state).assembled()
-        assert isinstance(core, KrylovCore)
-        trial = displaced(state, core.damped_twists(error, damping))
+        solver = with_all.evaluate(state).assembled().solver
+        assert isinstance(solver, KrylovSolver)
+        trial = displaced(state, solver.damped_twists(error, damping))
         trial_error = constraint_errors(with_all.system, trial)[0]
         is_better = largest(trial_error) < largest(error)
         damping = max(0.01 * damping, DELTA) if is_better else 100.0 * damping
@@ -116,7 +116,7 @@ def n_parts_after(age: float, step: float) -> int:
 def weakest_joint(evaluation: Evaluation) -> tuple[float, str]:
     """Return the smallest pivot of the newest factors, the sine of an angle, and its joint."""
     dynamics = evaluation.dynamics
-    sine, row = dynamics.core.smallest_pivot()
+    sine, row = dynamics.evaluator.solver.smallest_pivot()
     if row < 0:
         return math.inf, ""
     return sine, dynamics.system.joint_names[dynamics.system.row_joint[row]] if sine < FAR else ""

@@ -299,7 +299,7 @@ class Stepper:
         self._check_finite(end)
         correction = max(start.correction, stabilized.correction)
         acceleration = stabilized.evaluation.acceleration()
-        dropped = self._rows.dynamics.core.dropped_residual()
+        dropped = self._rows.dynamics.evaluator.dropped_residual()
         of_start, of_end = (start.sine, start.joint), weakest_joint(stabilized.evaluation)
         weakest, self._latest_sine = min(of_start, self._weakest, of_end), of_end[0]
         return _Reached(end, acceleration, correction, *weakest, dropped)

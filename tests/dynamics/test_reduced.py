@@ -13,7 +13,7 @@ from planted_loops import TYPES, plant, planted
 import sparsebody as sb
 from sparsebody.dynamics import preparation
 from sparsebody.dynamics.choice import SolverChoice, choose_solver
-from sparsebody.dynamics.compiled import ReducedCore
+from sparsebody.dynamics.evaluators import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
@@ -69,9 +69,9 @@ def test_planted_loops_move_as_with_six_freedoms(seed: int, always: None) -> Non
     state = moving(system, seed)
     force = np.random.default_rng(seed).normal(size=(system.n_bodies, 6))
     dynamics = ForwardDynamics(system, state)
-    core = dynamics.core
+    evaluator = dynamics.evaluator
     assert_same(dynamics, state, body_force=force)
-    assert dynamics.core is core  # it did not have to fall back
+    assert dynamics.evaluator is evaluator  # it did not have to fall back
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -94,7 +94,7 @@ def test_bodies_of_a_class_on_the_world_have_its_freedoms(kind: str, always: Non
     system = mechanism.compile()
     state = moving(system, 1)
     dynamics = ForwardDynamics(system, state)
-    assert isinstance(dynamics.core, ReducedCore)
+    assert isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
     assert_same(dynamics, state)
     found = dynamics(state)
     assert newton_euler_imbalance(system, state, found.acceleration, found.joint_wrench) < 1e-9
@@ -114,14 +114,14 @@ def test_a_planar_part_of_a_mechanism_is_reduced_in_any_order(ordering: str) -> 
     system = scissor_with_pendulum().compile()
     state = moving(system, 0)
     dynamics = ForwardDynamics(system, state, ordering=ordering)
-    assert isinstance(dynamics.core, ReducedCore)
+    assert isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
     assert len(dynamics.structure.rows) < 0.6 * dynamics.rank
     assert_same(dynamics, state)
 
 
 def test_a_factorization_by_name_asks_for_all_freedoms() -> None:
     dynamics = ForwardDynamics(scissor_with_pendulum().compile(), factorization="superlu")
-    assert not isinstance(dynamics.core, ReducedCore)
+    assert not isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
     assert len(dynamics.structure.rows) == dynamics.rank
 
 
@@ -137,14 +137,14 @@ def test_other_factorizations_of_fewer_rows_give_the_same(
 
     monkeypatch.setattr(preparation, "choose_solver", chosen)
     dynamics = ForwardDynamics(system, state)
-    assert isinstance(dynamics.core, ReducedCore)
+    assert isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
     assert dynamics.factorization == factorization
     assert_same(dynamics, state)
 
 
 def test_where_it_does_not_pay_all_freedoms_stay() -> None:
     dynamics = ForwardDynamics(build("stewart").compile())
-    assert not isinstance(dynamics.core, ReducedCore)
+    assert not isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
 
 
 @pytest.mark.parametrize("pose", [False, True])
@@ -160,7 +160,7 @@ def test_states_outside_are_taken_with_all_freedoms(pose: bool) -> None:
     before = dynamics.evaluate(state)
     expected = before.acceleration()
     np.testing.assert_allclose(dynamics.acceleration(away), whole.acceleration(away), atol=1e-10)
-    assert not isinstance(dynamics.core, ReducedCore)
+    assert not isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
     np.testing.assert_allclose(before.acceleration(), expected, atol=1e-10)
 
 
@@ -173,7 +173,7 @@ def test_a_motion_stays_within_its_subgroup(kind: str, always: None) -> None:
     state = sb.consistent_state(system)
     dynamics = ForwardDynamics(system, state)
     found = simulate(system, state, duration=0.1, step=5e-3, dynamics=dynamics)
-    assert isinstance(dynamics.core, ReducedCore)
+    assert isinstance(dynamics.evaluator.assembler, SubgroupAssembler)
     whole = simulate(system, state, duration=0.1, step=5e-3, reduction="none")
     np.testing.assert_allclose(found.position[-1], whole.position[-1], atol=1e-9)
     assert found.summary()["position_error"] < 1e-11

@@ -175,10 +175,10 @@ def test_a_quasi_definite_factor_shifts_all_rows_alike(factorization: str) -> No
     state = sb.consistent_state(system)
     dynamics = sb.ForwardDynamics(system, redundancy="krylov", factorization=factorization)
     dynamics(state)
-    core, ones = dynamics.core, np.eye(system.n_rows)
-    core._factors.factorize(core._unit, 1e-3)
-    A = np.array([core.transposed(y) for y in ones])
-    inverse = np.array([core.precondition(y) for y in ones]).T
+    solver, ones = dynamics.evaluator.solver, np.eye(system.n_rows)
+    solver._factors.factorize(solver._unit_rows, 1e-3)
+    A = np.array([solver.transposed(y) for y in ones])
+    inverse = np.array([solver.precondition(y) for y in ones]).T
     assert np.abs(np.linalg.inv(inverse) - A @ A.T - 1e-3 * ones).max() < 1e-10
 
 
@@ -454,7 +454,7 @@ def test_the_smallest_pivot_tells_how_near_a_singular_pose_is(
     found = []
     for angle in (1e-2, 1e-3, 1e-4):
         dynamics.acceleration(horizontal(3, angle)[1])
-        sine, row = dynamics.core.smallest_pivot()
+        sine, row = dynamics.evaluator.solver.smallest_pivot()
         found.append(sine)
         assert system.joint_names[system.row_joint[row]].startswith(("node", "ground"))
     np.testing.assert_allclose(np.array(found) / found[0], [1.0, 0.1, 0.01], rtol=0.02)
@@ -464,7 +464,7 @@ def test_the_smallest_pivot_is_that_of_a_dense_qr() -> None:
     system = build("scissor", pairs=4).compile()
     dynamics = sb.ForwardDynamics(system, reduction="none", factorization="block-qr")
     dynamics.acceleration(sb.consistent_state(system))
-    matrix = dynamics.core.matrix
+    matrix = dynamics.evaluator.assembler.matrix
     n = matrix.pattern.n_primal
     rows = np.zeros((len(matrix.rows), n + 1, 6))
     for k, block in enumerate(matrix.row_block):
@@ -472,5 +472,5 @@ def test_the_smallest_pivot_is_that_of_a_dense_qr() -> None:
             rows[k, matrix.pattern.ends[block, side]] += matrix.rows[k, side]
     A = rows[:, :n].reshape(len(rows), -1)
     sines = np.abs(np.diag(np.linalg.qr(A.T, mode="r"))) / np.linalg.norm(A, axis=1)
-    sine, _ = dynamics.core.smallest_pivot()
+    sine, _ = dynamics.evaluator.solver.smallest_pivot()
     assert sine == pytest.approx(sines.min(), rel=0.5)

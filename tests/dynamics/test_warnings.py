@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
-from sparsebody.dynamics.compiled import core
+from sparsebody.dynamics.evaluators import solvers
 from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
 from sparsebody.errors import AccuracyWarning, RankWarning
 from sparsebody.model.gallery import build
@@ -33,8 +33,8 @@ def dynamics(system: System) -> ForwardDynamics:
 @pytest.fixture
 def rough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every solution for a rough one."""
-    monkeypatch.setattr(core, "ROUGH_CORRECTION", -1.0)
-    monkeypatch.setattr(core, "ROUGH_RESIDUAL", -1.0)
+    monkeypatch.setattr(solvers, "ROUGH_CORRECTION", -1.0)
+    monkeypatch.setattr(solvers, "ROUGH_RESIDUAL", -1.0)
 
 
 @pytest.mark.usefixtures("rough")

@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.dynamics.compiled.varying import VaryingRows, fill_varying_rows, varying_arrays
+from sparsebody.dynamics.evaluators.general_terms import VaryingRows
 from sparsebody.dynamics.tree.front_order import constrained_loops
 from sparsebody.dynamics.tree.links import FRAME, FRAME_POINT
 from sparsebody.dynamics.tree.motion import TreeMotion
@@ -68,9 +68,7 @@ class VaryingLoops:
         joint = tree.loop_joint[np.isin(tree.loop_joint, varying)]
         of_loops = system.row_joint[tree.tree_index[system.row_joint] < 0]
         self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
-        arrays = varying_arrays(with_joints(system, joint))
-        self._rows, self._gamma = arrays["rows"], arrays["asked"]
-        self._all, self._links = VaryingRows(**arrays), tree.links
+        self._varying, self._links = VaryingRows(with_joints(system, joint)), tree.links
 
     def overwrite(
         self,
@@ -83,7 +81,7 @@ class VaryingLoops:
         """Overwrite those of all loop rows, `wrench` (m, 2, 6) on `link` (m, 2) and gamma (m,)."""
         if len(self.row) == 0:
             return
-        fill_varying_rows(self._all, state.position, state.orientation, state.velocity)
-        own = self._rows.copy()
+        self._varying.fill(state)
+        own = self._varying.rows.copy()
         native.rows_to_links(self._links, motion, link[self.row], own)
-        wrench[self.row], gamma[self.row] = own, self._gamma
+        wrench[self.row], gamma[self.row] = own, self._varying.gamma

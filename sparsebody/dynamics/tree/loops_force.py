@@ -9,7 +9,7 @@ from scipy.linalg import qr, solve_triangular
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.compiled import WORST_RESIDUAL
+from sparsebody.dynamics.evaluators import WORST_RESIDUAL
 from sparsebody.dynamics.tree.crba import free_equations
 from sparsebody.dynamics.tree.delassus import coupled_groups
 from sparsebody.dynamics.tree.loop_dynamics import RANK_TOLERANCE, LoopDynamics

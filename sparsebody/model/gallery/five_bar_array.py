@@ -16,7 +16,7 @@ from sparsebody.model.gallery.parts import (
     check_between,
 )
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.names import Numbered, numbered, woven
+from sparsebody.model.names import interleaved, numbered
 
 START: Vector = (-0.5, 0.0, 0.0)  # ends of a bar in its frame [m]
 END: Vector = (0.5, 0.0, 0.0)
@@ -44,7 +44,7 @@ def five_bar_array(loops: int = 10, spacing: float = 1.5, gravity: Vector = DOWN
     mechanism = Mechanism("five-bar-array", gravity)
     i = np.arange(loops + 1)
     rise = math.sqrt(1.0 - spacing**2 / 4)
-    names = woven(*(numbered(name, i) for name in ("rise-{}", "fall-{}", "column-{}")))
+    names = interleaved(*(numbered(name, i) for name in ("rise-{}", "fall-{}", "column-{}")))
     directions = [[spacing / 2, rise, 0.0], [spacing / 2, -rise, 0.0], [0.0, 1.0, 0.0]]
     along = np.tile(directions, (len(i), 1))
     bars = add_bars(mechanism, names[2:], _middles(i, spacing, rise)[2:], along[2:], 1.0)
@@ -54,13 +54,11 @@ def five_bar_array(loops: int = 10, spacing: float = 1.5, gravity: Vector = DOWN
     kept = np.r_[0, 4 : 4 * len(i)]  # nothing leads to the first column
     place = np.stack([i * spacing, 0.0 * i, 0.0 * i], axis=1)
     ends = np.tile(END, (len(i), 1))
+    hinges = ("ground-{}", "left-{}", "apex-{}", "right-{}")
+    joints = interleaved(*(numbered(name, i) for name in hinges))
     add_hinges(
         mechanism,
-        Numbered(
-            ["ground-{}", "left-{}", "apex-{}", "right-{}"],
-            np.tile([0, 1, 2, 3], len(i))[kept],
-            np.repeat(i, 4)[:, None][kept],
-        ),
+        joints[:1] + joints[4:],
         np.stack([world, column - 3, rising, falling], axis=1).ravel()[kept],
         np.stack([ground, rising, falling, column], axis=1).ravel()[kept],
         np.stack([place, ends, ends, ends], axis=1).reshape(-1, 3)[kept],

@@ -10,7 +10,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.model.gallery.parts import DOWN_Y, Vector, add_bars, add_hinge, check_at_least
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.names import Numbered
+from sparsebody.model.names import interleaved, numbered
 
 
 def four_bar_torus(rows: int = 4, columns: int = 5, gravity: Vector = DOWN_Y) -> Mechanism:
@@ -47,11 +47,7 @@ def four_bar_torus(rows: int = 4, columns: int = 5, gravity: Vector = DOWN_Y) ->
     start = np.tile(node, (2, 1))
     bars = add_bars(
         mechanism,
-        Numbered(
-            ["row-{}-{}", "column-{}-{}"],
-            np.repeat([0, 1], len(here)),
-            np.tile(np.stack([r, c], axis=1), (2, 1)),
-        ),
+        numbered("row-{}-{}", r, c) + numbered("column-{}-{}", r, c),
         start + along / 2,
         along,
         1.0,
@@ -60,10 +56,8 @@ def four_bar_torus(rows: int = 4, columns: int = 5, gravity: Vector = DOWN_Y) ->
     left = r * columns + (c - 1) % columns
     down = (r - 1) % rows * columns + c
     mechanism.add_joints(
-        Numbered(
-            ["turn-{}-{}", "left-{}-{}", "below-{}-{}"],
-            np.tile([0, 1, 2], len(here)),
-            np.repeat(np.stack([r, c], axis=1), 3, axis=0),
+        interleaved(
+            *(numbered(name, r, c) for name in ("turn-{}-{}", "left-{}-{}", "below-{}-{}"))
         ),
         Revolute(),
         np.repeat(row, 3),

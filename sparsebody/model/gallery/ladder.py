@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsebody.model.gallery.parts import DOWN_Z, Vector, check_at_least, named_joint
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.names import Numbered, numbered
+from sparsebody.model.names import interleaved, numbered
 from sparsebody.model.shapes import Box
 from sparsebody.spatial import box_inertia
 
@@ -74,12 +74,8 @@ def ladder(
     return mechanism
 
 
-def _joint_names(rungs: int) -> Numbered:
+def _joint_names(rungs: int) -> list[str]:
     """Two rails and a rung in turn, with the base instead of the first rails."""
-    which = np.tile([1, 1, 2], (rungs, 1))
-    numbers = np.zeros((rungs, 3, 2), dtype=np.intp)
-    numbers[:, :2, 0] = np.arange(rungs)[:, None] - 1
-    numbers[:, :2, 1] = 0, 1
-    numbers[:, 2, 0] = np.arange(rungs)
-    which[0, :2], numbers[0, :2, 0] = 0, (0, 1)
-    return Numbered(["base-{}", "rail-{}-{}", "rung-{}"], which.ravel(), numbers.reshape(-1, 2))
+    s = np.arange(rungs)
+    rails = (numbered("rail-{}-{}", s - 1, side) for side in (0, 1))
+    return ["base-0", "base-1", *interleaved(*rails, numbered("rung-{}", s))[2:]]

@@ -7,7 +7,7 @@ import numpy as np
 from sparsebody.arrays import IntArray
 from sparsebody.model.gallery.parts import DOWN_Y, Vector, add_bars, add_hinges, check_at_least
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.names import Numbered, numbered, woven
+from sparsebody.model.names import interleaved, numbered
 
 # Uniform slender rod of 1 kg and 1 m. The moment about its own axis does not enter the planar
 # motion; it only has to be positive.
@@ -48,13 +48,11 @@ def n_four_bar(loops: int = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) ->
     kept = np.r_[0, 3 : 3 * len(i)]  # nothing hangs to the left of the first rod
     world = np.full(len(i), -1)
     ground = np.stack([i, 0 * i, 0 * i], axis=1)
+    nodes = numbered("node-{}-right", i - 1), numbered("node-{}-left", i)
+    names = interleaved(numbered("ground-{}", i), *nodes)
     add_hinges(
         mechanism,
-        Numbered(
-            ["ground-{}", "node-{}-right", "node-{}-left"],
-            np.tile([0, 1, 2], len(i))[kept],
-            np.stack([i, i - 1, i], axis=1).reshape(-1, 1)[kept],
-        ),
+        names[:1] + names[3:],
         np.stack([world, vertical - 2, horizontal], axis=1).ravel()[kept],
         np.stack([vertical, horizontal, vertical], axis=1).ravel()[kept],
         np.stack([ground, np.tile(END, (len(i), 1)), np.tile(END, (len(i), 1))], axis=1).reshape(
@@ -74,7 +72,7 @@ def _add_rods(mechanism: Mechanism, i: IntArray, speed: float) -> IntArray:
     turning = np.tile([[0.0, 0.0, 0.0], [0.0, 0.0, -speed]], (rods, 1))
     return add_bars(
         mechanism,
-        woven(numbered("horizontal-{}", i), numbered("vertical-{}", i))[1:],
+        interleaved(numbered("horizontal-{}", i), numbered("vertical-{}", i))[1:],
         middle[1:],
         np.tile([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], (rods, 1))[1:],
         1.0,

@@ -17,7 +17,7 @@ from sparsebody.model.gallery.parts import (
     turned,
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.names import Numbered, numbered
+from sparsebody.model.names import numbered
 from sparsebody.model.shapes import Polyline
 
 THICKNESS = 0.1  # of a square of 1 m [m]
@@ -78,11 +78,10 @@ def rotating_squares(
     corners = side / 2 * np.array([CORNERS[name] for name in CORNERS]).reshape(2, 2, 2, 3)
     add_hinges(
         mechanism,
-        Numbered(
-            ["square-{}-{}-right", "square-{}-{}-top"],
-            which,
-            np.stack([r[before], c[before]], axis=1),
-        ),
+        [
+            f"square-{i}-{j}-{('right', 'top')[side]}"
+            for i, j, side in zip(r[before], c[before], which, strict=True)
+        ],
         before,
         after,
         corners[which, 0, parity[before]],

@@ -17,7 +17,7 @@ from sparsebody.model.gallery.parts import (
 )
 from sparsebody.model.joints import PointOnPlane, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.names import Numbered, numbered, woven
+from sparsebody.model.names import interleaved, numbered
 from sparsebody.model.time_functions import SmoothStep
 from sparsebody.spatial import quaternion_exponential
 
@@ -84,7 +84,7 @@ def _add_pairs(mechanism: Mechanism, pairs: int, angle: float, length: float, ma
     middle[:, 2] = np.repeat((k + 0.5) * height, 2)
     add_bars(
         mechanism,
-        woven(numbered("left-{}", k), numbered("right-{}", k)),
+        interleaved(numbered("left-{}", k), numbered("right-{}", k)),
         middle,
         np.tile([[width, 0.0, height], [-width, 0.0, height]], (pairs, 1)),
         length,
@@ -99,13 +99,11 @@ def _add_hinges(mechanism: Mechanism, pairs: int, low: Vector, high: Vector) -> 
     left, right = 2 * k, 2 * k + 1
     kept = np.r_[0, 3 : 3 * pairs]  # no pair below the first
     middle = (0.0, 0.0, 0.0)
+    outer = (numbered(name, k - 1) for name in ("outer-{}-right", "outer-{}-left"))
+    names = interleaved(numbered("middle-{}", k), *outer)
     add_hinges(
         mechanism,
-        Numbered(
-            ["middle-{}", "outer-{}-right", "outer-{}-left"],
-            np.tile([0, 1, 2], pairs)[kept],
-            np.stack([k, k - 1, k - 1], axis=1).reshape(-1, 1)[kept],
-        ),
+        names[:1] + names[3:],
         np.stack([left, left - 2, right - 2], axis=1).ravel()[kept],
         np.stack([right, right, left], axis=1).ravel()[kept],
         np.tile([middle, high, high], (pairs, 1))[kept],

@@ -1,4 +1,4 @@
-"""The compiled evaluation against the general functions, dense algebra and its own refusals."""
+"""Evaluators against the general functions, dense algebra and their own refusals."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from benchmarks.cases import problem
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.kinematics.coordinates import coordinate_motion
@@ -58,22 +59,24 @@ def mass_roots(system: System) -> np.ndarray:
 def test_rows_and_right_hand_side_are_those_of_the_general_functions(seed: int) -> None:
     """A I^-1 A', A I^-1 f and f' I^-1 f do not depend on how bodies are numbered or measured."""
     system, state = random_state(seed)
-    core = ForwardDynamics(system, state, factorization="block-ldl").core
-    core.assemble(state, None, NOTHING)
+    assembler = ForwardDynamics(system, state, factorization="block-ldl").evaluator.assembler
+    assembler.assemble(state, None, NOTHING)
     n = 6 * system.n_bodies
     A, asked, force = general(system, state)
     root = mass_roots(system)
-    unit = np.linalg.solve(root, A.T).T[core.rows]
+    unit = np.linalg.solve(root, A.T).T[assembler.rows]
     force = np.linalg.solve(root, force)
-    found = constraint_matrix(core.matrix).toarray()
+    found = constraint_matrix(assembler.matrix).toarray()
     size = np.abs(unit @ unit.T).max()
     np.testing.assert_allclose(found @ found.T, unit @ unit.T, atol=1e-12 * size)
     np.testing.assert_allclose(
-        found @ core.right[:n], unit @ force, atol=1e-12 * np.abs(unit).max() * np.abs(force).max()
+        found @ assembler.right[:n],
+        unit @ force,
+        atol=1e-12 * np.abs(unit).max() * np.abs(force).max(),
     )
-    assert core.right[:n] @ core.right[:n] == pytest.approx(force @ force, rel=1e-12)
+    assert assembler.right[:n] @ assembler.right[:n] == pytest.approx(force @ force, rel=1e-12)
     np.testing.assert_allclose(
-        core.right[n:], asked[core.rows], atol=1e-12 * max(1.0, np.abs(asked).max())
+        assembler.right[n:], asked[assembler.rows], atol=1e-12 * max(1.0, np.abs(asked).max())
     )
 
 
@@ -94,18 +97,18 @@ def test_residuals_are_those_of_the_equations_in_the_user_units(seed: int) -> No
 
 def test_a_wrong_solution_has_the_residual_that_it_should_have() -> None:
     system, state = random_state(5)
-    core = ForwardDynamics(system, state, factorization="block-ldl").core
-    core.assemble(state, None, NOTHING)
-    x = np.random.default_rng(0).normal(size=len(core.right))
-    core._x[:] = x
+    assembler = ForwardDynamics(system, state, factorization="block-ldl").evaluator.assembler
+    assembler.assemble(state, None, NOTHING)
+    x = np.random.default_rng(0).normal(size=len(assembler.right))
+    assembler.x[:] = x
     n = 6 * system.n_bodies
-    left = np.abs(core.right - saddle_csc(core.matrix) @ x)
-    force = max(np.abs(x[:n]).max(), np.abs(core.right[:n]).max())
-    A = constraint_matrix(core.matrix)
-    term = max(np.abs(A @ np.diag(x[:n])).max(), np.abs(core.right[n:]).max())
-    free = np.abs(A @ np.diag(core.right[:n])).max()
+    left = np.abs(assembler.right - saddle_csc(assembler.matrix) @ x)
+    force = max(np.abs(x[:n]).max(), np.abs(assembler.right[:n]).max())
+    A = constraint_matrix(assembler.matrix)
+    term = max(np.abs(A @ np.diag(x[:n])).max(), np.abs(assembler.right[n:]).max())
+    free = np.abs(A @ np.diag(assembler.right[:n])).max()
     expected = max(left[:n].max() / force, left[n:].max() / max(term, free))
-    assert core._evaluation.compute_residual(core.right) == pytest.approx(expected, rel=1e-9)
+    assert assembler.native.compute_residual(assembler.right) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -113,15 +116,16 @@ def test_rough_factors_are_made_up_for(seed: int) -> None:
     """Factors that are off by a hundredth still give the solution to seven digits."""
     system = build("ladder", rungs=12, gravity=(1.0, -2.0, -9.0)).compile()
     state = sb.consistent_state(system)
-    core = ForwardDynamics(system, state, factorization="block-ldl").core
-    core.assemble(state, None, NOTHING)
-    core.factorize(0.0)
+    dynamics = ForwardDynamics(system, state, factorization="block-ldl")
+    evaluator = dynamics.evaluator
+    evaluator.assembler.assemble(state, None, NOTHING)
+    evaluator.solver.factorize(0.0)
     exact = np.empty((system.n_bodies, 6))
-    core.solve(core.right, exact, NOTHING, 0.0)
-    values = core.symbolic.factors.values
+    evaluator.solve_assembled(state, None, exact, NOTHING)
+    values = evaluator.assembler.symbolic.factors.values
     values *= 1.0 + 0.01 * np.random.default_rng(seed).uniform(-1.0, 1.0, values.shape)
     found = np.empty_like(exact)
-    core.solve(core.right, found, NOTHING, 0.0)
+    dynamics.run(Evaluator.solve_assembled, state, None, found, NOTHING)
     np.testing.assert_allclose(found, exact, atol=1e-7 * np.abs(exact).max())
 
 
@@ -208,7 +212,7 @@ def test_corrections_after_a_state_without_numbers_are_not_spoilt() -> None:
     system, state = random_state(4)
     dynamics = ForwardDynamics(system, state, factorization="block-ldl")
     expected = dynamics.acceleration(state)
-    dynamics.core._x[:] = np.nan
+    dynamics.evaluator.assembler.x[:] = np.nan
     change = dynamics.evaluate(state).velocity_correction()
     assert np.isfinite(change).all()
     np.testing.assert_array_equal(dynamics.acceleration(state), expected)

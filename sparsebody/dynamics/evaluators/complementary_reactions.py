@@ -29,7 +29,7 @@ class ReactionTree(NamedTuple):
     rows: IntArray  # (m, k) of these joints that take part, up to the first -1
 
 
-def fill_complementary_reactions(
+def add_complementary_reactions(
     system: System,
     tree: ReactionTree,
     state: State,

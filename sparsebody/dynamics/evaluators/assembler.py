@@ -1,0 +1,253 @@
+"""Assembly of (8.64) at a state, bodies and kept rows numbered in elimination order."""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sparsebody._core import dynamics
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.kkt import KKTStructure
+from sparsebody.dynamics.evaluators.complementary_reactions import (
+    ReactionTree,
+    add_complementary_reactions,
+)
+from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms, general_joints
+from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.factorization import Symbolic
+from sparsebody.model.system import State, System, check_state
+from sparsebody.sparse.etree import positions
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import SaddleMatrix
+
+Evaluation = dynamics.SpatialEvaluation | dynamics.ReducedEvaluation | dynamics.PlanarEvaluation
+
+
+class ReductionViolated(Exception):
+    """A state outside the subgroups that a reduction to fewer freedoms assumes."""
+
+    def __init__(self, time: float) -> None:
+        super().__init__(f"bodies are outside their subgroups at t = {time:.6g} s")
+
+
+class Assembler(ABC):
+    """From states to [1 A'; A 0] x = b, in units in which the inertia of every body is one.
+
+    Its arrays are overwritten by every assembly; all else stays as it is made.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    structure : KKTStructure
+        The kept rows, in the user's numbering.
+    bodies, duals : int arrays
+        Bodies and dual blocks of its pattern, as they are eliminated.
+    terms : GeneralTerms
+        What the compiled assembly does not compute.
+    """
+
+    width: int  # freedoms of a body
+    symbolic: Symbolic  # of the pattern
+    values: FloatArray  # (n_kept, 2, width) A, workspace
+    right: FloatArray  # (width n_bodies + n_kept,) forces, then gamma, workspace
+    x: FloatArray  # (width n_bodies + n_kept,) the newest solution, workspace
+    native: Evaluation
+    outside: int  # status of an assembly at a state outside the subgroups
+    invalid: int  # and at none of the system
+    reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
+    _arguments: tuple[Any, ...]  # of the constructor
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        bodies: IntArray,
+        duals: IntArray,
+        terms: GeneralTerms,
+    ) -> None:
+        n, pattern = system.n_bodies, structure.pattern
+        self.system = system
+        self.bodies, self._joints = bodies, structure.joints[duals]  # in the user's numbering
+        rank = np.repeat(positions(duals), pattern.block_sizes[n:])
+        self.rows = structure.rows[np.argsort(rank, kind="stable")]  # in the user's numbering
+        self._body_index = np.append(positions(bodies), -1)  # -1 stays -1
+        self.pattern = BlockPattern(
+            np.concatenate([pattern.block_sizes[:n][bodies], pattern.block_sizes[n:][duals]]),
+            np.ascontiguousarray(self._body_index[pattern.ends[duals]]),
+        )
+        self.has_constant_subspaces = not general_joints(system).any()
+        self.assembly = object()  # identity of the newest one
+        self._general, self._terms, self._stabilization = terms, NO_TERMS, NO_TERMS.gamma
+        self._shapes = ((n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),))
+
+    def __reduce__(self) -> tuple[type[Assembler], tuple[Any, ...]]:
+        """Copy and pickle the arguments: views of memory can be neither."""
+        return type(self), self._arguments
+
+    def assemble(
+        self, state: State, body_force: FloatArray | None, stabilization: FloatArray
+    ) -> None:
+        """Fill rows and right-hand side at a state.
+
+        Parameters
+        ----------
+        state : State
+            Poses and velocities.
+        body_force : (n_bodies, 6) array, optional
+            Additional wrenches in body coordinates [N m, N].
+        stabilization : (n_rows,) array
+            Added to gamma; (0,) for nothing.
+
+        Raises
+        ------
+        ShapeError, ModelError
+            If the state is none of the system, or not finite.
+        ReductionViolated
+            If bodies are not within their subgroups.
+        """
+        self.check(self.call(self.native.assemble, state, body_force, stabilization), state)
+
+    def check(self, status: int, state: State) -> None:
+        """Raise the error of a status that tells of the state."""
+        if status == self.outside:
+            raise ReductionViolated(state.time)
+        if status == self.invalid:
+            check_state(self.system, state)
+            raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
+
+    def to_user_order(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
+        """Write the newest solution in the user's numbering and units.
+
+        Accelerations (n_bodies, 6), and multipliers (n_rows,) of kept rows or (0,).
+        """
+        self.native.to_user_order(acceleration, multiplier)
+
+    @abstractmethod
+    def violation(self) -> float:
+        """Return the largest violation of the rows left out by the newest solution.
+
+        Relative to the largest term of any row, with the solution or with the bodies free.
+        """
+
+    def add_complementary_reactions(
+        self,
+        state: State,
+        body_force: FloatArray | None,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> None:
+        """Add the multipliers of rows that hold bodies within their subgroups, if any do.
+
+        Those of the kept rows are known.
+        """
+        tree = self.reaction_tree
+        if tree is not None:
+            add_complementary_reactions(
+                self.system, tree, state, body_force, acceleration, multiplier
+            )
+
+    def retracted(self, state: State) -> State:
+        """Return the state nearby in which bodies are within their subgroups; this one here."""
+        return state
+
+    def violates_subgroup(self, state: State) -> bool:
+        """Tell whether bodies are not where their subgroups have them."""
+        return False
+
+    @cached_property
+    def matrix(self) -> SaddleMatrix:
+        """The newest matrix [1 A'; A 0], a view of the workspace."""
+        ones = np.tile(np.eye(self.width), (self.system.n_bodies, 1, 1))
+        return SaddleMatrix(self.pattern, ones, ones, self.values)
+
+    def unit_axes(self) -> FloatArray:
+        """Return (n_bodies, width, 6): each unit of x in the user's units, bodies in order."""
+        n, width, solution = self.system.n_bodies, self.width, self.x.copy()
+        axes, acceleration = np.empty((n, width, 6)), np.empty((n, 6))
+        for i in range(width):
+            self.x[:] = 0.0
+            self.x[i : width * n : width] = 1.0
+            self.to_user_order(acceleration, NO_TERMS.gamma)
+            axes[:, i] = acceleration[self.bodies]
+        self.x[:] = solution
+        return axes
+
+    def call(
+        self,
+        kernel: Callable[..., Any],
+        state: State,
+        body_force: FloatArray | None,
+        stabilization: FloatArray,
+        *outputs: FloatArray,
+    ) -> Any:
+        """Call a native function that assembles; with copies of arrays that it does not take.
+
+        It checks the arrays of the state itself, but for those that the general terms depend on.
+        """
+        self.assembly = object()
+        if body_force is None and self._general.is_empty:
+            terms = NO_TERMS
+        else:
+            if not self._is_plain(state):
+                state = self.plain(state)
+            terms = self._general.at(state, body_force)
+        self._terms, self._stabilization = terms, stabilization
+        try:
+            return kernel(
+                state.position,
+                state.orientation,
+                state.velocity,
+                state.coordinate,
+                state.time,
+                *terms,
+                stabilization,
+                *outputs,
+            )
+        except TypeError:
+            if self._is_plain(state):
+                raise
+        return self.call(kernel, self.plain(state), body_force, stabilization, *outputs)
+
+    def _is_plain(self, state: State) -> bool:
+        arrays = state.position, state.orientation, state.velocity, state.coordinate
+        shapes = zip(arrays, self._shapes, strict=True)
+        return all(is_plain(array, shape) for array, shape in shapes) and math.isfinite(state.time)
+
+    def plain(self, state: State) -> State:
+        """Return a checked copy that compiled code takes."""
+        check_state(self.system, state)
+        names = ("position", "orientation", "velocity", "coordinate")
+        return state.with_(**{name: np.array(getattr(state, name), order="C") for name in names})
+
+    def singular(self, error: SingularSystemError, time: float) -> SingularSystemError:
+        """Return the error with the names of joints and bodies instead of numbers of blocks."""
+        system, message = self.system, str(error)
+        for kind, word, names, indices in (
+            ("dual block", "joint", system.joint_names, self._joints),
+            ("primal block", "body", system.body_names, self.bodies),
+        ):
+            match = re.search(rf"{kind} (\d+)", message)
+            if match:
+                name = names[int(indices[int(match.group(1))])]
+                message = message.replace(match.group(0), f"{word} {name!r}")
+        return SingularSystemError(f"at t = {time:.6g} s {message}")
+
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+def is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
+    """Tell whether compiled code takes the array as it is."""
+    return (
+        array.__class__ is np.ndarray
+        and array.shape == shape
+        and array.dtype is _FLOAT64
+        and array.flags.carray
+    )

@@ -1,0 +1,256 @@
+"""Assembly with three freedoms a body and the rows within the plane."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparsebody._core import dynamics, factorization
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
+from sparsebody.assembly.kkt import KKTStructure
+from sparsebody.dynamics.evaluators.assembler import Assembler
+from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
+from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms
+from sparsebody.factorization import analyze
+from sparsebody.factorization.block_qr import BlockQRSymbolic, postordered_duals
+from sparsebody.model.planar import PARALLEL, PlanarMotion
+from sparsebody.model.system import State, System
+from sparsebody.sparse.etree import positions
+
+GOOD = dynamics.PlanarEvaluation.GOOD
+
+
+@dataclass(frozen=True, eq=False)
+class _PlanarTable:
+    """Some rows within the plane, those of a joint together."""
+
+    rows: IntArray  # (k,) the user's numbers
+    values: FloatArray  # (k, 2, 3) on predecessor and successor, in units
+    native: dynamics.PlanarRows
+    frames: dynamics.SuccessorFrames
+
+
+class PlanarAssembler(Assembler):
+    """Three freedoms a body.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    motion : PlanarMotion
+        The plane that its bodies move parallel to.
+    structure : KKTStructure
+        The kept rows within the plane, bodies having three freedoms.
+    left_out : (n_left_out,) int array
+        The other rows within the plane.
+    order : (n_blocks,) int array
+        Elimination order of the pattern.
+    factorization : str
+        A name from FACTORIZATIONS.
+    """
+
+    width = 3
+    native: dynamics.PlanarEvaluation
+    outside, invalid = dynamics.PlanarEvaluation.OUT_OF_PLANE, dynamics.PlanarEvaluation.NOT_FINITE
+
+    def __init__(
+        self,
+        system: System,
+        motion: PlanarMotion,
+        structure: KKTStructure,
+        left_out: IntArray,
+        order: IntArray,
+        factorization: str,
+    ) -> None:
+        self._arguments = system, motion, structure, left_out, order, factorization
+        n = system.n_bodies
+        duals = postordered_duals(structure.pattern, order)
+        bodies = _by_first_dual(structure.pattern.ends[duals], n)
+        is_line = _line_joints(system, motion)
+        terms = GeneralTerms(system, but=is_line)
+        super().__init__(system, structure, bodies, duals, terms)
+        self._motion = motion
+        own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
+        self.symbolic = analyze(factorization, self.pattern, own_order)
+        self._kept, self._left_out = (
+            _planar_table(system, motion, terms, is_line, bodies, rows)
+            for rows in (self.rows, left_out)
+        )
+        self.values = self._kept.values
+        self.right, self.x = (large_zeros(3 * n + len(self.rows)) for _ in range(2))
+        normal = motion.basis[:, 0]
+        self.native = _evaluation(
+            system,
+            motion,
+            bodies,
+            self._kept,
+            np.einsum("na,nab,nb->n", normal, system.inertia, normal),
+            system.mass,
+            self.right,
+            self.x,
+            self.symbolic.qr if isinstance(self.symbolic, BlockQRSymbolic) else None,
+        )
+        self.native.fill_rows_on_successors(self._left_out.native, self._left_out.frames)
+
+    def violation(self) -> float:
+        """Return the largest violation of the rows left out; see `Assembler`.
+
+        Relative to the largest acceleration that a row could feel: rows across all accelerations of
+        a stretched linkage feel nothing but rounding.
+        """
+        if len(self._left_out.rows) == 0:
+            return 0.0
+        terms = self._terms.rows, self._terms.gamma, self._stabilization
+        return self.native.violation(self._left_out.native, *terms)
+
+    @cached_property
+    def reaction_tree(self) -> ReactionTree:  # type: ignore[override]
+        """The joints that hold each body in the plane, with three rows."""
+        motion, system = self._motion, self.system
+        rows = motion.out_of_plane_rows
+        joint = motion.joint[motion.bodies]
+        first = np.searchsorted(rows, system.first_row[joint])
+        return ReactionTree(motion.bodies, joint, rows[first[:, None] + np.arange(3)])
+
+    def solve_extended(self, state: State) -> None:
+        """Correct x, by factors of QR, with residuals of 31 digits made from the newest state."""
+        plain = self.plain(state)
+        poses = plain.position, plain.orientation, plain.velocity
+        self._extended.solve(self.native, *poses, self._stabilization)
+
+    @cached_property
+    def _extended(self) -> dynamics.ExtendedPlanarSystem:
+        return dynamics.ExtendedPlanarSystem(self.native, self._kept.frames)
+
+
+def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatArray | None:
+    """Return all rows but those that keep bodies in the plane (k, 2, 3), on velocities in it.
+
+    A row without any part in the plane is zero. None if the state is not in the plane.
+    """
+    bodies, rows = np.arange(system.n_bodies), np.flatnonzero(~motion.is_out_of_plane)
+    is_line = _line_joints(system, motion)
+    general = GeneralTerms(system, but=is_line)
+    table = _planar_table(system, motion, general, is_line, bodies, rows)
+    ones = np.ones(system.n_bodies)  # as if inertias were
+    right, x = (np.zeros(3 * len(bodies) + len(rows)) for _ in range(2))
+    native = _evaluation(system, motion, bodies, table, ones, ones, right, x)
+    status = native.assemble(
+        np.array(state.position, order="C"),
+        np.array(state.orientation, order="C"),
+        np.array(state.velocity, order="C"),
+        np.array(state.coordinate),
+        state.time,
+        *general.at(state, None),
+        NO_TERMS.gamma,
+    )
+    return table.values if status == GOOD else None
+
+
+def _evaluation(
+    system: System,
+    motion: PlanarMotion,
+    bodies: IntArray,
+    kept: _PlanarTable,
+    inertia: FloatArray,
+    mass: FloatArray,
+    right: FloatArray,
+    x: FloatArray,
+    qr: factorization.BlockQR | None = None,
+) -> dynamics.PlanarEvaluation:
+    """Return the native evaluation of bodies, in order, with inertias about the normal."""
+    native = dynamics.PlanarEvaluation(
+        kept.native,
+        qr,
+        bodies,
+        motion.basis,
+        motion.axes,
+        motion.axes[1:] @ system.gravity,
+        inertia,
+        mass,
+        right,
+        x,
+        len(system.coordinates.joint),
+    )
+    native.fill_rows_on_successors(kept.native, kept.frames)
+    return native
+
+
+def _planar_table(
+    system: System,
+    motion: PlanarMotion,
+    terms: GeneralTerms,
+    is_line: BoolArray,
+    bodies: IntArray,
+    rows: IntArray,
+) -> _PlanarTable:
+    """Return the table of `rows`, the user's numbers, those of a joint together; values are zero.
+
+    The evaluation fills rows that are constant on their successors.
+    """
+    of_row = system.row_joint[rows]
+    starts = np.flatnonzero(np.diff(of_row, prepend=-1))
+    joints = of_row[starts]
+    index = np.append(positions(bodies), len(bodies))  # the last, also at -1, is the world
+    kinds = dynamics.PlanarRows
+    kind = np.where(terms.is_general[joints], kinds.GENERAL, kinds.CARRIED)
+    kind[is_line[joints]] = kinds.LINE
+    constant = np.zeros((len(joints), 4))
+    grounded = np.flatnonzero(system.successor[joints] < 0)
+    constant[grounded, :2] = system.successor_point[joints[grounded]] @ motion.axes[1:].T
+    lines = np.flatnonzero(is_line[joints])
+    constant[lines] = _line_constants(system, motion, joints[lines])
+    values = large_zeros((len(rows), 2, 3))
+    table = dynamics.PlanarRows(
+        index[system.predecessor[joints]],
+        index[system.successor[joints]],
+        kind,
+        constant,
+        np.append(starts, len(rows)),
+        rows,
+        terms.sources(rows),
+        values,
+    )
+    frames = dynamics.SuccessorFrames(
+        system.successor_rotation[joints], system.successor_point[joints], system.subspace[rows]
+    )
+    return _PlanarTable(rows, values, table, frames)
+
+
+def _line_joints(system: System, motion: PlanarMotion) -> BoolArray:
+    """Return (n_joints,) which joints hold a point on a line in the plane, and do nothing else."""
+    is_line = np.zeros(system.n_joints, dtype=bool)
+    for group in system.groups:
+        if group.name == "point-on-plane":
+            joints = group.joints
+            normal = _in_plane(motion, system.predecessor[joints], _normals(system, joints))
+            is_line[joints] = np.abs(normal[:, 0]) <= PARALLEL
+    is_line[system.coordinates.joint] = False
+    return is_line
+
+
+def _normals(system: System, joints: IntArray) -> FloatArray:
+    """Return (m, 3) the z axes of predecessor frames in body coordinates."""
+    return np.asarray(system.predecessor_rotation[joints][:, :, 2])
+
+
+def _in_plane(motion: PlanarMotion, bodies: IntArray, vectors: FloatArray) -> FloatArray:
+    """Return (m, 3) components of vectors on bodies along the normal and in the plane."""
+    basis = np.where((bodies >= 0)[:, None, None], motion.basis[bodies], motion.axes)
+    return np.asarray(np.einsum("mij,mj->mi", basis, vectors))
+
+
+def _line_constants(system: System, motion: PlanarMotion, joints: IntArray) -> FloatArray:
+    """Return (m, 4): normal of the line on the predecessor, point on the successor."""
+    normal = _in_plane(motion, system.predecessor[joints], _normals(system, joints))
+    point = _in_plane(motion, system.successor[joints], system.successor_point[joints])
+    return np.concatenate([normal[:, 1:], point[:, 1:]], axis=1)
+
+
+def _by_first_dual(ends: IntArray, n: int) -> IntArray:
+    """Return the primal blocks in the order in which the dual ones meet them."""
+    met, first = np.unique(ends[ends >= 0], return_index=True)
+    others = np.setdiff1d(np.arange(n), met, assume_unique=True)
+    return np.concatenate([met[np.argsort(first, kind="stable")], others]).astype(np.intp)

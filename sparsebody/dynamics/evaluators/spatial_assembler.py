@@ -1,0 +1,208 @@
+"""Assembly with six freedoms a body, or with those that subgroups about the world leave.
+
+The inertia of a body is C C' + m, about its center of mass and in its axes. The vectors of (8.64)
+are in units in which it is one: of a twist (C' w, sqrt(m) u), of a wrench (C^-1 n, f / sqrt(m)).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sparsebody._core import dynamics
+from sparsebody.arrays import FloatArray, IntArray, large_zeros
+from sparsebody.assembly.kkt import KKTStructure
+from sparsebody.dynamics.evaluators.assembler import Assembler
+from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
+from sparsebody.dynamics.evaluators.general_terms import GeneralTerms
+from sparsebody.factorization import Symbolic, analyze, block_ldl
+from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
+from sparsebody.model.system import State, System
+from sparsebody.sparse.etree import positions
+
+CHUNK_LENGTH = 512  # pivots
+MAX_REFINEMENTS = 2  # of a solution by block LDL'
+ROUNDING_RESIDUAL = 4e-16  # relative: rounding of the residual itself
+EVEN_TREE_RESIDUAL = 1e-11  # not refined where inertias are summed from the leaves of trees
+EVEN_ROOTS = 1e3  # the largest over the smallest root of an inertia with which that is so
+INERTIA_ROOTS, MASS_ROOT = [0, 2, 5], 12  # columns of a table of units: diagonal of C, sqrt(m)
+POINT_TOLERANCE = 1e-6  # of points of bodies, in their sizes: integrators only correct them
+CLOSED_DISTANCE = 1e-11  # of points, in sizes of the body, that is rounding
+
+
+class SpatialAssembler(Assembler):
+    """Six freedoms a body.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    structure : KKTStructure
+        The kept rows, in the user's numbering.
+    order : (n_blocks,) int array
+        Elimination order of its pattern.
+    factorization : str
+        A name from FACTORIZATIONS.
+    """
+
+    width = 6
+    native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
+    outside, invalid = dynamics.OUTSIDE_SUBGROUPS, dynamics.BAD_STATE
+
+    def __init__(
+        self, system: System, structure: KKTStructure, order: IntArray, factorization: str
+    ) -> None:
+        self._arguments = system, structure, order, factorization
+        part_starts = None
+        if factorization == "block-ldl":
+            order, part_starts = in_parts(structure.pattern, safe_order(structure.pattern, order))
+        n = system.n_bodies
+        position = positions(order)
+        bodies, duals = np.argsort(position[:n]), np.argsort(position[n:])
+        super().__init__(system, structure, bodies, duals, GeneralTerms(system))
+        own_order = np.concatenate([self._body_index[:n], n + positions(duals)])[order]
+        if part_starts is None:
+            self.symbolic = analyze(factorization, self.pattern, own_order)
+        else:
+            self.symbolic = block_ldl.analyze(self.pattern, own_order, part_starts)
+        self.pattern.forget_adjacency()
+        self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
+        dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
+        self.native, self.values, self.right, self.x = self._evaluation()
+        self._left_out = self._row_table(structure.left_out)[0]
+        self._left_out_gamma = np.zeros(len(structure.left_out))
+
+    def _evaluation(
+        self,
+    ) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
+        """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
+        n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
+        kept, values = self._row_table(self.rows)
+        right, padded_x = large_zeros(n_rows), large_zeros(n_rows + 2 * dynamics.MARGIN)
+        rotation = large_zeros((n + 1, 9))
+        rotation[n, ::4] = 1.0
+        factors, is_even_tree = None, False
+        if isinstance(self.symbolic, BlockLDLSymbolic):
+            factors = self.symbolic.factors
+            is_even_tree = self.symbolic.layout.is_leaves_first and _is_even(self._unit[:n])
+        native = dynamics.SpatialEvaluation(
+            kept,
+            factors,
+            body=self.bodies.astype(np.uint32),
+            gravity=np.array(self.system.gravity, dtype=float),
+            unit=self._unit,
+            position=large_zeros((n + 1, 3)),
+            rotation=rotation,
+            velocity=large_zeros((n + 1, 6)),
+            right=right,
+            padded_x=padded_x,
+            residual=large_zeros(n_rows),
+            wrench=large_zeros(8 * n + 8),
+            n_coordinates=len(self.system.coordinates.joint),
+            max_corrections=MAX_REFINEMENTS,
+            goal=EVEN_TREE_RESIDUAL if is_even_tree else ROUNDING_RESIDUAL,
+            chunk_length=CHUNK_LENGTH,
+        )
+        return native, values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
+
+    def _row_table(self, rows: IntArray) -> tuple[dynamics.RowTable, FloatArray]:
+        """Return a table of `rows`, the user's numbers, those of a joint together, and A (k, 2, 6).
+
+        Rows that are constant on the successors are filled there.
+        """
+        system = self.system
+        starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
+        joints = system.row_joint[rows][starts]
+        index = np.append(self._body_index[:-1], system.n_bodies).astype(np.uint32)  # world last
+        values = large_zeros((len(rows), 2, 6))
+        table = dynamics.RowTable(
+            predecessor=index[system.predecessor[joints]],
+            successor=index[system.successor[joints]],
+            anchor=system.successor_point[joints],
+            is_general=self._general.is_general[joints],
+            first_row=np.append(starts, len(rows)).astype(np.uint32),
+            user_row=rows.astype(np.uint32),
+            general_row=self._general.sources(rows).astype(np.uint32),
+            rows=values,
+        )
+        dynamics.fill_rows_on_successors(
+            table,
+            self._unit,
+            system.row_joint,
+            system.successor_rotation,
+            system.successor_point,
+            system.subspace,
+        )
+        return table, values
+
+    def violation(self) -> float:
+        """Return the largest violation of the rows left out; see `Assembler`."""
+        if len(self._left_out_gamma) == 0:
+            return 0.0
+        terms = self._terms.rows, self._terms.gamma, self._stabilization
+        return self.native.violation(self._left_out, *terms, self._left_out_gamma)
+
+
+class SubgroupAssembler(SpatialAssembler):
+    """Rows and forces multiplied by constant bases of what each body can do about the world.
+
+    Parameters
+    ----------
+    system, structure, order, factorization
+        See `SpatialAssembler`.
+    basis : (n_bodies, 6, 6) float array
+        Orthonormal twists of the freedoms in the leading columns, where inertias are one.
+    freedoms : (n_bodies,) int array
+        Their number.
+    fixed : (n_bodies, 28) float array
+        Directions and points that bodies keep in place; see `reduced.fixed_directions`.
+    tree : ReactionTree
+        The joints that see to that.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        order: IntArray,
+        factorization: str,
+        basis: FloatArray,
+        freedoms: IntArray,
+        fixed: FloatArray,
+        tree: ReactionTree,
+    ) -> None:
+        super().__init__(system, structure, order, factorization)
+        self._arguments = (*self._arguments, basis, freedoms, fixed, tree)
+        bodies, n = self.bodies, system.n_bodies
+        assert isinstance(self.native, dynamics.SpatialEvaluation)
+        self.values[:] = 0.0
+        self.native = dynamics.ReducedEvaluation(
+            unreduced=self._evaluation()[0],
+            reduced=self.native,
+            freedoms=np.append(freedoms[bodies], 0).astype(np.uint32),
+            basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
+            fixed=np.ascontiguousarray(fixed[bodies]),
+        )
+        self.reaction_tree, self._fixed = tree, np.ascontiguousarray(fixed)
+        self._has_points = bool(np.any(fixed[:, 18:27]))
+
+    def retracted(self, state: State) -> State:
+        """Return the state with the points of bodies put back to where they have to stay."""
+        if not self._has_points:
+            return state
+        position = np.array(state.position)
+        dynamics.retract(self._fixed, state.position, state.orientation, position)
+        return state.with_(position=position)
+
+    def violates_subgroup(self, state: State) -> bool:
+        """Tell whether points are not where they have to stay."""
+        if not self._has_points:
+            return False
+        position = np.empty_like(state.position)
+        distance = dynamics.retract(self._fixed, state.position, state.orientation, position)
+        return distance * POINT_TOLERANCE > CLOSED_DISTANCE
+
+
+def _is_even(unit: FloatArray) -> bool:
+    """Tell whether neither masses nor rotational inertias, in a table of units, differ too much."""
+    inertia_roots, mass_roots = unit[:, INERTIA_ROOTS], unit[:, MASS_ROOT]
+    return all(roots.max() <= EVEN_ROOTS * roots.min() for roots in (inertia_roots, mass_roots))
