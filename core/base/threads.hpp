@@ -25,4 +25,12 @@ void run_tasks(Index n_tasks, Index n_threads, const Task& task) {
   work();
 }
 
+// Calls task(first, last) for ranges of [0, n) of bodies or joints.
+template <class Task>
+void run_ranges(Index n, Index n_threads, const Task& task) {
+  constexpr Index length = 1 << 12;
+  run_tasks((n + length - 1) / length, n_threads,
+            [&](Index i) { task(i * length, std::min(n, (i + 1) * length)); });
+}
+
 }  // namespace sparsebody

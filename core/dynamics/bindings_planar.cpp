@@ -95,6 +95,13 @@ void bind_dynamics_planar(nb::module_& module) {
 
   nb::class_<E> evaluation(module, "PlanarEvaluation", "Forward dynamics of bodies with three freedoms.");
   evaluation
+      .def_prop_rw(
+          "threads", [](const E& self) { return self.threads; },
+          [](E& self, Index threads) {
+            self.threads = threads;
+            if (self.qr != nullptr) self.qr->threads = threads;
+          },
+          "Threads that an evaluation may use; its result does not depend on them.")
       .def(
           "__init__",
           [](E* self, PlanarRows& kept, BlockQR* qr, Indices bodies, Rows basis, Loads axes, Values gravity,

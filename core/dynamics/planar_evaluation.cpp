@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 
+#include "base/threads.hpp"
 #include "base/vec.hpp"
 
 namespace sparsebody {
@@ -22,17 +24,29 @@ void store_force(const PlanarForce<double>& t, double* row) { row[0] = t.n, row[
 
 // ---- Bodies: a state in the plane, and the forces of (8.64)
 
-PlanarEvaluation::Status PlanarEvaluation::assemble_bodies(const EvaluationInput& in) {
+void PlanarEvaluation::StateCheck::take(const StateCheck& other) {
+  is_unit &= other.is_unit, is_upright &= other.is_upright, total += other.total;
+  turning = std::max(turning, other.turning), tilting = std::max(tilting, other.tilting);
+  moving = std::max(moving, other.moving), slipping = std::max(slipping, other.slipping);
+}
+
+PlanarEvaluation::Status PlanarEvaluation::StateCheck::status() const {
+  if (!(is_unit && total - total == 0.0)) return not_finite;
+  const bool is_level = tilting <= plane_tolerance * turning + rest_tolerance &&
+                        slipping <= plane_tolerance * moving + rest_tolerance;
+  return is_upright && is_level ? good : out_of_plane;
+}
+
+PlanarEvaluation::StateCheck PlanarEvaluation::assemble_bodies(const EvaluationInput& in, Index begin, Index end) {
   const Vec3<double> normal = axes.row(0), first = axes.row(1), second = axes.row(2);
-  const Index n = n_bodies();
   const bool has_load = in.load.rows() > 0;
-  bool is_sound = true, is_upright = true;
+  bool is_unit = true, is_upright = true;
   double total = 0.0, turning = 0.0, moving = 0.0, tilting = 0.0, slipping = 0.0;
-  for (Index i = 0; i < n; ++i) {
+  for (Index i = begin; i < end; ++i) {
     const auto& [b, B] = bodies[i];
     const PlanarUnit& unit = units[i];
     const double* const q = &in.orientation(b, 0);
-    is_sound &= std::abs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < unit_quaternion_tolerance;
+    is_unit &= std::abs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < unit_quaternion_tolerance;
     const auto R = Mat3<double>::from_quaternion(q[0], q[1], q[2], q[3]);
     const Vec3<double> up = R * B.row(0), along = R * B.row(1), x = Vec3<double>::load(&in.position(b, 0));
     const double* const v = &in.velocity(b, 0);
@@ -60,10 +74,7 @@ PlanarEvaluation::Status PlanarEvaluation::assemble_bodies(const EvaluationInput
     }
     store_force(force, &right[3 * i]);
   }
-  if (!(is_sound && total - total == 0.0)) return not_finite;
-  const bool is_level = tilting <= plane_tolerance * turning + rest_tolerance &&
-                        slipping <= plane_tolerance * moving + rest_tolerance;
-  return is_upright && is_level ? good : out_of_plane;
+  return {is_unit, is_upright, total, turning, moving, tilting, slipping};
 }
 
 // ---- Rows
@@ -97,8 +108,14 @@ void PlanarEvaluation::fill_rows_on_successors(PlanarRows& table, const Successo
 
 // Fills the rows of a table on their predecessors and gamma, at the newest state.
 void PlanarEvaluation::fill_rows(PlanarRows& table, const EvaluationInput& in, double* gamma) const {
+  run_ranges(table.n_joints(), threads,
+             [&](Index first, Index last) { fill_rows(table, in, gamma, first, last); });
+}
+
+void PlanarEvaluation::fill_rows(PlanarRows& table, const EvaluationInput& in, double* gamma, Index first,
+                                 Index last) const {
   const Index m = table.n_joints(), n = n_bodies();
-  for (Index j = 0; j < m; ++j) {
+  for (Index j = first; j < last; ++j) {
     const auto& joint = table.joints[j];
     const Index p = joint.predecessor, s = joint.successor;
     const Index begin = joint.first_row, end = table.joints[j + 1].first_row;
@@ -135,15 +152,22 @@ void PlanarEvaluation::fill_rows(PlanarRows& table, const EvaluationInput& in, d
     }
   }
   if (!in.stabilization.empty())
-    for (Index k = 0; k < Index(table.rows.size()); ++k) gamma[k] += in.stabilization[table.rows[k].user];
+    for (Index k = table.joints[first].first_row; k < Index(table.joints[last].first_row); ++k)
+      gamma[k] += in.stabilization[table.rows[k].user];
 }
 
 // ---- Evaluations
 
 PlanarEvaluation::Status PlanarEvaluation::assemble(const EvaluationInput& in) {
-  const Status status = assemble_bodies(in);
+  StateCheck check;
+  std::mutex mutex;
+  run_ranges(n_bodies(), threads, [&](Index first, Index last) {
+    const StateCheck part = assemble_bodies(in, first, last);
+    const std::lock_guard lock(mutex);
+    check.take(part);
+  });
   fill_rows(kept, in, right.data() + 3 * n_bodies());
-  return status;
+  return check.status();
 }
 
 PlanarEvaluation::Status PlanarEvaluation::accelerate(const EvaluationInput& in, View<double, 2> acceleration,
@@ -159,14 +183,18 @@ PlanarEvaluation::Status PlanarEvaluation::accelerate(const EvaluationInput& in,
 
 void PlanarEvaluation::to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
   const Index n = n_bodies();
-  for (Index i = 0; i < n; ++i) {
-    const auto& [b, B] = bodies[i];
-    const double w = units[i].turn_inverse * x[3 * i], s = units[i].mass_inverse;
-    (w * B.row(0)).store(&acceleration(b, 0));
-    (s * x[3 * i + 1] * B.row(1) + s * x[3 * i + 2] * B.row(2)).store(&acceleration(b, 3));
-  }
-  if (!multiplier.empty())
-    for (Index k = 0; k < Index(kept.rows.size()); ++k) multiplier[kept.rows[k].user] = -x[3 * n + k];
+  run_ranges(n, threads, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) {
+      const auto& [b, B] = bodies[i];
+      const double w = units[i].turn_inverse * x[3 * i], s = units[i].mass_inverse;
+      (w * B.row(0)).store(&acceleration(b, 0));
+      (s * x[3 * i + 1] * B.row(1) + s * x[3 * i + 2] * B.row(2)).store(&acceleration(b, 3));
+    }
+  });
+  if (multiplier.empty()) return;
+  run_ranges(Index(kept.rows.size()), threads, [&](Index first, Index last) {
+    for (Index k = first; k < last; ++k) multiplier[kept.rows[k].user] = -x[3 * n + k];
+  });
 }
 
 double PlanarEvaluation::violation(PlanarRows& left_out, const EvaluationInput& in) const {

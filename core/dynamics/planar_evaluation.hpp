@@ -95,6 +95,7 @@ class PlanarEvaluation {
   Mat3<double> axes;                        // of the world: the normal, and two axes in the plane
   Vec2<double> gravity;
   View<double> right, x;         // (3 n + k,) forces and gamma; accelerations and multipliers with opposite signs
+  Index threads = 1;             // that an evaluation may use
   double residual = 0.0;         // relative, of the constraint rows, of the newest solution
   Index row = 0;                 // that depends on others
 
@@ -117,8 +118,17 @@ class PlanarEvaluation {
   double violation(PlanarRows& left_out, const EvaluationInput& in) const;
 
  private:
-  Status assemble_bodies(const EvaluationInput& in);
+  // What the states of some bodies tell.
+  struct StateCheck {
+    bool is_unit = true, is_upright = true;
+    double total = 0.0, turning = 0.0, moving = 0.0, tilting = 0.0, slipping = 0.0;
+
+    void take(const StateCheck& other);
+    Status status() const;
+  };
+  StateCheck assemble_bodies(const EvaluationInput& in, Index first, Index last);
   void fill_rows(PlanarRows& table, const EvaluationInput& in, double* gamma) const;
+  void fill_rows(PlanarRows& table, const EvaluationInput& in, double* gamma, Index first, Index last) const;
   PlanarForce<double> part_in_plane(Index body, const Vec3<double>& moment, const Vec3<double>& force) const;
 };
 

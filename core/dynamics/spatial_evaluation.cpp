@@ -7,15 +7,6 @@ namespace sparsebody {
 
 namespace {
 
-constexpr Index range_length = 1 << 12;  // bodies or joints that are a task
-
-// Calls task(first, last) for ranges of [0, n).
-template <class Task>
-void for_ranges(Index n, Index threads, const Task& task) {
-  run_tasks((n + range_length - 1) / range_length, threads,
-            [&](Index i) { task(i * range_length, std::min(n, (i + 1) * range_length)); });
-}
-
 // Calls visit(begin, end) for what is left of [first, last) without the numbers of a sorted list, backwards.
 template <class Visit>
 void for_runs(const std::vector<Index>& without, Index first, Index last, const Visit& visit) {
@@ -32,11 +23,11 @@ void for_runs(const std::vector<Index>& without, Index first, Index last, const 
 
 Index SpatialEvaluation::assemble(const EvaluationInput& in) const {
   std::atomic<bool> is_sound = true;
-  for_ranges(n_bodies(), threads, [&](Index first, Index last) {
+  run_ranges(n_bodies(), threads, [&](Index first, Index last) {
     if (!fill_bodies(system, in, first, last)) is_sound = false;
   });
   double* const gamma = system.right.data() + 6 * n_bodies();
-  for_ranges(system.kept.n_joints(), threads,
+  run_ranges(system.kept.n_joints(), threads,
              [&](Index first, Index last) { fill_rows(system, system.kept, in, gamma, first, last); });
   return is_sound ? block_ldl::regular : bad_state;
 }
@@ -152,7 +143,7 @@ void SpatialEvaluation::to_user_order(View<double, 2> acceleration, View<double>
   const Index n = n_bodies();
   const double* const x = solution.x().data();
   const bool is_large = n > large_mechanism;
-  for_ranges(n, threads, [&](Index first, Index last) {
+  run_ranges(n, threads, [&](Index first, Index last) {
     for (Index i = first; i < last; ++i) {
       if (is_large) {
         const Index ahead = std::min(i + bodies_ahead, n - 1);
@@ -165,7 +156,7 @@ void SpatialEvaluation::to_user_order(View<double, 2> acceleration, View<double>
   });
   if (multiplier.empty()) return;
   const auto& user_row = system.kept.user_row;
-  for_ranges(user_row.size(), threads, [&](Index first, Index last) {
+  run_ranges(user_row.size(), threads, [&](Index first, Index last) {
     for (Index k = first; k < last; ++k) multiplier[user_row[k]] = -x[6 * n + k];
   });
 }

@@ -30,12 +30,16 @@ nb::object values_of(nb::handle self) {
 
 void bind_block_ldl(nb::module_& module) {
   using namespace block_ldl;
-  def_kernel(module, "partition", [](Indices start, Indices neighbours, Indices sizes, View<const Index, 2> ends, Indices order) {
-    Partition parts = partition({start, neighbours}, sizes, ends, order);
-    return std::pair(std::move(parts.order), std::move(parts.part_starts));
-  }, nb::arg("indptr"), nb::arg("indices"), nb::arg("sizes"), nb::arg("ends"), nb::arg("order"),
-             "Return an equivalent order in parts, and the position at which each of them begins.");
+  def_kernel(
+      module, "partition",
+      [](Indices start, Indices neighbours, Indices sizes, View<const Index, 2> ends, Indices order, Index fewest) {
+        Partition parts = partition({start, neighbours}, sizes, ends, order, {}, fewest);
+        return std::pair(std::move(parts.order), std::move(parts.part_starts));
+      },
+      nb::arg("indptr"), nb::arg("indices"), nb::arg("sizes"), nb::arg("ends"), nb::arg("order"),
+      nb::arg("fewest") = fewest_blocks, "Return an equivalent order in parts, and the position at which each of them begins.");
 
+  module.attr("FEWEST_BLOCKS") = fewest_blocks;
   nb::class_<Layout>(module, "Layout", "Where the blocks of L lie, and what every pivot updates.")
       .def(
           "__init__",

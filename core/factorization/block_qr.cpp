@@ -269,16 +269,21 @@ struct Columns {
   Index size(Index i) const { return width > 0 ? width : begin[i + 1] - begin[i]; }
 };
 
-// Calls body(k, row, i, columns) for every dual row k: rows row[s] on the primal blocks i[s], of which there may be
-// none (n_primal).
+struct Range {
+  Index begin, end;
+};
+
+// Calls body(k, row, i, columns) for every row k of a range of dual blocks: rows row[s] on the primal blocks i[s], of
+// which there may be none (n_primal).
 template <int width, class F>
-SB_INLINE void for_each_row(const ConstraintPattern& pattern, ConstraintRows A, const F& body) {
-  const Index stride = width > 0 ? width : A.shape(2), m = pattern.n_dual();
+SB_INLINE void for_each_row(const ConstraintPattern& pattern, const Range& duals, ConstraintRows A, const F& body) {
+  const Index stride = width > 0 ? width : A.shape(2);
   const Columns<width> columns{pattern.columns.data()};
-  for (Index j = 0; j < m; ++j) {
+  const bool is_large = pattern.n_dual() > large;
+  for (Index j = duals.begin; j < duals.end; ++j) {
     const auto& dual = pattern.duals[j];
     const double* row = A.data() + 2 * stride * dual.first_row;
-    if (m > large) prefetch(row + 96), prefetch(row + 104);
+    if (is_large) prefetch(row + 96), prefetch(row + 104);
     const Index end = pattern.duals[j + 1].first_row;
     for (Index k = dual.first_row; k < end; ++k, row += 2 * stride) {
       const double* const sides[2] = {row, row + stride};
@@ -288,16 +293,22 @@ SB_INLINE void for_each_row(const ConstraintPattern& pattern, ConstraintRows A, 
 }
 
 struct Sizes {
-  double worst, largest;  // entry of a residual, term of an equation
+  double worst = 0.0, largest = 0.0;  // entry of a residual, term of an equation
+  double total = 0.0;                 // NaN if any residual is NaN
+
+  void enlarge(const Sizes& part) {
+    worst = std::max(worst, part.worst), largest = std::max(largest, part.largest), total += part.total;
+  }
+  double worst_or_nan() const { return worst + (total - total); }
 };
 
 // Fills residual = A x - gamma; of free motions f, too, the terms count as large ones.
 template <int width>
-Sizes fill_residual(const ConstraintPattern& pattern, ConstraintRows A, const double* x, const double* f,
+Sizes fill_residual(const ConstraintPattern& pattern, const Range& duals, ConstraintRows A, const double* x, const double* f,
                     const double* gamma, double* residual) {
   double worst = 0.0, largest = 0.0, total = 0.0;
   const auto n = std::uint32_t(pattern.n_primal());
-  for_each_row<width>(pattern, A, [&](Index k, const auto& row, const auto& ends, const auto& columns) SB_UNROLL {
+  for_each_row<width>(pattern, duals, A, [&](Index k, const auto& row, const auto& ends, const auto& columns) SB_UNROLL {
     double of_x[2] = {}, of_f[2] = {};
     for (int side = 0; side < 2; ++side) {
       if (ends[side] >= n) continue;
@@ -315,27 +326,21 @@ Sizes fill_residual(const ConstraintPattern& pattern, ConstraintRows A, const do
                                   std::max(std::abs(of_f[0]), std::abs(of_f[1])));
     largest = std::max(largest, std::max(terms, std::abs(gamma[k])));
   });
-  return {worst + (total - total), largest};  // NaN if any residual is NaN
+  return {worst, largest, total};
 }
 
 // x -= A' y
 template <int width>
-void subtract_forces(const ConstraintPattern& pattern, ConstraintRows A, const double* y, double* x) {
+void subtract_forces(const ConstraintPattern& pattern, const Range& duals, ConstraintRows A, const double* y,
+                     double* x) {
   const auto n = std::uint32_t(pattern.n_primal());
-  for_each_row<width>(pattern, A, [&](Index k, const auto& row, const auto& ends, const auto& columns) SB_UNROLL {
+  for_each_row<width>(pattern, duals, A, [&](Index k, const auto& row, const auto& ends, const auto& columns) SB_UNROLL {
     for (int side = 0; side < 2; ++side) {
       if (ends[side] >= n) continue;
       const Index first = columns.first(ends[side]);
       for (Index a = 0; a < columns.size(ends[side]); ++a) x[first + a] -= row[side][a] * y[k];
     }
   });
-}
-
-Sizes residual_of(const ConstraintPattern& p, ConstraintRows A, const double* x, const double* f, const double* gamma,
-                  double* residual) {
-  if (p.width == 3) return fill_residual<3>(p, A, x, f, gamma, residual);
-  if (p.width == 6) return fill_residual<6>(p, A, x, f, gamma, residual);
-  return fill_residual<0>(p, A, x, f, gamma, residual);
 }
 
 }  // namespace
@@ -358,30 +363,54 @@ ConstraintPattern::ConstraintPattern(View<const Index> block_sizes, View<const I
 
 void ConstraintPattern::residual(ConstraintRows A, View<const double> x, View<const double> gamma,
                                  View<double> residual) const {
-  residual_of(*this, A, x.data(), x.data(), gamma.data(), residual.data());
+  with_width([&](auto width) {
+    fill_residual<width>(*this, {0, n_dual()}, A, x.data(), x.data(), gamma.data(), residual.data());
+  });
 }
 
 void ConstraintPattern::subtract_forces(ConstraintRows A, View<const double> y, View<double> x) const {
-  if (width == 3) sparsebody::subtract_forces<3>(*this, A, y.data(), x.data());
-  else if (width == 6) sparsebody::subtract_forces<6>(*this, A, y.data(), x.data());
-  else sparsebody::subtract_forces<0>(*this, A, y.data(), x.data());
+  with_width([&](auto width) { sparsebody::subtract_forces<width>(*this, {0, n_dual()}, A, y.data(), x.data()); });
 }
 
 // ---- Layout
 
-Array<Index> postordered_duals(View<const Index, 2> ends, Index n_primal, View<const Index> order) {
-  const std::vector<Index> duals(order.begin(), order.end());
-  return permuted(duals, FrontTree(ends, n_primal, duals).postorder());
+// Numbers that the fronts of an order hold, each as often as a pivot reflects it.
+static double reflected_numbers(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order) {
+  const Index n = block_sizes.size() - ends.rows(), m = ends.rows();
+  const FrontTree tree(ends, n, {order.begin(), order.end()});
+  std::vector<Index> n_rows(m);
+  double total = 0.0;
+  for (Index j = 0; j < m; ++j) {
+    tree.for_each_new_end(j, [&](Index i) { n_rows[j] += block_sizes[i]; });
+    const Index size = block_sizes[n + order[j]];
+    Index others = 0;
+    for (const Index k : tree.later_than(j)) others += block_sizes[n + order[k]];
+    total += double(size) * double(n_rows[j]) * double(size + others);
+    if (tree.parent[j] >= 0) n_rows[tree.parent[j]] += std::clamp<Index>(n_rows[j] - size, 0, others);
+  }
+  return total;
 }
 
-BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order_)
+Partition dual_partition(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order,
+                         Index fewest) {
+  const Index n = block_sizes.size() - ends.rows();
+  const GraphArrays graph = dual_graph(quotient_graph(n, ends).graph(), n);
+  const auto work = [&](Indices other) { return reflected_numbers(block_sizes, ends, other); };
+  return partition(graph.graph(), block_sizes.slice(n, block_sizes.size()), {}, order, work, fewest);
+}
+
+BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order_,
+                 View<const Index> part_starts)
     : pattern_(block_sizes, ends) {
   const Index n = pattern_.n_primal(), m = pattern_.n_dual();
   std::vector<Index> order(order_.begin(), order_.end());
   FrontTree tree(ends, n, order);
-  if (const auto postordered = permuted(order, tree.postorder()); postordered != order) {
-    order = postordered;
-    tree = FrontTree(ends, n, order);
+  const Index n_parts = part_starts.size() - 1, first_ancestor = part_starts[n_parts];
+  if (n_parts == 0) {
+    if (const auto postordered = permuted(order, tree.postorder()); postordered != order) {
+      order = postordered;
+      tree = FrontTree(ends, n, order);
+    }
   }
   const auto size = [&](Index j) { return block_sizes[n + order[j]]; };
   const auto first_row = [&](Index j) { return pattern_.duals[order[j]].first_row; };
@@ -393,19 +422,21 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
   for (Index j = 0; j < m; ++j) child_begin[j + 1] += child_begin[j];
   children_.resize(child_begin[m]);
   Front next{};
-  Index height = 0, largest_front = 0;
+  Index height = 0, largest_front = 0, n_begun = 0;
   for (Index j = 0; j < m; ++j) {
+    if (n_begun <= n_parts && part_starts[n_begun] == j) next.stack = height + spare, ++n_begun;
     Front front = next;
     front.size = std::uint32_t(size(j));
     front.n_rows = std::uint32_t(rows_of_children[j]);
     tree.for_each_new_end(j, [&](Index i) { front.n_rows += std::uint32_t(block_sizes[i]); });
     column[j] = 0;
-    front.n_columns = front.size;
+    front.n_columns = front.n_inner = front.size;
     for (const Index k : tree.later_than(j)) {
+      if (k < first_ancestor || j >= first_ancestor) front.n_inner += std::uint32_t(size(k));
       column[k] = front.n_columns;
       front.n_columns += std::uint32_t(size(k));
     }
-    if (n_children[j] > 0) front.stack = fronts_[children_[child_begin[j]]].stack;
+    if (n_children[j] > 0 && (n_parts == 0 || j < first_ancestor)) front.stack = fronts_[children_[child_begin[j]]].stack;
 
     // Columns, and where they are in the parent's front.
     const Index p = tree.parent[j];
@@ -453,8 +484,11 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
   fronts_.push_back(next);
   R_ = LargeArray<double>(next.start);
   stack_ = LargeArray<double>(height + spare);
-  front_ = LargeArray<double>(largest_front);
   gap_ = LargeArray<double>(pattern_.n_rows());
+  const Index n_shared = n_parts == 0 ? 0 : pattern_.n_rows() - pattern_.duals[first_ancestor].first_row;
+  for (Index p = 0; p <= n_parts; ++p)
+    subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, LargeArray<double>(largest_front),
+                         LargeArray<double>(p < n_parts ? n_shared : 0)});
 }
 
 Array<Index, 2> BlockQR::front_shapes() const {
@@ -494,12 +528,12 @@ void BlockQR::prefetch_front(Index j, ConstraintRows A) const {
 }
 
 // Adds the contribution block of a child, its rows to those from `top` on.
-void BlockQR::add_contribution(Index child, double* gamma, double* f, Index stride, Index& top) {
+void BlockQR::add_contribution(Index child, double* rows, double* gamma, double* f, Index stride, Index& top) {
   const Front& front = fronts_[child];
   const double* block = stack_.data() + front.stack;
   const std::uint32_t* const first = places_.data() + front.first_column + front.size;
   const std::uint32_t* const last = places_.data() + front.first_column + front.n_columns;
-  double* row = front_.data() + top * stride;
+  double* row = rows + top * stride;
   for (Index r = front.n_remaining(); r > 0; --r, ++top, row += stride) {
     for (const auto* place = first; place < last; ++place) row[*place] = *block++;
     f[top] = *block++;
@@ -508,17 +542,17 @@ void BlockQR::add_contribution(Index child, double* gamma, double* f, Index stri
 }
 
 // Fills the front with contribution blocks and with rows of A', which bring their part of the right-hand side.
-void BlockQR::assemble(Index j, const Front& front, ConstraintRows A, View<const double> rhs) {
+void BlockQR::assemble(Index j, const Front& front, ConstraintRows A, View<const double> rhs, double* rows) {
   const Front& next = fronts_[j + 1];
   const Index stride = front.stride(), width = A.shape(2);
-  double* const gamma = front_.data() + front.n_rows * stride;
+  double* const gamma = rows + front.n_rows * stride;
   double* const f = gamma + stride;
-  std::fill(front_.data(), f + std::max(front.n_rows, front.size), 0.0);
+  std::fill(rows, f + std::max(front.n_rows, front.size), 0.0);
   Index top = 0;
-  for (Index q = front.first_child; q < next.first_child; ++q) add_contribution(children_[q], gamma, f, stride, top);
+  for (Index q = front.first_child; q < next.first_child; ++q) add_contribution(children_[q], rows, gamma, f, stride, top);
   for (Index q = front.first_part; q < next.first_part; ++q) {
     const Part& part = parts_[q];
-    double* to = front_.data() + part.top * stride + part.column;
+    double* to = rows + part.top * stride + part.column;
     const double* row = A.data() + (2 * Index(part.row) + part.side) * width;
     const auto add = [&](Index n_rows, Index part_width) SB_UNROLL {
       for (Index i = 0; i < n_rows; ++i, row += 2 * width, ++to)
@@ -536,16 +570,27 @@ void BlockQR::assemble(Index j, const Front& front, ConstraintRows A, View<const
 }
 
 Index BlockQR::factorize(ConstraintRows A, View<const double> rhs, View<double> y) {
+  std::vector<Index> status(subtrees_.size());
+  for_each_part([&](Index p) { status[p] = factorize(subtrees_[p], A, rhs, y); });
+  status.back() = factorize(common_ancestors(), A, rhs, y);
+  for (const Index s : status)
+    if (s != regular) return s;
+  return regular;
+}
+
+Index BlockQR::factorize(Subtrees& part, ConstraintRows A, View<const double> rhs, View<double> y) {
   Index status = regular;
-  const Index m = pattern_.n_dual(), width = A.shape(2);
-  for (Index j = 0; j < m; ++j) {
+  const bool is_large = pattern_.n_dual() > large;
+  const Index width = A.shape(2);
+  double* const rows = part.front.data();
+  for (Index j = part.begin; j < part.end; ++j) {
     const Front& front = fronts_[j];
-    if (m > large) prefetch_front(j, A);
-    assemble(j, front, A, rhs);
+    if (is_large) prefetch_front(j, A);
+    assemble(j, front, A, rhs, rows);
     const FrontShape shape{front.size, front.n_rows, front.n_columns, front.stride(), front.n_remaining()};
     double* const R = R_.data() + front.start;
-    elimination(shape)(front_.data(), shape, R, stack_.data() + front.stack);
-    const double* const f = front_.data() + (shape.n_rows + 1) * shape.stride;
+    elimination(shape)(rows, shape, R, stack_.data() + front.stack);
+    const double* const f = rows + (shape.n_rows + 1) * shape.stride;
     for (Index t = 0; t < front.size; ++t) {  // |R_tt| < negligible |row|, or NaN
       const Index k = columns_[front.first_column + t];
       const double inverse = R[t * shape.stride + t], *row = A.data() + 2 * width * k;
@@ -561,33 +606,48 @@ Index BlockQR::factorize(ConstraintRows A, View<const double> rhs, View<double> 
 
 // ---- Substitution
 
-void BlockQR::substitute(View<double> x_) const {
-  double* const x = x_.data();
-  const Index m = pattern_.n_dual();
-  for (Index j = 0; j < m; ++j) {
+void BlockQR::substitute(View<double> x) {
+  for_each_part([&](Index p) { substitute(subtrees_[p], x.data()); });
+  for (Index p = 0; p + 1 < Index(subtrees_.size()); ++p) {
+    LargeArray<double>& from = subtrees_[p].ancestors;
+    double* const to = x.data() + x.size() - from.size();
+    for (Index k = 0; k < from.size(); ++k) to[k] += std::exchange(from[k], 0.0);
+  }
+  substitute(common_ancestors(), x.data());
+  substitute_back(x);
+}
+
+void BlockQR::substitute_back(View<double> x) const {
+  substitute_back(subtrees_.back(), x.data());
+  for_each_part([&](Index p) { substitute_back(subtrees_[p], x.data()); });
+}
+
+void BlockQR::substitute(Subtrees& part, double* x) {
+  const bool is_large = pattern_.n_dual() > large;
+  double* const of_ancestors = part.ancestors.data() - (pattern_.n_rows() - part.ancestors.size());
+  for (Index j = part.begin; j < part.end; ++j) {
     const Front& front = fronts_[j];
     const std::uint32_t* const column = columns_.data() + front.first_column;
     const Index stride = front.stride();
     const double* R = R_.data() + front.start;
-    if (m > large) prefetch(&front + 8), prefetch(column + 64), prefetch(R + 128), prefetch(R + 136);
+    if (is_large) prefetch(&front + 8), prefetch(column + 64), prefetch(R + 128), prefetch(R + 136);
     for (Index t = 0; t < front.size; ++t, R += stride) {
       const double y = x[column[t]] * R[t];
       x[column[t]] = y;
-      for (Index c = t + 1; c < front.n_columns; ++c) x[column[c]] -= R[c] * y;
+      for (Index c = t + 1; c < front.n_inner; ++c) x[column[c]] -= R[c] * y;
+      for (Index c = front.n_inner; c < front.n_columns; ++c) of_ancestors[column[c]] -= R[c] * y;
     }
   }
-  substitute_back(x_);
 }
 
-void BlockQR::substitute_back(View<double> x_) const {
-  double* const x = x_.data();
-  const Index m = pattern_.n_dual();
-  for (Index j = m - 1; j >= 0; --j) {
+void BlockQR::substitute_back(const Subtrees& part, double* x) const {
+  const bool is_large = pattern_.n_dual() > large;
+  for (Index j = part.end - 1; j >= part.begin; --j) {
     const Front& front = fronts_[j];
     const std::uint32_t* const column = columns_.data() + front.first_column;
     const Index stride = front.stride();
     const double* R = R_.data() + front.start + front.size * stride;
-    if (m > large) prefetch(&front - 8), prefetch(column - 64), prefetch(R - 128), prefetch(R - 136);
+    if (is_large) prefetch(&front - 8), prefetch(column - 64), prefetch(R - 128), prefetch(R - 136);
     for (Index t = Index(front.size) - 1; t >= 0; --t) {
       R -= stride;
       double total = x[column[t]];
@@ -625,26 +685,40 @@ Index BlockQR::factorize_and_solve(ConstraintRows A, View<const double> rhs, boo
 // Solves from the start, or from where a factorization with the right-hand side has left off (`begun`).
 BlockQR::Residuals BlockQR::refined(ConstraintRows A, View<const double> rhs, bool accurate, bool begun,
                                     View<double> x, int corrections) {
-  const Index n = pattern_.n_columns(), m = pattern_.n_rows();
+  const Index n = pattern_.n_columns();
   const View<double> gap = gap_.view();
   std::copy(rhs.begin(), rhs.begin() + n, x.begin());
   std::fill(x.begin() + n, x.end(), 0.0);
+  // Of the parts, and then of the common ancestors.
+  const auto in_parts = [&](const auto& task) {
+    for_each_part([&](Index p) { task(p, Range{subtrees_[p].begin, subtrees_[p].end}); });
+    task(Index(subtrees_.size()) - 1, Range{subtrees_.back().begin, subtrees_.back().end});
+  };
+  std::vector<Sizes> sizes(subtrees_.size());
   const double goal = begun && !accurate ? residual_goal : residual_floor;
   double before = std::numeric_limits<double>::infinity(), scale = 0.0, last = 0.0, first = 0.0;
   for (int step = 0; step <= corrections; ++step) {
     if (step > 0 || !begun) {  // A x - gamma
-      const auto [worst, largest] =
-          residual_of(pattern_, A, x.data(), rhs.data(), rhs.data() + n, gap.data());
-      scale = std::max(scale, largest);
-      last = scale > 0.0 ? worst / scale : worst;
+      in_parts([&](Index p, const Range& duals) {
+        pattern_.with_width([&](auto width) {
+          sizes[p] = fill_residual<width>(pattern_, duals, A, x.data(), rhs.data(), rhs.data() + n, gap.data());
+        });
+      });
+      Sizes all;
+      for (const Sizes& part : sizes) all.enlarge(part);
+      scale = std::max(scale, all.largest);
+      last = scale > 0.0 ? all.worst_or_nan() / scale : all.worst_or_nan();
       if (step == 1) first = last;
       if (step > 0 && (last <= goal || !(last < before / 2))) break;
       substitute(gap);
     } else {
       substitute_back(gap);
     }
-    for (Index k = 0; k < m; ++k) x[n + k] += gap[k];
-    pattern_.subtract_forces(A, gap, x);
+    in_parts([&](Index, const Range& duals) {
+      for (Index k = pattern_.duals[duals.begin].first_row; k < Index(pattern_.duals[duals.end].first_row); ++k)
+        x[n + k] += gap[k];
+      pattern_.with_width([&](auto width) { subtract_forces<width>(pattern_, duals, A, gap.data(), x.data()); });
+    });
     if (step > 0) {
       if (last < estimated_residual && !accurate) return {last * last, first};
       before = last;

@@ -5,7 +5,8 @@
 // The columns of A' are dual rows (joints) in elimination order. Every dual block has a *front*: the rows of A'
 // of those primal blocks (bodies) that no earlier front has, and the contribution blocks of its children. Its
 // first columns are those of the block itself, the others belong to later blocks. Contribution blocks lie on a
-// stack, which works in a postorder of the tree of fronts.
+// stack, which works in a postorder of the tree of fronts. Parts of the tree, see partition.hpp, are done at the same
+// time, each with a stack of its own.
 #pragma once
 
 #include <array>
@@ -15,6 +16,8 @@
 
 #include "base/array.hpp"
 #include "base/large_array.hpp"
+#include "base/threads.hpp"
+#include "factorization/partition.hpp"
 
 namespace sparsebody {
 
@@ -38,6 +41,14 @@ struct ConstraintPattern {
   Index n_columns() const { return columns.back(); }
   Index n_rows() const { return duals.back().first_row; }
 
+  // Calls body(width) with the width as a constant, 0 for bodies that differ.
+  template <class F>
+  auto with_width(F&& body) const {
+    if (width == 3) return body(std::integral_constant<int, 3>{});
+    if (width == 6) return body(std::integral_constant<int, 6>{});
+    return body(std::integral_constant<int, 0>{});
+  }
+
   // Fills residual = A x - gamma.
   void residual(ConstraintRows A, View<const double> x, View<const double> gamma, View<double> residual) const;
   // x -= A' y
@@ -48,15 +59,19 @@ class BlockQR {
  public:
   static constexpr Index regular = -1;
 
-  // Lays R out for the dual blocks (n_dual,) in `order`; the order of the primal ones does not matter.
-  BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order);
+  Index threads = 1;  // that a factorization may use; nothing else depends on them
+
+  // Lays R out for the dual blocks (n_dual,) in `order`; the order of the primal ones does not matter. With parts,
+  // begins (n_parts + 1,) of a Partition, the dual blocks have to be numbered in that order.
+  BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order,
+          View<const Index> part_starts);
 
   // Fills R. Returns `regular`, or the first dual row that depends on others but for rounding.
   Index factorize(ConstraintRows A) { return factorize(A, {}, {}); }
   // The same with a right-hand side [f; gamma]: fills y (n_dual_rows,) with Q' f - R'^-1 gamma, of which
   // `substitute_back` makes (A A')^-1 (A f - gamma). Q' f has no error but rounding, as R'^-1 (A f) would have.
   Index factorize(ConstraintRows A, View<const double> rhs, View<double> y);
-  void substitute(View<double> x) const;       // x := (R' R)^-1 x = (A A')^-1 x
+  void substitute(View<double> x);             // x := (R' R)^-1 x = (A A')^-1 x
   void substitute_back(View<double> x) const;  // x := R^-1 x
 
   // Relative residuals of the constraint rows: of a solution, or an estimate unless it is to be `accurate`; and
@@ -83,7 +98,7 @@ class BlockQR {
 
  private:
   struct Front {
-    std::uint32_t size, n_rows, n_columns;               // pivots; of the whole front
+    std::uint32_t size, n_rows, n_columns, n_inner;      // pivots; of the whole front; columns of its part
     std::uint32_t first_column, first_part, first_child;  // up to those of the next front
     Index start, stack;  // offsets of its rows of R, and of its contribution block
 
@@ -100,9 +115,24 @@ class BlockQR {
     std::uint32_t primal;                 // the block whose right-hand side comes with it, or `none`
   };
   static constexpr std::uint32_t none = UINT32_MAX;
+  // Fronts, and scratch of their own.
+  struct Subtrees {
+    Index begin, end;
+    LargeArray<double> front;
+    LargeArray<double> ancestors;  // what a substitution adds to the dual rows of common ancestors; zero between calls
+  };
 
-  void assemble(Index j, const Front& front, ConstraintRows A, View<const double> rhs);
-  void add_contribution(Index child, double* gamma, double* f, Index stride, Index& top);
+  Subtrees& common_ancestors() { return subtrees_.back(); }
+  // Calls task(part) for all parts but the common ancestors.
+  template <class Task>
+  void for_each_part(const Task& task) const {
+    run_tasks(Index(subtrees_.size()) - 1, threads, task);
+  }
+  Index factorize(Subtrees& part, ConstraintRows A, View<const double> rhs, View<double> y);
+  void substitute(Subtrees& part, double* x);
+  void substitute_back(const Subtrees& part, double* x) const;
+  void assemble(Index j, const Front& front, ConstraintRows A, View<const double> rhs, double* to);
+  void add_contribution(Index child, double* rows, double* gamma, double* f, Index stride, Index& top);
   void prefetch_front(Index j, ConstraintRows A) const;
   Residuals refined(ConstraintRows A, View<const double> rhs, bool accurate, bool begun, View<double> x,
                     int corrections);
@@ -114,10 +144,12 @@ class BlockQR {
   std::vector<std::uint32_t> children_;  // by parent
   std::vector<Part> parts_;              // by front
   LargeArray<double> R_;                 // by front, the inverse of its diagonal in place of that
-  LargeArray<double> front_, stack_, gap_;  // scratch
+  std::vector<Subtrees> subtrees_;       // parts, and at last their common ancestors
+  LargeArray<double> stack_, gap_;       // scratch
 };
 
-// The dual blocks (n_dual,) of an order, each subtree of the tree of fronts in one piece.
-Array<Index> postordered_duals(View<const Index, 2> ends, Index n_primal, View<const Index> order);
+// The dual blocks (n_dual,) of an order, each subtree of the tree of fronts in one piece, in parts.
+Partition dual_partition(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order,
+                         Index fewest = fewest_blocks);
 
 }  // namespace sparsebody

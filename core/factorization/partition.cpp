@@ -11,11 +11,11 @@
 namespace sparsebody {
 namespace {
 
-constexpr Index fewest_blocks = 1 << 15;  // below them a thread takes as long to start as it saves
 constexpr Index most_parts = 8;
 constexpr double work_of_block = 500.0;   // flops that take as long as what a pivot costs besides its flops
 constexpr double smallest_share = 1.0 / 64; // of all work in a part
 constexpr double worthwhile = 0.7;        // share of all work that may be left on the longest way
+constexpr double most_work = 1.05;        // of an order from both ends, of that from one
 
 // The elimination tree of an order whose subtrees are in one piece each, and the work in it.
 struct Tree {
@@ -164,8 +164,9 @@ Index position_of(const Tree& tree, double share) {
 
 }  // namespace
 
-Partition partition(const Graph& quotient, Indices sizes, View<const Index, 2> ends, Indices order) {
-  if (order.size() < fewest_blocks) return {postordered(quotient, order), Array<Index>(1)};
+Partition partition(const Graph& quotient, Indices sizes, View<const Index, 2> ends, Indices order, const Work& work,
+                    Index fewest) {
+  if (order.size() < fewest) return {postordered(quotient, order), Array<Index>(1)};
   const Tree tree = make_tree(quotient, sizes, order);
   const Cut cut = best_cut(tree);
   if (cut.longest <= worthwhile * tree.total) return in_parts(tree, cut);
@@ -177,6 +178,8 @@ Partition partition(const Graph& quotient, Indices sizes, View<const Index, 2> e
   for (int trial = 0; trial < 2; ++trial) {
     const Tree other = make_tree(quotient, sizes, from_both_ends(quotient, ends, tree.order, position_of(tree, share)));
     const Cut halves = best_cut(other);
+    const bool is_cheap = work ? work(other.order) <= most_work * work(tree.order) : other.total <= most_work * tree.total;
+    if (!is_cheap) break;
     if (halves.longest <= worthwhile * tree.total && (trial == 1 || halves.longest <= 0.55 * other.total))
       return in_parts(other, halves);
     const double backwards = (other.total - share * tree.total) / ((1.0 - share) * tree.total);

@@ -92,6 +92,9 @@ class ForwardDynamics:
         cost. In a plane only, where bodies have three freedoms; elsewhere the same as "double".
     rank_tolerance : float
         Rows depend on others if no more of them is left, of one, when these are projected out.
+    threads : int
+        That preparation and each evaluation of a large mechanism may use, from some 10^4 bodies on.
+        The results are the same bits for any number.
 
     Attributes
     ----------
@@ -136,6 +139,7 @@ class ForwardDynamics:
         baumgarte: float | None = None,
         residuals: str = "double",
         rank_tolerance: float = 1e-8,
+        threads: int = 1,
     ) -> None:
         self.options = SolverOptions(
             ordering=ordering,
@@ -148,6 +152,7 @@ class ForwardDynamics:
             baumgarte=baumgarte,
             residuals=residuals,
             rank_tolerance=rank_tolerance,
+            threads=threads,
         )
         self.system = system
         self._shape = system.n_bodies, 6  # of accelerations

@@ -34,6 +34,7 @@ class SolverOptions:
     baumgarte: float | None
     residuals: str
     rank_tolerance: float
+    threads: int
 
     def __post_init__(self) -> None:
         for value, known, what in (
@@ -53,6 +54,8 @@ class SolverOptions:
             raise ModelError(
                 f"rank_tolerance is {self.rank_tolerance}; give a number between 0 and 1"
             )
+        if self.threads < 1:
+            raise ModelError(f"threads is {self.threads}; give the number of them, 1 or more")
         if (self.reactions == "compliance") != (self.compliance is not None):
             raise ModelError(
                 "give compliance=... together with reactions='compliance', and only then"

@@ -142,7 +142,9 @@ def prepared_unreduced(
     choice = choose_solver(
         structure.pattern, options.ordering, options.factorization, state.position
     )
-    assembler = SpatialAssembler(system, structure, choice.order, choice.factorization)
+    assembler = SpatialAssembler(
+        system, structure, choice.order, choice.factorization, options.threads
+    )
     return Preparation(Evaluator(assembler), choice, structure, decision)
 
 
@@ -152,7 +154,9 @@ def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
     if options.dependent_rows == "auto" and factorization not in QUASI_DEFINITE:
         factorization = "auto"
     choice = choose_quasi_definite(structure.pattern, options.ordering, factorization)
-    assembler = SpatialAssembler(system, structure, choice.order, choice.factorization)
+    assembler = SpatialAssembler(
+        system, structure, choice.order, choice.factorization, options.threads
+    )
     evaluator = Evaluator(assembler, KrylovSolver(assembler))
     return Preparation(evaluator, choice, structure, None)
 
@@ -167,7 +171,13 @@ def _in_plane(system: System, state: State, options: SolverOptions) -> Preparati
         structure.pattern, options.ordering, options.factorization, state.position
     )
     assembler = PlanarAssembler(
-        system, found.motion, structure, found.left_out, choice.order, choice.factorization
+        system,
+        found.motion,
+        structure,
+        found.left_out,
+        choice.order,
+        choice.factorization,
+        options.threads,
     )
     return Preparation(Evaluator(assembler), choice, structure, found.decision)
 
@@ -186,6 +196,8 @@ def _reduced(
     if found is None:
         return None
     choice = choose_solver(found.structure.pattern, *names, state.position)
-    assembler = subgroup_assembler(system, found, choice.order, choice.factorization)
+    assembler = subgroup_assembler(
+        system, found, choice.order, choice.factorization, options.threads
+    )
     counts = found.motion.counts()
     return Preparation(Evaluator(assembler), choice, found.structure, found.decision, counts)

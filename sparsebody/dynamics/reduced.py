@@ -128,13 +128,17 @@ def _independent(
 
 
 def subgroup_assembler(
-    system: System, reduction: GroundReduction, order: IntArray, factorization: str
+    system: System,
+    reduction: GroundReduction,
+    order: IntArray,
+    factorization: str,
+    threads: int,
 ) -> SubgroupAssembler:
     """Return the assembler of a reduction, in an elimination order of its pattern."""
     freedoms, structure = reduction.motion.freedoms, reduction.structure
     order = _order_with_freedoms(structure.pattern, order, freedoms)
     subgroups = reduction.basis, freedoms, reduction.fixed, reduction.tree
-    return SubgroupAssembler(system, structure, order, factorization, *subgroups)
+    return SubgroupAssembler(system, structure, order, factorization, threads, *subgroups)
 
 
 def _order_with_freedoms(pattern: BlockPattern, order: IntArray, freedoms: IntArray) -> IntArray:

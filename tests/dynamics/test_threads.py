@@ -11,6 +11,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.errors import ModelError
 from sparsebody.model.gallery import build
 from sparsebody.model.system import State, System
 
@@ -103,3 +104,46 @@ def test_a_thread_that_leaves_the_plane_leaves_the_others_in_it() -> None:
     assert "outside their subgroups" in history[0]
     assert dynamics.is_planar
     assert dynamics.explain()["history"] == []
+
+
+LARGE = [
+    ("ladder", {"rungs": 8000}),
+    ("tree", {"bodies": 20_000}),
+    ("tube", {"rings": 1500, "rails": 6}),
+    ("scissor", {"pairs": 8000}),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters"), LARGE)
+def test_threads_of_one_evaluation_change_no_bit(name, parameters):
+    system = build(name, gravity=(1.0, 0.0, -9.0), **parameters).compile()
+    rng = np.random.default_rng(0)
+    state = system.initial_state
+    force = rng.normal(size=state.velocity.shape)
+    dynamics = [ForwardDynamics(system, state, threads=n, reactions="basic") for n in (1, 2, 4)]
+    alone, *others = [each(state, body_force=force) for each in dynamics]
+    for other in others:
+        np.testing.assert_array_equal(other.acceleration, alone.acceleration)
+        np.testing.assert_array_equal(other.multiplier, alone.multiplier)
+    for each in dynamics[1:]:
+        evaluation, first = each.evaluate(state), dynamics[0].evaluate(state)
+        np.testing.assert_array_equal(evaluation.velocity_correction(), first.velocity_correction())
+
+
+def test_parts_of_large_mechanisms_agree_with_another_factorization():
+    """With loads, in motion, in the user's numbering: against SuperLU, which knows no parts."""
+    system = build("ladder", rungs=8000, gravity=(1.0, 0.0, -9.0)).compile()
+    state = system.initial_state
+    force = np.random.default_rng(1).normal(size=state.velocity.shape)
+    mine = ForwardDynamics(system, state, threads=2, reactions="basic", factorization="block-ldl")
+    assert mine.evaluator.assembler.symbolic.layout.n_parts == 2
+    other = ForwardDynamics(system, state, reactions="basic", factorization="superlu")
+    first, second = mine(state, body_force=force), other(state, body_force=force)
+    scale = np.abs(second.acceleration).max()
+    np.testing.assert_allclose(first.acceleration, second.acceleration, atol=1e-7 * scale)
+
+
+@pytest.mark.parametrize("threads", [0, -1])
+def test_a_number_of_threads_is_positive(threads):
+    with pytest.raises(ModelError, match=f"threads is {threads}; give the number"):
+        ForwardDynamics(ladder(), threads=threads)

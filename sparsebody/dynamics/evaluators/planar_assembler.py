@@ -13,8 +13,8 @@ from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.evaluators.assembler import Assembler
 from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms
-from sparsebody.factorization import analyze
-from sparsebody.factorization.block_qr import BlockQRSymbolic, postordered_duals
+from sparsebody.factorization import analyze, block_qr
+from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
 from sparsebody.model.planar import PARALLEL, PlanarMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions
@@ -49,6 +49,8 @@ class PlanarAssembler(Assembler):
         Elimination order of the pattern.
     factorization : str
         A name from FACTORIZATIONS.
+    threads : int
+        That an evaluation may use.
     """
 
     width = 3
@@ -63,17 +65,21 @@ class PlanarAssembler(Assembler):
         left_out: IntArray,
         order: IntArray,
         factorization: str,
+        threads: int = 1,
     ) -> None:
-        self._arguments = system, motion, structure, left_out, order, factorization
+        self._arguments = system, motion, structure, left_out, order, factorization, threads
         n = system.n_bodies
-        duals = postordered_duals(structure.pattern, order)
+        duals, part_starts = dual_parts(structure.pattern, order)
         bodies = _by_first_dual(structure.pattern.ends[duals], n)
         is_line = _line_joints(system, motion)
         terms = GeneralTerms(system, but=is_line)
         super().__init__(system, structure, bodies, duals, terms)
         self._motion = motion
         own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
-        self.symbolic = analyze(factorization, self.pattern, own_order)
+        if factorization == "block-qr":
+            self.symbolic = block_qr.analyze(self.pattern, own_order, part_starts)
+        else:
+            self.symbolic = analyze(factorization, self.pattern, own_order)
         self._kept, self._left_out = (
             _planar_table(system, motion, terms, is_line, bodies, rows)
             for rows in (self.rows, left_out)
@@ -92,6 +98,7 @@ class PlanarAssembler(Assembler):
             self.x,
             self.symbolic.qr if isinstance(self.symbolic, BlockQRSymbolic) else None,
         )
+        self.native.threads = threads
         self.native.fill_rows_on_successors(self._left_out.native, self._left_out.frames)
 
     def violation(self) -> float:

@@ -14,7 +14,7 @@ from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.evaluators.assembler import Assembler
 from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import GeneralTerms
-from sparsebody.factorization import Symbolic, analyze, block_ldl
+from sparsebody.factorization import analyze, block_ldl
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions
@@ -42,6 +42,8 @@ class SpatialAssembler(Assembler):
         Elimination order of its pattern.
     factorization : str
         A name from FACTORIZATIONS.
+    threads : int
+        That an evaluation may use.
     """
 
     width = 6
@@ -49,9 +51,15 @@ class SpatialAssembler(Assembler):
     outside, invalid = dynamics.OUTSIDE_SUBGROUPS, dynamics.BAD_STATE
 
     def __init__(
-        self, system: System, structure: KKTStructure, order: IntArray, factorization: str
+        self,
+        system: System,
+        structure: KKTStructure,
+        order: IntArray,
+        factorization: str,
+        threads: int = 1,
     ) -> None:
-        self._arguments = system, structure, order, factorization
+        self._arguments = system, structure, order, factorization, threads
+        self._threads = threads
         part_starts = None
         if factorization == "block-ldl":
             order, part_starts = in_parts(structure.pattern, safe_order(structure.pattern, order))
@@ -102,6 +110,7 @@ class SpatialAssembler(Assembler):
             goal=EVEN_TREE_RESIDUAL if is_even_tree else ROUNDING_RESIDUAL,
             chunk_length=CHUNK_LENGTH,
         )
+        native.threads = self._threads
         return native, values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
 
     def _row_table(self, rows: IntArray) -> tuple[dynamics.RowTable, FloatArray]:
@@ -147,7 +156,7 @@ class SubgroupAssembler(SpatialAssembler):
 
     Parameters
     ----------
-    system, structure, order, factorization
+    system, structure, order, factorization, threads
         See `SpatialAssembler`.
     basis : (n_bodies, 6, 6) float array
         Orthonormal twists of the freedoms in the leading columns, where inertias are one.
@@ -165,12 +174,13 @@ class SubgroupAssembler(SpatialAssembler):
         structure: KKTStructure,
         order: IntArray,
         factorization: str,
+        threads: int,
         basis: FloatArray,
         freedoms: IntArray,
         fixed: FloatArray,
         tree: ReactionTree,
     ) -> None:
-        super().__init__(system, structure, order, factorization)
+        super().__init__(system, structure, order, factorization, threads)
         self._arguments = (*self._arguments, basis, freedoms, fixed, tree)
         bodies, n = self.bodies, system.n_bodies
         assert isinstance(self.native, dynamics.SpatialEvaluation)

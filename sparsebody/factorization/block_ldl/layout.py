@@ -14,21 +14,24 @@ from sparsebody.sparse.etree import column_structures
 from sparsebody.sparse.pattern import BlockPattern
 
 Layout = factorization.block_ldl.Layout
+FEWEST_BLOCKS = factorization.block_ldl.FEWEST_BLOCKS  # that are worth parts
 
 TILE = 4  # rows of storage of a block come in fours
 LARGEST_BLOCK = 6  # rows; larger joints are cut in several
 MOST_UPDATES = 250_000_000  # pairs of blocks; 4 bytes each
 
 
-def in_parts(pattern: BlockPattern, order: IntArray) -> tuple[IntArray, IntArray]:
+def in_parts(
+    pattern: BlockPattern, order: IntArray, fewest: int = FEWEST_BLOCKS
+) -> tuple[IntArray, IntArray]:
     """Return an order in parts that can be eliminated at the same time, and their beginnings.
 
     Each subtree of the elimination tree is in one piece, so that the factorization needs next what
-    it has just computed. Large mechanisms come in parts, followed by their common ancestors, at
-    the last beginning; the others have none. Admissible orders stay admissible.
+    it has just computed. Patterns of `fewest` blocks and more come in parts, followed by
+    their common ancestors, at the last beginning. Admissible orders stay so.
     """
     return factorization.block_ldl.partition(
-        *pattern.adjacency, pattern.block_sizes, pattern.ends, order
+        *pattern.adjacency, pattern.block_sizes, pattern.ends, order, fewest
     )
 
 

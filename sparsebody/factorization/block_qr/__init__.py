@@ -24,8 +24,9 @@ from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 
 REGULAR = native.BlockQR.regular
+FEWEST_BLOCKS = native.block_ldl.FEWEST_BLOCKS  # that are worth parts
 
-__all__ = ["REGULAR", "BlockQRNumeric", "BlockQRSymbolic", "analyze", "postordered_duals"]
+__all__ = ["REGULAR", "BlockQRNumeric", "BlockQRSymbolic", "analyze", "dual_parts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,7 @@ class BlockQRSymbolic:
 
     pattern: BlockPattern
     order: IntArray  # (n_blocks,)
+    part_starts: IntArray  # (n_parts + 1,), see dual_parts
     qr: native.BlockQR = field(init=False)
     newest: int = field(init=False, default=0)
 
@@ -68,7 +70,7 @@ class BlockQRSymbolic:
         pattern = self.pattern
         duals = self.order[self.order >= pattern.n_primal] - pattern.n_primal
         try:
-            self.qr = native.BlockQR(pattern.block_sizes, pattern.ends, duals)
+            self.qr = native.BlockQR(pattern.block_sizes, pattern.ends, duals, self.part_starts)
         except MemoryError as error:
             raise ShapeError(
                 "block-qr would store more than there is memory for in this order: use another "
@@ -99,8 +101,12 @@ class BlockQRSymbolic:
             raise SingularSystemError(f"a pivot of dual block {block} vanishes: {REMEDY}")
 
 
-def analyze(pattern: BlockPattern, order: IntArray) -> BlockQRSymbolic:
+def analyze(
+    pattern: BlockPattern, order: IntArray, part_starts: IntArray | None = None
+) -> BlockQRSymbolic:
     """Lay R out in the order of the dual blocks.
+
+    With `part_starts` they are numbered in an order of `dual_parts`.
 
     Raises
     ------
@@ -108,10 +114,18 @@ def analyze(pattern: BlockPattern, order: IntArray) -> BlockQRSymbolic:
         If `order` does not list every block once, or R would be too large.
     """
     check_order(pattern, order)
-    return BlockQRSymbolic(pattern, np.asarray(order, dtype=np.intp))
+    if part_starts is None:
+        part_starts = np.zeros(1, dtype=np.intp)
+    return BlockQRSymbolic(pattern, np.asarray(order, dtype=np.intp), part_starts)
 
 
-def postordered_duals(pattern: BlockPattern, order: IntArray) -> IntArray:
-    """Return the dual blocks (n_dual,) of an order, each subtree of the tree of fronts together."""
+def dual_parts(
+    pattern: BlockPattern, order: IntArray, fewest: int = FEWEST_BLOCKS
+) -> tuple[IntArray, IntArray]:
+    """Return an order of the dual blocks in parts that can be factorized at the same time.
+
+    And where each part begins; at the last beginning, their common ancestors do. Each subtree of
+    the tree of fronts is in one piece.
+    """
     duals = order[order >= pattern.n_primal] - pattern.n_primal
-    return native.postordered_duals(pattern.ends, pattern.n_primal, duals)
+    return native.dual_partition(pattern.block_sizes, pattern.ends, duals, fewest)

@@ -1,0 +1,106 @@
+"""Parts of the elimination tree that are eliminated at the same time."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patterns import ladder, pattern_of, patterns
+from random_saddles import dense_solution, random_matrix, scaled_error
+
+from sparsebody.factorization import block_ldl, block_qr
+from sparsebody.factorization.block_ldl import in_parts, safe_order
+from sparsebody.factorization.block_qr import BlockQRSymbolic
+from sparsebody.ordering import order as ordered
+from sparsebody.sparse.admissibility import is_admissible, repair
+from sparsebody.sparse.etree import elimination_tree
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import saddle_csc
+
+
+def lattice(rows: int) -> BlockPattern:
+    """Bodies in a square, joined to their neighbours by balls, and one corner to the world."""
+    number = np.arange(rows**2).reshape(rows, rows)
+    ends = [
+        *zip(number[:, :-1].ravel(), number[:, 1:].ravel(), strict=True),
+        *zip(number[:-1].ravel(), number[1:].ravel(), strict=True),
+        (-1, 0),
+    ]
+    return pattern_of(ends, rows**2, joint_size=1)
+
+
+def tree(n: int) -> BlockPattern:
+    """A random tree on the world."""
+    rng = np.random.default_rng(n)
+    parents = [-1, *(int(rng.integers(i)) for i in range(1, n))]
+    return pattern_of(list(zip(parents, range(n), strict=True)), n, joint_size=5)
+
+
+LARGE = [
+    (ladder(60), "leaves-first"),
+    (lattice(9), "nested-dissection"),
+    (tree(80), "leaves-first"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "name"), LARGE)
+def test_parts_do_not_couple_and_change_only_their_ancestors(pattern, name):
+    order, starts = in_parts(pattern, safe_order(pattern, ordered(pattern, name)), fewest=1)
+    assert is_admissible(pattern, order)
+    assert len(starts) > 2
+    part = np.searchsorted(starts, np.arange(pattern.n_blocks), side="right")
+    parent = elimination_tree(pattern, order)
+    inner = (parent >= 0) & (part < len(starts))
+    assert np.all((part[parent[inner]] == part[inner]) | (part[parent[inner]] == len(starts)))
+
+
+@pytest.mark.parametrize(("pattern", "name"), LARGE)
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_solutions_in_parts_are_those_of_lapack_whatever_the_threads(pattern, name, threads):
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    rhs = np.random.default_rng(1).normal(size=pattern.n_rows)
+    order, starts = in_parts(pattern, safe_order(pattern, ordered(pattern, name)), fewest=1)
+    exact = dense_solution(matrix, rhs[:, None])
+    alone = block_ldl.analyze(pattern, order, starts).factorize_and_solve(matrix, rhs)[1]
+    symbolic = block_ldl.analyze(pattern, order, starts)
+    symbolic.factors.threads = threads
+    numeric, x = symbolic.factorize_and_solve(matrix, rhs)
+    np.testing.assert_array_equal(x, alone)
+    assert scaled_error(matrix, x[:, None], exact) < 1e-9
+    assert scaled_error(matrix, numeric.solve(rhs)[:, None], exact) < 1e-9
+
+
+@given(pattern=patterns(), data=st.data())
+def test_any_pattern_in_parts_is_solved(pattern, data):
+    order = np.array(data.draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    if pattern.n_rows == 0 or not np.linalg.cond(saddle_csc(matrix).toarray()) < 1e4:
+        return
+    rhs = np.random.default_rng(1).normal(size=pattern.n_rows)
+    symbolic = block_ldl.analyze(pattern, *in_parts(pattern, repair(pattern, order), fewest=1))
+    numeric, x = symbolic.factorize_and_solve(matrix, rhs)
+    exact = dense_solution(matrix, rhs[:, None])
+    assert scaled_error(matrix, x[:, None], exact) < 1e-9
+    assert scaled_error(matrix, numeric.solve(rhs)[:, None], exact) < 1e-9
+
+
+@pytest.mark.parametrize(("pattern", "name"), LARGE)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_qr_in_parts_solves_as_without(pattern, name, threads):
+    order = ordered(pattern, name)
+    duals, starts = block_qr.dual_parts(pattern, order, fewest=1)
+    assert len(starts) > 2
+    n = pattern.n_primal
+    own = BlockPattern(
+        np.concatenate([pattern.block_sizes[:n], pattern.block_sizes[n:][duals]]),
+        pattern.ends[duals],
+    )
+    matrix = random_matrix(np.random.default_rng(0), own)
+    rhs = np.random.default_rng(1).normal(size=(own.n_rows, 1))
+    natural = np.arange(own.n_blocks, dtype=np.intp)
+    symbolic = BlockQRSymbolic(own, natural, starts)
+    symbolic.qr.threads = threads
+    x = symbolic.factorize(matrix).solve(rhs)
+    assert scaled_error(matrix, x, dense_solution(matrix, rhs)) < 1e-9
+    np.testing.assert_array_equal(
+        x, BlockQRSymbolic(own, natural, starts).factorize(matrix).solve(rhs)
+    )
