@@ -64,30 +64,6 @@ class LoopBasisComparison:
     is_planar: bool | None  # whether the body-joint graph is; None if faces were not asked for
 
 
-def loop_cycles(system: System, name: str, seed: int = 0) -> Cycles | None:
-    """Return a basis of loops, cycles of the system's joints that have rows; None for no faces.
-
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    name : str
-        One of LOOP_BASES: the fewest nonzeros of K; nearly the shortest, in linear time; the faces
-        of a planar graph; what joints close with a spanning tree.
-    seed : int
-        Of the random tree.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such basis.
-    ModelError
-        If the seed is negative.
-    """
-    _check([name], seed)
-    return _cycles(system, name, _tree(system, name, seed))
-
-
 def _check(names: Sequence[str], seed: int) -> None:
     """Refuse names of no basis, and seeds that are none."""
     if seed < 0:

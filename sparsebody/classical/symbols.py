@@ -26,7 +26,7 @@ class Expression:
 
     Examples
     --------
-    >>> L, m = symbols("L m")
+    >>> L, m = symbol("L"), symbol("m")
     >>> L * L * m - 2 * m + 1
     L^2 m - 2 m + 1
     >>> ((L + m) * (L - m))({"L": 3.0, "m": 1.0})
@@ -110,11 +110,6 @@ class Expression:
 def symbol(name: str) -> Expression:
     """Return the expression that is one symbol."""
     return Expression({((name, 1),): 1})
-
-
-def symbols(names: str) -> list[Expression]:
-    """Return one for each of the names, which spaces separate."""
-    return [symbol(name) for name in names.split()]
 
 
 def constant(value: float) -> Expression:

@@ -10,9 +10,9 @@ import numpy as np
 import oracles
 import pytest
 from overconstrained import figure_8_2_a, random_mechanism
+from textbook import assemble
 
 import sparsebody as sb
-from sparsebody.assembly.textbook import assemble
 from sparsebody.errors import (
     AssemblyError,
     ConvergenceWarning,

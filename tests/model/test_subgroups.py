@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from planted_loops import FREEDOMS, TYPES, plant, planted, pose
 from random_mechanisms import random_loops
+from textbook import assemble
 
-from sparsebody.assembly.textbook import assemble
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Fixed, Revolute, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
