@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebody.cli.arguments import (
+    PATH,
+    Sizes,
     check_picture,
     is_file_name,
     json_option,
     load,
+    names_option,
     parameter_option,
 )
 from sparsebody.cli.output import print_facts, print_json, print_table, seconds
@@ -22,31 +25,10 @@ if TYPE_CHECKING:
     from sparsebody.study.algorithm_growth import AlgorithmGrowth
 
 
-class Sizes(click.ParamType):  # type: ignore[type-arg]
-    """Numbers of bodies, separated by commas."""
-
-    name = "n,n,..."
-
-    def convert(self, value: object, param: object, ctx: object) -> tuple[int, ...]:
-        """Return the numbers, or fail with a message that names the value."""
-        if isinstance(value, tuple):
-            return value
-        parts = [part.strip() for part in str(value).split(",")]
-        if not all(part.isdecimal() and int(part) > 0 for part in parts):
-            self.fail(f"{value!r} are no numbers of bodies, such as 64,256,1024")
-        return tuple(map(int, parts))
-
-
 @click.command()
 @click.argument("mechanism")
 @parameter_option
-@click.option(
-    "--algorithm",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Run this one; may be repeated.  [default: all]",
-)
+@names_option("--algorithm", "Run this one; may be repeated.  [default: all]")
 @click.option(
     "--eps",
     multiple=True,
@@ -55,19 +37,11 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option(
     "--sizes",
-    type=Sizes(),
+    type=Sizes("bodies", "64,256,1024"),
     help="Fit the growth of the flops over these numbers of bodies, such as 64,256,1024.",
 )
-@click.option(
-    "--spy",
-    type=click.Path(path_type=Path),
-    help="Picture (.png, .svg, .pdf) of the matrix in every order.",
-)
-@click.option(
-    "--growth",
-    type=click.Path(path_type=Path),
-    help="Picture of the flops over the sizes.",
-)
+@click.option("--spy", type=PATH, help="Picture (.png, .svg, .pdf) of the matrix in every order.")
+@click.option("--growth", type=PATH, help="Picture of the flops over the sizes.")
 @click.option("--overwrite", is_flag=True, help="Replace existing pictures.")
 @json_option
 def algorithms(

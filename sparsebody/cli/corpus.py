@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sparsebody.cli.arguments import json_option
+from sparsebody.cli.arguments import FOLDER, json_option
 from sparsebody.cli.output import print_json
 from sparsebody.cli.progress import progress_bar
 
@@ -32,7 +32,7 @@ class CommaList(click.ParamType):  # type: ignore[type-arg]
 
 
 @click.command()
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("directory", type=FOLDER)
 @click.option(
     "--families",
     type=CommaList(str),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebody.cli.arguments import (
+    FILE,
     existing_parent,
     json_option,
     load,
@@ -39,7 +40,7 @@ FEW_BODIES = 60  # for which advice is given unasked
 )
 @click.option(
     "--save-advised",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Write the mechanism with these joints as JSON.",
 )

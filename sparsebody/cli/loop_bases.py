@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sparsebody.cli.arguments import json_option, load, parameter_option
+from sparsebody.cli.arguments import json_option, load, names_option, parameter_option
 from sparsebody.cli.output import print_json, print_table
 
 _HEADER = ("basis", "joints", "longest", "K", "K W K'", "K H^-1 K'", "H", "K of the tree")
@@ -13,13 +13,7 @@ _HEADER = ("basis", "joints", "longest", "K", "K W K'", "K H^-1 K'", "H", "K of 
 @click.command("loop-bases")
 @click.argument("mechanism")
 @parameter_option
-@click.option(
-    "--basis",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Compare this one; may be repeated.  [default: all]",
-)
+@names_option("--basis", "Compare this one; may be repeated.  [default: all]")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random trees."
 )

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebody.cli.arguments import (
+    PATH,
     check_picture,
-    existing_parent,
     json_option,
     load,
+    names_option,
+    new_file,
     parameter_option,
-    refuse_to_overwrite,
 )
 from sparsebody.cli.orderings import print_orderings
 from sparsebody.cli.output import print_json
@@ -30,12 +31,9 @@ PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 @click.command()
 @click.argument("mechanism")
 @parameter_option
-@click.option(
+@names_option(
     "--ordering",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Compare this one; may be repeated.  [default: all that do not take too long]",
+    "Compare this one; may be repeated.  [default: all that do not take too long]",
 )
 @click.option(
     "--factorization",
@@ -45,25 +43,25 @@ PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 )
 @click.option(
     "--blocks",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Block structure of a matrix (.json of the corpus, or sizes).  [default: single rows]",
 )
 @click.option(
     "--order-file",
     "order_files",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Judge this order of blocks or rows too (text, .mtx, .iperm); may be repeated.",
 )
 @click.option("--positions", is_flag=True, help="Order files list positions, not the order.")
 @click.option(
     "--save-order",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="File for the best order of blocks (text from 0, .mtx from 1, .iperm).",
 )
 @click.option(
     "--spy",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Picture (.png, .svg, .pdf) of the matrix before and after the best of them.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing picture or order.")
@@ -91,8 +89,7 @@ def order(
     if spy is not None:
         check_picture(spy, overwrite)
     if save_order is not None:
-        refuse_to_overwrite(save_order, overwrite)
-        existing_parent(save_order)
+        new_file(save_order, overwrite)
     given = _read_orders(order_files, positions)
     if is_matrix:
         foreign = _compared_matrix(mechanism, blocks, names, given)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparsebody.cli.arguments import (
+    FILE,
     PositiveSeconds,
     existing_parent,
     json_option,
@@ -49,7 +50,7 @@ _INTERRUPTED = 130
 )
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="HDF5 file, written while the run goes on; its directory is made where missing.",
 )
 @click.option("--resume", is_flag=True, help="Go on with an output that was interrupted.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparsebody.cli.arguments import PositiveSeconds, json_option
+from sparsebody.cli.arguments import FOLDER, PATH, PositiveSeconds, json_option
 from sparsebody.cli.output import print_json
 from sparsebody.cli.progress import progress_bar
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Folder of rows, references and results; a study goes on from there.  "
     "[default: out/ and the name of FILE]",
 )
