@@ -36,7 +36,7 @@ from sparsebody.errors import AccuracyWarning, ModelError, RankWarning, ShapeErr
 from sparsebody.model.subgroups import (
     Subgroup,
     describe,
-    found_subgroups,
+    redundant_subgroups,
 )
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision
@@ -273,7 +273,7 @@ class ForwardDynamics:
     def subgroups(self) -> tuple[Subgroup, ...]:
         """The sub-mechanisms that move within displacement subgroups, and have rows too many."""
         classes = None if self.reduction == "none" else classes_of(self.system)
-        return () if classes is None else found_subgroups(classes)
+        return () if classes is None else redundant_subgroups(classes)
 
     @property
     def residuals(self) -> str:

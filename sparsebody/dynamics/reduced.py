@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebody._core import dynamics as native
+from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.evaluators import SubgroupAssembler
@@ -20,7 +21,6 @@ from sparsebody.dynamics.independence import independent_rows
 from sparsebody.dynamics.redundancy import rows_at
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.model.subgroups import Classes
-from sparsebody.model.subgroups.frames import incidence
 from sparsebody.model.subgroups.ground import (
     KEEP_DIRECTIONS,
     THROUGH_POINT,
@@ -165,7 +165,7 @@ def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> ReactionTr
     """Return joints that take the freedoms from the bodies; None if there are not enough."""
     n = system.n_bodies
     ends = np.stack([system.predecessor, system.successor]) % (n + 1)
-    indptr, joints = incidence(n + 1, ends)
+    indptr, joints = model.incidence(n + 1, ends)
     bodies, joint = native.reaction_tree(indptr, joints, ends, np.append(freedoms, 0), n_dropped)
     if len(bodies) < np.count_nonzero(freedoms < 6):
         return None

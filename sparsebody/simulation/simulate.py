@@ -141,7 +141,7 @@ def simulate(
         factorization=factorization if dynamics is None else dynamics.factorization,
         reduction=reduction if dynamics is None else dynamics.reduction,
         record_step=record_step,
-        record_reactions=record_reactions,
+        record_reactions=bool(record_reactions),
     )
     if dynamics is not None:
         _check_dynamics(system, dynamics, stabilization)
