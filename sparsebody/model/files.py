@@ -27,7 +27,7 @@ from sparsebody.model.documents import (
     mechanism_from_document,
 )
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.writing import write_errors
+from sparsebody.writing import replaced
 
 LONGEST_MESSAGE = 160  # of the schema checker, which quotes whole objects
 ENCODER = json.JSONEncoder(allow_nan=False)
@@ -75,14 +75,8 @@ def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     """
     with _without_garbage_collection():
         text = _text(mechanism_document(mechanism))
-    target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    with write_errors(Path(path)):
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with replaced(Path(path)) as draft:
+        draft.write_text(text, encoding="utf-8")
 
 
 def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from sparsebody.sparse.saddle import saddle_csc
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Case, Study
 from sparsebody.study.states import is_known
+from sparsebody.writing import replaced
 
 TRUSTED = 1e-6  # relative error of a reference beyond which it is none
 
@@ -72,18 +72,16 @@ def store_reference(found: Reference, case: Case, folder: Path) -> None:
     """Keep the reference of a case, whole or not at all."""
     target = reference_file(case, folder)
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f"{target.stem}.{time.time_ns()}.npz")
-    np.savez(draft, acceleration=found.acceleration, numbers=[found.error, found.kappa])
-    draft.replace(target)
+    with replaced(target) as draft, draft.open("wb") as file:
+        np.savez(file, acceleration=found.acceleration, numbers=[found.error, found.kappa])
 
 
 def give_up_reference(case: Case, folder: Path, reason: str) -> None:
     """Remember that there is none, and why."""
     target = _missing_file(case, folder)
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_suffix(f".{time.time_ns()}")
-    draft.write_text(reason)
-    draft.replace(target)
+    with replaced(target) as draft:
+        draft.write_text(reason)
 
 
 def forget_missing(folder: Path) -> None:

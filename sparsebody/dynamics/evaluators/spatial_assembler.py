@@ -14,7 +14,7 @@ from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.evaluators.assembler import Assembler
 from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import GeneralTerms
-from sparsebody.factorization import Symbolic, analyze, block_ldl
+from sparsebody.factorization import analyze, block_ldl
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions
