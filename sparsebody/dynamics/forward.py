@@ -374,9 +374,9 @@ class ForwardDynamics:
         """Tell once, right after a solution, how few of its digits are good."""
         if not self._has_warned:
             self._has_warned = True
-            found = condition_estimate(self.evaluator, state)
+            estimate = condition_estimate(self.evaluator, state)
             warn_user(
-                f"the accelerations at t = {state.time:.6g} s are rough ({found}), for rounding "
+                f"the accelerations at t = {state.time:.6g} s are rough ({estimate}), for rounding "
                 "hides the softest motions of so long a mechanism; use a shorter one",
                 AccuracyWarning,
             )

@@ -26,11 +26,11 @@ def classes_of(system: System) -> Classes | None:
     return displacement_classes(system) if may_have_structure(system) else None
 
 
-def with_structure(keep: BoolArray, found: RankDecision) -> RankDecision:
+def with_structure(keep: BoolArray, decision: RankDecision) -> RankDecision:
     """Return a decision on all rows from one on those that are kept."""
     every = np.zeros_like(keep)
-    every[keep] = found.keep
-    return replace(found, keep=every, method=f"displacement subgroups, then {found.method}")
+    every[keep] = decision.keep
+    return replace(decision, keep=every, method=f"displacement subgroups, then {decision.method}")
 
 
 def may_have_structure(system: System) -> bool:

@@ -178,15 +178,15 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> Document:
 
 def _check_version(document: Any, source: str) -> None:
     graph = document.get("graph") if isinstance(document, dict) else None
-    found = graph if isinstance(graph, dict) else {}
-    if found.get("format") != FORMAT:
+    header = graph if isinstance(graph, dict) else {}
+    if header.get("format") != FORMAT:
         raise FileFormatError(
-            f"{source}: not a mechanism: graph.format is {found.get('format')!r}, not {FORMAT!r}; "
+            f"{source}: not a mechanism: graph.format is {header.get('format')!r}, not {FORMAT!r}; "
             "save one with write_mechanism"
         )
-    if found.get("version") != VERSION:
+    if header.get("version") != VERSION:
         raise FileFormatError(
-            f"{source}: graph.version is {found.get('version')!r}, but this sparsebody reads "
+            f"{source}: graph.version is {header.get('version')!r}, but this sparsebody reads "
             f"version {VERSION}; use the sparsebody that wrote the file, or a newer one"
         )
 

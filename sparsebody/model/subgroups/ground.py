@@ -55,7 +55,7 @@ class GroundMotion:
 
     def basis(self) -> FloatArray:
         """Return (n_bodies, 6, 6) twists in the leading columns; the others are zero."""
-        found = np.zeros((len(self.kind), 6, 6))
+        basis = np.zeros((len(self.kind), 6, 6))
         z, x = self.axis, self.point
         across = _across(z)
         turn = np.concatenate([z, np.cross(x, z)], axis=1)
@@ -81,8 +81,8 @@ class GroundMotion:
         for kind, columns in twists.items():
             same = self.kind == kind
             for a, column in enumerate(columns):
-                found[same, :, a] = column[same]
-        return found
+                basis[same, :, a] = column[same]
+        return basis
 
 
 def ground_motion(classes: Classes) -> GroundMotion:

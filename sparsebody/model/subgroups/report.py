@@ -94,9 +94,15 @@ def redundant_subgroups(classes: Classes) -> tuple[Subgroup, ...]:
 
 def describe(subgroups: tuple[Subgroup, ...]) -> list[str]:
     """Return a line for each, those about moving bodies that are alike in one."""
-    at_rest = [str(found) for found in subgroups if found.base < 0]
-    moving = Counter((found.kind, found._counts()) for found in subgroups if found.base >= 0)
-    lines = {(found.kind, found._counts()): str(found) for found in subgroups if found.base >= 0}
+    at_rest = [str(subgroup) for subgroup in subgroups if subgroup.base < 0]
+    moving = Counter(
+        (subgroup.kind, subgroup._counts()) for subgroup in subgroups if subgroup.base >= 0
+    )
+    lines = {
+        (subgroup.kind, subgroup._counts()): str(subgroup)
+        for subgroup in subgroups
+        if subgroup.base >= 0
+    }
     for (kind, counts), n in moving.items():
         many = f"{kind}, about {n} moving bodies, each: {counts}"
         at_rest.append(lines[kind, counts] if n == 1 else many)
@@ -107,8 +113,8 @@ def _with_redundancy(classes: Classes) -> Iterator[tuple[int, int]]:
     for kind, forest in enumerate(classes.forests):
         edge = _closing(forest)
         has_rows = classes.n_redundant[kind, forest.links.joint[edge]] > 0
-        for found in np.unique(forest.label[forest.links.ends[0, edge[has_rows]]]):
-            yield kind, int(found)
+        for label in np.unique(forest.label[forest.links.ends[0, edge[has_rows]]]):
+            yield kind, int(label)
 
 
 def _closing(forest: Forest) -> IntArray:
