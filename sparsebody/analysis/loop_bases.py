@@ -77,16 +77,16 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
     """Return the basis; the tree is that of fundamental loops."""
     joints, ends = _constrained(system)
     freedoms = _freedoms(system)[joints]
-    found: Cycles | None
+    cycles: Cycles | None
     if name in FUNDAMENTAL:
-        found = fundamental_cycles(system.n_bodies, ends, _is_tree(tree, joints, ends))
+        cycles = fundamental_cycles(system.n_bodies, ends, _is_tree(tree, joints, ends))
     elif name == "minimum":
-        found = minimum_cycles(system.n_bodies, ends, freedoms)
+        cycles = minimum_cycles(system.n_bodies, ends, freedoms)
     elif name == "short":
-        found = short_cycles(system.n_bodies, ends)
+        cycles = short_cycles(system.n_bodies, ends)
     else:
-        found = face_cycles(system.n_bodies, ends, freedoms, _drawing(system, joints))
-    return None if found is None else Cycles(found.start, joints[found.edge], found.sign)
+        cycles = face_cycles(system.n_bodies, ends, freedoms, _drawing(system, joints))
+    return None if cycles is None else Cycles(cycles.start, joints[cycles.edge], cycles.sign)
 
 
 def _constrained(system: System) -> tuple[IntArray, IntArray]:
@@ -168,10 +168,10 @@ def compare_loop_bases(
             f"{system.name} has {dimension} loops, more than {MOST_LOOPS}; take a smaller one"
         )
     trees = {name: _tree(system, name, seed) for name in dict.fromkeys(names or LOOP_BASES)}
-    found = {name: _cycles(system, name, tree) for name, tree in trees.items()}
-    cycles = {name: one for name, one in found.items() if one is not None}
+    bases = {name: _cycles(system, name, tree) for name, tree in trees.items()}
+    cycles = {name: one for name, one in bases.items() if one is not None}
     lines = [_line(name, one, trees[name]) for name, one in cycles.items()]
-    is_planar = found["faces"] is not None if "faces" in found else None
+    is_planar = bases["faces"] is not None if "faces" in bases else None
     lines.sort(key=lambda line: (line.nnz_k, line.nnz_product))
     return LoopBasisComparison(tuple(lines), cycles, dimension, is_planar)
 

@@ -24,8 +24,8 @@ class Comparison:
         """Multiplications and additions, with those by known 0 and 1 if the paper counts them."""
         if self.counts is None:
             return None
-        found = self.counts.polynomials(every_operation=self.published.every_operation)
-        return _at(found[0]), _at(found[1])
+        counts = self.counts.polynomials(every_operation=self.published.every_operation)
+        return _at(counts[0]), _at(counts[1])
 
     @property
     def formula(self) -> tuple[int | None, int | None]:

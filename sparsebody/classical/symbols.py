@@ -73,10 +73,10 @@ class Expression:
         return Expression({monomial: -c for monomial, c in self.terms.items()})
 
     def __add__(self, other: Any) -> Expression:
-        found = dict(self.terms)
+        terms = dict(self.terms)
         for monomial, c in _expression(other).terms.items():
-            found[monomial] = found.get(monomial, 0) + c
-        return Expression(found)
+            terms[monomial] = terms.get(monomial, 0) + c
+        return Expression(terms)
 
     __radd__ = __add__
 
@@ -87,12 +87,12 @@ class Expression:
         return _expression(other) - self
 
     def __mul__(self, other: Any) -> Expression:
-        found: dict[Monomial, Any] = {}
+        terms: dict[Monomial, Any] = {}
         for left, c in self.terms.items():
             for right, d in _expression(other).terms.items():
                 monomial = tuple(sorted((Counter(dict(left)) + Counter(dict(right))).items()))
-                found[monomial] = found.get(monomial, 0) + c * d
-        return Expression(found)
+                terms[monomial] = terms.get(monomial, 0) + c * d
+        return Expression(terms)
 
     __rmul__ = __mul__
 
@@ -120,9 +120,9 @@ def constant(value: float) -> Expression:
 
 def array_of(values: Iterable[Any], shape: tuple[int, ...]) -> FloatArray:
     """Return expressions and numbers as an array of objects."""
-    found = np.empty(shape, dtype=object)
-    found.ravel()[:] = [_expression(value) for value in values]
-    return found
+    expressions = np.empty(shape, dtype=object)
+    expressions.ravel()[:] = [_expression(value) for value in values]
+    return expressions
 
 
 def _expression(value: Any) -> Expression:

@@ -71,23 +71,23 @@ def algorithms(
 
     loaded = load(mechanism, parameters)
     family = growing_family(mechanism, dict(parameters)) if sizes is not None else None
-    found = compare_algorithms(loaded, names, eps=eps or EPS)
+    comparison = compare_algorithms(loaded, names, eps=eps or EPS)
     grown = () if family is None else algorithm_growth(family, sizes or (), names)
     if spy is not None:
         from sparsebody.plots.saving import save_figure
         from sparsebody.plots.spy import plot_orders
 
-        save_figure(plot_orders(found.pattern, found.orders, mechanism), spy)
+        save_figure(plot_orders(comparison.pattern, comparison.orders, mechanism), spy)
     if growth is not None:
         from sparsebody.plots.growth import plot_growth
         from sparsebody.plots.saving import save_figure
 
         save_figure(plot_growth([one.line for one in grown], "flops", mechanism), growth)
     if as_json:
-        lines, growths = ([one.to_dict() for one in many] for many in (found.lines, grown))
+        lines, growths = ([one.to_dict() for one in many] for many in (comparison.lines, grown))
         print_json({"algorithms": lines, "growth": growths})
         return
-    _print(found)
+    _print(comparison)
     if grown:
         _print_growth(grown)
     for picture in (spy, growth):
@@ -95,8 +95,8 @@ def algorithms(
             click.echo(str(picture))
 
 
-def _print(found: AlgorithmComparison) -> None:
-    eps = [f"eps {value:g}" for value in found.lines[0].errors]
+def _print(comparison: AlgorithmComparison) -> None:
+    eps = [f"eps {value:g}" for value in comparison.lines[0].errors]
     header = ("algorithm", "flops", "counted", "nnz(L)", "front", "time", *eps)
     rows = [
         (
@@ -108,11 +108,11 @@ def _print(found: AlgorithmComparison) -> None:
             seconds(line.seconds),
             *(_number(error, ".0e") for error in line.errors.values()),
         )
-        for line in found.lines
+        for line in comparison.lines
     ]
     print_table(header, rows)
     click.echo("below eps: errors of the accelerations, relative; - for a zero pivot or not run\n")
-    print_facts({line.name: f"{line.summary}; {line.source}" for line in found.lines})
+    print_facts({line.name: f"{line.summary}; {line.source}" for line in comparison.lines})
 
 
 def _number(value: float, form: str = ".3g") -> str:

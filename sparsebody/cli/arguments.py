@@ -118,12 +118,12 @@ def json_option(command: C) -> C:
 
 def unique_parameters(parameters: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Return the parameters by name; each may be given once."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for key, value in parameters:
-        if key in found:
+        if key in by_name:
             raise click.BadParameter(f"{key!r} is given twice", param_hint="'-p'")
-        found[key] = value
-    return found
+        by_name[key] = value
+    return by_name
 
 
 def is_file_name(mechanism: str) -> bool:

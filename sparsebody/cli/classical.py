@@ -132,13 +132,13 @@ def _studied(
 def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
     from sparsebody.classical.counts import transform_products
 
-    smallest = max(found.smallest for found in counts.values())
+    smallest = max(count.smallest for count in counts.values())
     click.echo(f"operations for n hinges, {geometry} arm; n >= {smallest}")
     products = ", ".join(f"{what} {n}" for what, n in transform_products(geometry).items())
     click.echo(f"not counted are cosines, sines and the products of them at n = 6: {products}")
     rows = []
-    for name, found in counts.items():
-        every, needed = (found.polynomials(every_operation=x) for x in (True, False))
+    for name, count in counts.items():
+        every, needed = (count.polynomials(every_operation=x) for x in (True, False))
         rows.append((name, "x", str(every[0]), str(needed[0])))
         rows.append(("", "+", str(every[1]), str(needed[1])))
     header = ("algorithm", " ", "every one", "but those by known 0 and 1")

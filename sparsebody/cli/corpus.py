@@ -84,8 +84,8 @@ def corpus(
     with shown as moved:
         report = None if moved is None else lambda name, done, _: moved(name, done)
         index = write_corpus(directory, plan, overwrite=overwrite, report=report)
-    found = read_corpus(directory)
-    counts = {"problems": len(found["problems"]), "matrices": len(found["matrices"])}
+    written = read_corpus(directory)
+    counts = {"problems": len(written["problems"]), "matrices": len(written["matrices"])}
     if as_json:
         print_json({"index": str(index), **counts})
     else:

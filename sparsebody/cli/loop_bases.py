@@ -32,10 +32,10 @@ def loop_bases(
     """
     from sparsebody.analysis.loop_bases import compare_loop_bases
 
-    found = compare_loop_bases(load(mechanism, parameters), names, seed=seed)
+    comparison = compare_loop_bases(load(mechanism, parameters), names, seed=seed)
     if as_json:
-        lines = [line.to_dict() for line in found.lines]
-        print_json({"loops": found.dimension, "planar": found.is_planar, "bases": lines})
+        lines = [line.to_dict() for line in comparison.lines]
+        print_json({"loops": comparison.dimension, "planar": comparison.is_planar, "bases": lines})
         return
     rows = [
         (
@@ -45,8 +45,8 @@ def loop_bases(
             f"{line.nnz_h}",
             "-" if line.nnz_tree_k is None else f"{line.nnz_tree_k}",
         )
-        for line in found.lines
+        for line in comparison.lines
     ]
-    faces = "; no faces, for the graph is not planar" if found.is_planar is False else ""
-    click.echo(f"{found.dimension} loops{faces}; nonzeros of")
+    faces = "; no faces, for the graph is not planar" if comparison.is_planar is False else ""
+    click.echo(f"{comparison.dimension} loops{faces}; nonzeros of")
     print_table(_HEADER, rows)

@@ -93,25 +93,25 @@ def order(
     given = _read_orders(order_files, positions)
     if is_matrix:
         foreign = _compared_matrix(mechanism, blocks, names, given)
-        found = foreign.comparison
+        comparison = foreign.comparison
     else:
         foreign = None
-        found = _compared_mechanism(mechanism, parameters, names, factorization, given)
-    best = next(line.name for line in found.lines if line.name in found.orders)
+        comparison = _compared_mechanism(mechanism, parameters, names, factorization, given)
+    best = next(line.name for line in comparison.lines if line.name in comparison.orders)
     if save_order is not None:
         from sparsebody.sparse.order_files import write_order
 
-        write_order(found.orders[best] if foreign is None else foreign.order(best), save_order)
+        write_order(comparison.orders[best] if foreign is None else foreign.order(best), save_order)
     if spy is not None:
-        _draw(found, best, mechanism, spy)
+        _draw(comparison, best, mechanism, spy)
     if as_json:
-        print_json([line.to_dict() for line in found.lines])
+        print_json([line.to_dict() for line in comparison.lines])
         return
-    print_orderings(found.lines)
+    print_orderings(comparison.lines)
     if foreign is not None:
         click.echo(f"{mechanism}: {foreign.description}")
     else:
-        click.echo(f"chosen by auto: {found.automatic}")
+        click.echo(f"chosen by auto: {comparison.automatic}")
     for name, one in given.items():
         click.echo(f"{name}: {one}")
     for target in filter(None, (save_order, spy)):
@@ -154,10 +154,10 @@ def _compared_mechanism(
     from sparsebody.analysis.foreign_orders import judge_order_of_mechanism
     from sparsebody.analysis.orderings import compare_orderings
 
-    found = compare_orderings(load(mechanism, parameters), names, factorization)
+    comparison = compare_orderings(load(mechanism, parameters), names, factorization)
     for name, one in given.items():
-        found = judge_order_of_mechanism(found, one.order, name)
-    return found
+        comparison = judge_order_of_mechanism(comparison, one.order, name)
+    return comparison
 
 
 def _compared_matrix(
@@ -166,21 +166,21 @@ def _compared_matrix(
     from sparsebody.analysis.foreign_orders import compare_pattern
     from sparsebody.sparse.pattern_files import read_pattern
 
-    found = compare_pattern(read_pattern(file, blocks), names)
+    comparison = compare_pattern(read_pattern(file, blocks), names)
     for name, one in given.items():
-        found = found.judged(one.order, name)
-    return found
+        comparison = comparison.judged(one.order, name)
+    return comparison
 
 
-def _draw(found: OrderingComparison, best: str, title: str, target: Path) -> None:
+def _draw(comparison: OrderingComparison, best: str, title: str, target: Path) -> None:
     from sparsebody.plots.saving import save_figure
     from sparsebody.plots.spy import plot_spy
     from sparsebody.sparse.pattern import BlockPattern
 
-    if not isinstance(found.pattern, BlockPattern):
+    if not isinstance(comparison.pattern, BlockPattern):
         raise click.UsageError(
             f"--spy draws matrices of bodies and joints, but {title} is none; give --blocks that "
             "tell them"
         )
-    order: IntArray = found.orders[best]
-    save_figure(plot_spy(found.pattern, order, best, title), target)
+    order: IntArray = comparison.orders[best]
+    save_figure(plot_spy(comparison.pattern, order, best, title), target)

@@ -73,11 +73,11 @@ def study(
     from sparsebody.study.runner import run_study
 
     check_format(file_format)
-    found = read_study(file).limited(time_limit, memory_limit)
+    plan = read_study(file).limited(time_limit, memory_limit)
     folder = output or Path("out") / file.stem
-    with _progress(quiet or as_json, len(found.cases)) as report:
+    with _progress(quiet or as_json, len(plan.cases)) as report:
         target = run_study(
-            found,
+            plan,
             folder,
             jobs=jobs or os.cpu_count() or 1,
             scheduler=scheduler,
@@ -89,10 +89,10 @@ def study(
 
     counts = Counter(str(row["status"]) for row in read_results(target))
     if as_json:
-        print_json({"results": str(target), "cases": len(found.cases), "status": dict(counts)})
+        print_json({"results": str(target), "cases": len(plan.cases), "status": dict(counts)})
     else:
         said = ", ".join(f"{count} {status}" for status, count in counts.most_common())
-        click.echo(f"{target}: {len(found.cases)} cases: {said}")
+        click.echo(f"{target}: {len(plan.cases)} cases: {said}")
 
 
 @contextmanager

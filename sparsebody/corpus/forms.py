@@ -63,8 +63,8 @@ def quasi_definite(problem: CorpusProblem, rows: str) -> Form:
     delta = DAMPING * float(np.exp2(np.round(np.log2(mean))))
     K = csr_array(saddle_csc(saddle) - block_diag([csr_array((n, n)), delta * eye_array(m)]))
     reference = refined(K, right, n)
-    found = "quasi-definite"
-    return _form(found, rows, K, right, reference, problem, (n, m, 0), found, delta)
+    form = "quasi-definite"
+    return _form(form, rows, K, right, reference, problem, (n, m, 0), form, delta)
 
 
 def schur(problem: CorpusProblem, rows: str) -> Form:
@@ -138,10 +138,10 @@ def _least_norm(problem: CorpusProblem) -> FloatArray:
     """Return the accelerations that the kept rows imply, and the least multipliers with them."""
     n = len(problem.force)
     K = csr_array(saddle_csc(problem.matrix("kept")))
-    found = refined(K, _right(problem, "kept"), n).x
+    solution = refined(K, _right(problem, "kept"), n).x
     A = csr_array(constraint_matrix(problem.matrix("all")))
-    least = least_multipliers(K, A, problem.decision.keep, found[n:])
-    return np.concatenate([found[:n], least])
+    least = least_multipliers(K, A, problem.decision.keep, solution[n:])
+    return np.concatenate([solution[:n], least])
 
 
 def _consistent(K: csr_array, x: FloatArray, split: int) -> tuple[FloatArray, Reference]:

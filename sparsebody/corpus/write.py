@@ -64,11 +64,11 @@ def write_corpus(
             _remove_problems(folder)
     documents = []
     for name, (entry, value) in _named(plan).items():
-        found = finished(folder / name, plan.request)
-        if found is None:
+        facts = finished(folder / name, plan.request)
+        if facts is None:
             problem = corpus_problem(entry, value, plan.seed)
-            found = write_problem(problem, plan.request, folder / name)
-        documents.append(found)
+            facts = write_problem(problem, plan.request, folder / name)
+        documents.append(facts)
         if report is not None:
             report(name, len(documents), len(_named(plan)))
     index = corpus_index(plan.request, documents)

@@ -36,9 +36,9 @@ def pivoted(problem: Problem) -> Reference:
     dynamics = ForwardDynamics(
         problem.system, problem.state, factorization="superlu", reactions="basic"
     )
-    found = dynamics(problem.state)
+    solution = dynamics(problem.state)
     kappa = condition(dynamics, problem)
-    return Reference(found.acceleration, kappa * float(np.finfo(float).eps), kappa)
+    return Reference(solution.acceleration, kappa * float(np.finfo(float).eps), kappa)
 
 
 def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
@@ -68,12 +68,14 @@ def reference_solution(study: Study, problem: Problem) -> Reference:
     return solve(problem)
 
 
-def store_reference(found: Reference, case: Case, folder: Path) -> None:
+def store_reference(reference: Reference, case: Case, folder: Path) -> None:
     """Keep the reference of a case, whole or not at all."""
     target = reference_file(case, folder)
     target.parent.mkdir(parents=True, exist_ok=True)
     with replaced(target) as draft, draft.open("wb") as file:
-        np.savez(file, acceleration=found.acceleration, numbers=[found.error, found.kappa])
+        np.savez(
+            file, acceleration=reference.acceleration, numbers=[reference.error, reference.kappa]
+        )
 
 
 def give_up_reference(case: Case, folder: Path, reason: str) -> None:
@@ -108,10 +110,10 @@ def load_reference(case: Case, folder: Path) -> Reference | None:
         return Reference(stored["acceleration"], error, kappa)
 
 
-def relative_error(found: FloatArray, exact: Reference) -> float:
+def relative_error(acceleration: FloatArray, exact: Reference) -> float:
     """Return max |a - a_exact| / max |a_exact|."""
     size = float(np.abs(exact.acceleration).max(initial=0.0)) or 1.0
-    return float(np.abs(found - exact.acceleration).max(initial=0.0)) / size
+    return float(np.abs(acceleration - exact.acceleration).max(initial=0.0)) / size
 
 
 def reference_file(case: Case, folder: Path) -> Path:

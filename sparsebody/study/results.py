@@ -84,8 +84,8 @@ def read_results(path: Path) -> list[Row]:
         If it is no result file.
     """
     if path.is_dir():
-        found = [path / f"results.{name}" for name in FORMATS]
-        path = next((one for one in found if one.exists()), found[0])
+        files = [path / f"results.{name}" for name in FORMATS]
+        path = next((one for one in files if one.exists()), files[0])
     try:
         if path.suffix == ".parquet":
             rows = list(_arrow()[1].read_table(path).to_pylist())
