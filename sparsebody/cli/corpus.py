@@ -73,8 +73,8 @@ def corpus(
     if verify:
         _verify(directory, as_json)
         return
+    from sparsebody.corpus.corpus_plan import CorpusPlan
     from sparsebody.corpus.index import read_corpus
-    from sparsebody.corpus.plan import CorpusPlan
     from sparsebody.corpus.write import check_directory, write_corpus
 
     given = {"families": families, "sizes": sizes, "forms": forms, "seed": seed}

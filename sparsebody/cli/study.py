@@ -68,9 +68,9 @@ def study(
     row too. A study that was interrupted or killed goes on when it is started again, and nothing
     that was finished runs twice.
     """
-    from sparsebody.study.files import read_study
     from sparsebody.study.results import check_format
     from sparsebody.study.runner import run_study
+    from sparsebody.study.study_files import read_study
 
     check_format(file_format)
     plan = read_study(file).limited(time_limit, memory_limit)

@@ -20,7 +20,7 @@ from scipy.sparse import block_diag, csr_array, eye_array, tril
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.corpus.least_norm import least_multipliers
 from sparsebody.corpus.problem import CorpusProblem
-from sparsebody.corpus.reference import Reference, backward_error, exact_product, refined
+from sparsebody.corpus.reference_solution import Reference, backward_error, exact_product, refined
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 
 DAMPING = 2.0**-27  # delta, relative to the mean diagonal of A M^-1 A'

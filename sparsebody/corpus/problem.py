@@ -13,7 +13,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
-from sparsebody.corpus.families import CorpusFamily
+from sparsebody.corpus.corpus_families import CorpusFamily
 from sparsebody.dynamics.redundancy import rank_decision
 from sparsebody.dynamics.structure import classes_of
 from sparsebody.kinematics.coordinates import coordinate_motion

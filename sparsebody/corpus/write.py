@@ -8,9 +8,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from sparsebody.corpus.families import CorpusFamily
+from sparsebody.corpus.corpus_families import CorpusFamily
+from sparsebody.corpus.corpus_plan import CorpusPlan
 from sparsebody.corpus.index import INDEX, corpus_index
-from sparsebody.corpus.plan import CorpusPlan
 from sparsebody.corpus.problem import corpus_problem
 from sparsebody.corpus.problem_folder import finished, problem_facts, write_json, write_problem
 from sparsebody.corpus.readme import readme

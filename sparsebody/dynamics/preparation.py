@@ -23,9 +23,9 @@ from sparsebody.dynamics.evaluators import (
     PlanarAssembler,
     SpatialAssembler,
 )
+from sparsebody.dynamics.ground_reduction import ground_reduction, subgroup_assembler
 from sparsebody.dynamics.options import SolverOptions
-from sparsebody.dynamics.planar import planar_reduction
-from sparsebody.dynamics.reduced import ground_reduction, subgroup_assembler
+from sparsebody.dynamics.planar_reduction import planar_reduction
 from sparsebody.dynamics.redundancy import rank_decision
 from sparsebody.dynamics.structure import classes_of
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE

@@ -13,7 +13,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
 from sparsebody.dynamics.independence import independent_rows
-from sparsebody.model.planar import PlanarMotion, planar_motion
+from sparsebody.model.planar_motion import PlanarMotion, planar_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
