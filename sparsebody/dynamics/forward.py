@@ -19,6 +19,8 @@ from sparsebody.dynamics.evaluators import (
     WORST_RESIDUAL,
     Evaluator,
     InaccurateFactors,
+    KrylovSolver,
+    PlanarAssembler,
     ReductionViolated,
     is_plain,
 )
@@ -26,7 +28,6 @@ from sparsebody.dynamics.fallback import fallback
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.options import SolverOptions
 from sparsebody.dynamics.preparation import (
-    Preparation,
     ThreadPreparation,
     prepared,
     prepared_for_krylov,
@@ -162,11 +163,6 @@ class ForwardDynamics:
             self._tell_doubt(self.rank_decision)
 
     @property
-    def _preparation(self) -> Preparation:
-        """What is decided, with the evaluator of this thread."""
-        return self._prepared.own
-
-    @property
     def evaluator(self) -> Evaluator:
         """Assembler and solver in use, with arrays and factors that no other thread sees."""
         return self._prepared.own.evaluator
@@ -189,12 +185,12 @@ class ForwardDynamics:
     @property
     def is_planar(self) -> bool:
         """Whether bodies have three freedoms, in a plane."""
-        return self._prepared.own.is_planar
+        return isinstance(self.evaluator.assembler, PlanarAssembler)
 
     @property
     def is_krylov(self) -> bool:
         """Whether solutions take Krylov steps."""
-        return self._prepared.own.is_krylov
+        return isinstance(self.evaluator.solver, KrylovSolver)
 
     @property
     def reduced_bodies(self) -> dict[str, int]:
@@ -203,13 +199,15 @@ class ForwardDynamics:
 
     @property
     def rank(self) -> int:
-        """Number of independent constraint rows."""
-        return self._prepared.own.rank
+        """Number of independent constraint rows, or of all if nobody has asked."""
+        decision = self.rank_decision
+        return self.system.n_rows if decision is None else decision.rank
 
     @property
     def redundant_rows(self) -> IntArray:
         """The constraint rows that are left out."""
-        return self._prepared.own.redundant_rows
+        decision = self.rank_decision
+        return np.flatnonzero([] if decision is None else ~decision.keep)
 
     def _tell_doubt(self, decision: RankDecision) -> None:
         """Warn of an uncertain rank, and go over to Krylov steps if that was asked for."""
@@ -293,6 +291,7 @@ class ForwardDynamics:
     def explain(self) -> dict[str, object]:
         """Say what was chosen, and why: rank decision, ordering, factorization, predictions."""
         decision = self.rank_decision
+        undecided = "Krylov steps, no rank decided" if self.is_krylov else "all rows kept"
         return {
             "planar": self.is_planar,
             "subgroups": describe(self.subgroups),
@@ -303,8 +302,8 @@ class ForwardDynamics:
             "redundancy_gap": None if decision is None else decision.gap,
             "redundancy_certain": True if decision is None else decision.certain,
             "redundancy_doubt": "" if decision is None else decision.doubt,
-            "redundancy_method": self._preparation.redundancy_method,
-            "history": [*self._preparation.history],
+            "redundancy_method": undecided if decision is None else decision.method,
+            "history": [*self._prepared.own.history],
             **self.choice.explain(),
         }
 
