@@ -67,10 +67,10 @@ def algorithms(
         if picture is not None:
             check_picture(picture, overwrite)
     from sparsebody.analysis.algorithms import EPS, compare_algorithms
-    from sparsebody.study.algorithm_growth import algorithm_growth, sized_family
+    from sparsebody.study.algorithm_growth import algorithm_growth, growing_family
 
     loaded = load(mechanism, parameters)
-    family = sized_family(mechanism, dict(parameters)) if sizes is not None else None
+    family = growing_family(mechanism, dict(parameters)) if sizes is not None else None
     comparison = compare_algorithms(loaded, names, eps=eps or EPS)
     grown = () if family is None else algorithm_growth(family, sizes or (), names)
     if spy is not None:

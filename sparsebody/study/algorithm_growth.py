@@ -47,7 +47,7 @@ class AlgorithmGrowth:
         return Line(self.name, self.n_bodies, self.flops, ends, values, self.name == "auto")
 
 
-def sized_family(mechanism: str, parameters: Mapping[str, Any]) -> Family:
+def growing_family(mechanism: str, parameters: Mapping[str, Any]) -> Family:
     """Return the family of a gallery mechanism whose size parameters above one grow together.
 
     A lattice of one layer stays in its plane. What is one everywhere grows as a whole.

@@ -5,12 +5,12 @@ from sparsebody.errors import ModelError, ShapeError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.ordering.algorithms import algorithm_order
 from sparsebody.sparse.metrics import ordering_metrics
-from sparsebody.study.algorithm_growth import algorithm_growth, sized_family
+from sparsebody.study.algorithm_growth import algorithm_growth, growing_family
 from sparsebody.study.families import Family
 
 
 def exponents(mechanism, sizes, names, **parameters):
-    found = algorithm_growth(sized_family(mechanism, parameters), sizes, names)
+    found = algorithm_growth(growing_family(mechanism, parameters), sizes, names)
     return {one.name: one.fit.exponent for one in found}
 
 
@@ -26,9 +26,9 @@ def test_flops_are_those_predicted_for_the_mechanisms():
 
 
 def test_a_lattice_of_one_layer_stays_in_its_plane():
-    assert sized_family("lattice", {}).grows == ("rows", "columns")
-    assert sized_family("lattice", {"layers": "2"}).grows == ("rows", "columns", "layers")
-    assert sized_family("ladder", {"rungs": "1"}).grows == ("rungs",)
+    assert growing_family("lattice", {}).grows == ("rows", "columns")
+    assert growing_family("lattice", {"layers": "2"}).grows == ("rows", "columns", "layers")
+    assert growing_family("ladder", {"rungs": "1"}).grows == ("rungs",)
 
 
 def test_on_a_lattice_dissection_takes_n_to_three_halves_and_baraff_n_cubed():
@@ -58,4 +58,4 @@ def test_one_size_has_no_growth():
 )
 def test_bad_input_is_told(mechanism, parameters, sizes, names, error, message):
     with pytest.raises(error, match=message):
-        algorithm_growth(sized_family(mechanism, parameters), sizes, names)
+        algorithm_growth(growing_family(mechanism, parameters), sizes, names)
