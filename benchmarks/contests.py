@@ -17,10 +17,10 @@ import click
 
 from sparsebody.errors import SparsebodyError
 from sparsebody.study.families import Problem
-from sparsebody.study.files import read_study
 from sparsebody.study.measure import time_ratios
 from sparsebody.study.methods import prepare
 from sparsebody.study.plan import Case, Study
+from sparsebody.study.study_files import read_study
 
 HEADLINE = Path(__file__).parents[1] / "examples" / "studies" / "headline.toml"
 SLOW = ("annealing", "treewidth-degree", "treewidth-fill")  # to compute, and left out unless asked

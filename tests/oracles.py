@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from textbook import assemble
 
-from sparsebody.assembly.textbook import assemble
 from sparsebody.model.system import State, System
 from sparsebody.spatial import rotation_from_quaternion
 

@@ -1,1 +1,1 @@
-"""From results to numbers: drift, energy, and what inspection finds."""
+"""From results to numbers: what inspection, orderings, reactions and loops tell."""

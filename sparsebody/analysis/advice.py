@@ -182,8 +182,8 @@ def advise(mechanism: Mechanism, state: State | None = None, *, seed: int = 0) -
     report = determined_reactions(system, there)
     poses = [pose_at(system, state, dynamics), pose_at(system, there)]
     is_singular = len(dynamics.redundant_rows) > report.dimension
-    found = choices_by_loop(system, report, poses[1:] if is_singular else poses)
-    loops = tuple(_loop_advice(system, choices) for choices in found)
+    loop_choices = choices_by_loop(system, report, poses[1:] if is_singular else poses)
+    loops = tuple(_loop_advice(system, choices) for choices in loop_choices)
     advice = Advice(loops, None, is_singular)
     if not advice.replacements:
         return advice

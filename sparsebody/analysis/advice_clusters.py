@@ -41,15 +41,15 @@ def choose_in_cluster(
         return []
     wrench = _null_wrenches(system, joints, pose)
     order = np.arange(len(joints))
-    found: list[list[Choice]] = []
+    combinations: list[list[Choice]] = []
     for may_remove in (False, True):
         for way in (order, order[::-1]):
             left = _Left(system, joints, pose, size, wrench.copy())
-            found.append(_greedy(left, way, free, may_remove))
-        found.sort(key=lambda choices: (size - _n_removed(choices), len(choices)))
-        if size > FEW and _n_removed(found[0]) == size:
+            combinations.append(_greedy(left, way, free, may_remove))
+        combinations.sort(key=lambda choices: (size - _n_removed(choices), len(choices)))
+        if size > FEW and _n_removed(combinations[0]) == size:
             break
-    return found[:2]
+    return combinations[:2]
 
 
 def _n_removed(choices: list[Choice]) -> int:

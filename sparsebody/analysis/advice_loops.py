@@ -42,9 +42,9 @@ def choose_in_loop(
             for j in joints
             for choice in _candidates(system, j, size, n, varies)
         ]
-        found = _together(works, n, size)
-        if found:
-            return found
+        choices = _together(works, n, size)
+        if choices:
+            return choices
     return []
 
 
@@ -74,7 +74,7 @@ def _together(
     works: list[tuple[Choice, list[FloatArray]]], n: int, size: int
 ) -> list[list[Choice]]:
     """Return the choices of n joints that take all of it."""
-    found: list[tuple[float, list[Choice]]] = []
+    ranked: list[tuple[float, list[Choice]]] = []
     for group in combinations(works, n):
         choices = [choice for choice, _ in group]
         if sum(choice.relaxation.n_removed for choice in choices) != size:
@@ -84,7 +84,7 @@ def _together(
         at_poses = zip(*(work for _, work in group), strict=True)
         clear = min(clearness(np.concatenate(parts)) for parts in at_poses)
         if clear > ROBUST:
-            found.append((clear, choices))
-    best = max((clear for clear, _ in found), default=0.0)
-    found.sort(key=lambda item: item[0] < AS_GOOD * best)
-    return [choices for _, choices in found[:MOST_CHOICES]]
+            ranked.append((clear, choices))
+    best = max((clear for clear, _ in ranked), default=0.0)
+    ranked.sort(key=lambda item: item[0] < AS_GOOD * best)
+    return [choices for _, choices in ranked[:MOST_CHOICES]]

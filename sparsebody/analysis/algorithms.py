@@ -122,7 +122,7 @@ def compare_algorithms(
     equations = _equations(system, state)
     pattern = equations.matrix.pattern
     orders = {name: algorithm_order(pattern, name) for name in dict.fromkeys(names or ALGORITHMS)}
-    lines = (_line(name, found, equations, eps, most_flops) for name, found in orders.items())
+    lines = (_line(name, order, equations, eps, most_flops) for name, order in orders.items())
     return AlgorithmComparison(pattern, tuple(lines), orders)
 
 

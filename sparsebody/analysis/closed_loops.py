@@ -53,21 +53,21 @@ def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
     clusters = loop_clusters(spanning_tree(system, TREE))
     if len(clusters.loop) == 0:
         return None
-    found = loop_properties(clusters, rank_of_loops(clusters.tree, rank))
+    properties = loop_properties(clusters, rank_of_loops(clusters.tree, rank))
     is_small = system.n_bodies <= MOST_BODIES
-    nearby = nearby_mobilities(clusters.tree, state) if is_small and found.mobility else None
+    nearby = nearby_mobilities(clusters.tree, state) if is_small and properties.mobility else None
     configurations, held = _configurations(clusters, state) if is_small else (None, ())
     return ClosedLoops(
         tree=TREE,
-        freedoms=found.freedoms,
-        loops=found.loops,
+        freedoms=properties.freedoms,
+        loops=properties.loops,
         clusters=clusters.n_clusters,
-        constraints=found.constraints,
-        rank=found.rank,
-        overconstraint=found.overconstraint,
-        is_properly_constrained=found.is_properly_constrained,
+        constraints=properties.constraints,
+        rank=properties.rank,
+        overconstraint=properties.overconstraint,
+        is_properly_constrained=properties.is_properly_constrained,
         nearby_mobilities=nearby,
-        is_singular=None if nearby is None else any(n != found.mobility for n in nearby),
+        is_singular=None if nearby is None else any(n != properties.mobility for n in nearby),
         configurations=configurations,
         held=held,
     )

@@ -64,30 +64,6 @@ class LoopBasisComparison:
     is_planar: bool | None  # whether the body-joint graph is; None if faces were not asked for
 
 
-def loop_cycles(system: System, name: str, seed: int = 0) -> Cycles | None:
-    """Return a basis of loops, cycles of the system's joints that have rows; None for no faces.
-
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    name : str
-        One of LOOP_BASES: the fewest nonzeros of K; nearly the shortest, in linear time; the faces
-        of a planar graph; what joints close with a spanning tree.
-    seed : int
-        Of the random tree.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such basis.
-    ModelError
-        If the seed is negative.
-    """
-    _check([name], seed)
-    return _cycles(system, name, _tree(system, name, seed))
-
-
 def _check(names: Sequence[str], seed: int) -> None:
     """Refuse names of no basis, and seeds that are none."""
     if seed < 0:
@@ -101,16 +77,16 @@ def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
     """Return the basis; the tree is that of fundamental loops."""
     joints, ends = _constrained(system)
     freedoms = _freedoms(system)[joints]
-    found: Cycles | None
+    cycles: Cycles | None
     if name in FUNDAMENTAL:
-        found = fundamental_cycles(system.n_bodies, ends, _is_tree(tree, joints, ends))
+        cycles = fundamental_cycles(system.n_bodies, ends, _is_tree(tree, joints, ends))
     elif name == "minimum":
-        found = minimum_cycles(system.n_bodies, ends, freedoms)
+        cycles = minimum_cycles(system.n_bodies, ends, freedoms)
     elif name == "short":
-        found = short_cycles(system.n_bodies, ends)
+        cycles = short_cycles(system.n_bodies, ends)
     else:
-        found = face_cycles(system.n_bodies, ends, freedoms, _drawing(system, joints))
-    return None if found is None else Cycles(found.start, joints[found.edge], found.sign)
+        cycles = face_cycles(system.n_bodies, ends, freedoms, _drawing(system, joints))
+    return None if cycles is None else Cycles(cycles.start, joints[cycles.edge], cycles.sign)
 
 
 def _constrained(system: System) -> tuple[IntArray, IntArray]:
@@ -192,10 +168,10 @@ def compare_loop_bases(
             f"{system.name} has {dimension} loops, more than {MOST_LOOPS}; take a smaller one"
         )
     trees = {name: _tree(system, name, seed) for name in dict.fromkeys(names or LOOP_BASES)}
-    found = {name: _cycles(system, name, tree) for name, tree in trees.items()}
-    cycles = {name: one for name, one in found.items() if one is not None}
+    bases = {name: _cycles(system, name, tree) for name, tree in trees.items()}
+    cycles = {name: one for name, one in bases.items() if one is not None}
     lines = [_line(name, one, trees[name]) for name, one in cycles.items()]
-    is_planar = found["faces"] is not None if "faces" in found else None
+    is_planar = bases["faces"] is not None if "faces" in bases else None
     lines.sort(key=lambda line: (line.nnz_k, line.nnz_product))
     return LoopBasisComparison(tuple(lines), cycles, dimension, is_planar)
 

@@ -97,8 +97,8 @@ def compare_orderings(
     state = consistent_state(system)
     dynamics = ForwardDynamics(system, state, reactions="basic", factorization=factorization)
     pattern, automatic = dynamics.structure.pattern, dynamics.ordering
-    found = compared(pattern, names, factorization, automatic, state.position)
-    return replace(found, structure=dynamics.structure)
+    comparison = compared(pattern, names, factorization, automatic, state.position)
+    return replace(comparison, structure=dynamics.structure)
 
 
 def compared(

@@ -49,7 +49,7 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
     """
     rng = np.random.default_rng(0)
     poses = [old.transform(_random_position(rng, old)) for _ in range(N_POSES)]
-    found: list[Relaxation] = []
+    replacements: list[Relaxation] = []
     spans: list[FloatArray] = []
     for new in (*_types(), None):
         if new is not None and new.n_constraints >= old.n_constraints:
@@ -61,8 +61,8 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
             spans.append(motions)
             relaxation = _relaxation(old, new, turn, poses, motions)
             if relaxation.n_removed:
-                found.append(relaxation)
-    return tuple(sorted(found, key=lambda relaxation: relaxation.n_removed))
+                replacements.append(relaxation)
+    return tuple(sorted(replacements, key=lambda relaxation: relaxation.n_removed))
 
 
 def _relaxation(

@@ -56,19 +56,19 @@ class Algorithm:
             self._check_joints(arm, motion)
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="raise"):
-                found = self.kernel(arm.links, motion)
+                result = self.kernel(arm.links, motion)
         except (ZeroDivisionError, FloatingPointError) as error:
             raise SingularSystemError(
                 f"{self.name}: the inertia matrix of the {arm.n} links is singular to rounding; "
                 "take spatial-operators-forward, which does not form it"
             ) from error
-        if not np.isfinite(found).all():
-            joint = int(np.argmin(np.isfinite(found)))
+        if not np.isfinite(result).all():
+            joint = int(np.argmin(np.isfinite(result)))
             raise ModelError(
-                f"{self.name}: joint {joint + 1} gets {found[joint]}; give coordinates, rates and "
+                f"{self.name}: joint {joint + 1} gets {result[joint]}; give coordinates, rates and "
                 "forces of moderate size"
             )
-        return found
+        return result
 
     def _check_joints(self, arm: Arm, motion: Motion) -> None:
         link = free_joint(arm.links, motion)

@@ -194,16 +194,16 @@ class Arm:
         outside, in link axes about link origins, moment first [N m, N]. Raises ModelError.
         """
         columns = [vector(x, "arm", name, self.n) for x, name in ((q, "q"), (qd, "qd"))]
-        found = empty_motion(self.n)
+        motion = empty_motion(self.n)
         theta = self.angle + np.where(self.revolute, columns[0], 0.0)
         d = self.offset + np.where(self.revolute, 0.0, columns[0])
-        fill_transforms(self.links, *_cosine_and_sine(theta), d, found)
-        fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), found)
-        found.qd[:] = columns[1]
-        found.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
-        found.wrench[:] = 0.0 if wrench is None else wrenches_on(wrench, self.n)
-        found.gravity[:] = self.gravity
-        return found
+        fill_transforms(self.links, *_cosine_and_sine(theta), d, motion)
+        fill_euler_parameters(self.links, *_cosine_and_sine(theta / 2.0), motion)
+        motion.qd[:] = columns[1]
+        motion.qdd[:] = vector(given, "arm", "qdd or tau", self.n)
+        motion.wrench[:] = 0.0 if wrench is None else wrenches_on(wrench, self.n)
+        motion.gravity[:] = self.gravity
+        return motion
 
     def mechanism(self, name: str = "arm") -> Mechanism:
         """Return the same as a Mechanism at q = 0: bodies link-i and joints joint-i, from 1."""
@@ -259,10 +259,10 @@ def _directions(revolute: BoolArray) -> tuple[FloatArray, FloatArray]:
 
 def _pseudo_inertia(mass: FloatArray, com: FloatArray, inertia: FloatArray) -> FloatArray:
     """(n, 4, 4) integrals of (x, y, z, 1)' (x, y, z, 1) dm; `inertia` about the center of mass."""
-    found = np.empty((len(mass), 4, 4))
+    pseudo_inertia = np.empty((len(mass), 4, 4))
     half_trace = np.trace(inertia, axis1=1, axis2=2)[:, None, None] / 2.0
     second = mass[:, None, None] * com[:, :, None] * com[:, None, :]
-    found[:, :3, :3] = half_trace * np.eye(3) - inertia + second
-    found[:, :3, 3] = found[:, 3, :3] = mass[:, None] * com
-    found[:, 3, 3] = mass
-    return found
+    pseudo_inertia[:, :3, :3] = half_trace * np.eye(3) - inertia + second
+    pseudo_inertia[:, :3, 3] = pseudo_inertia[:, 3, :3] = mass[:, None] * com
+    pseudo_inertia[:, 3, 3] = mass
+    return pseudo_inertia

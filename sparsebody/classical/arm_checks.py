@@ -73,10 +73,10 @@ def parents_of(parent: Sequence[int] | None, n: int) -> IntArray:
 
 def wrenches_on(wrench: ArrayLike, n: int) -> FloatArray:
     """Return (n, 6) finite numbers."""
-    found = numbers(wrench, "arm", "wrench")
-    if found.shape != (n, 6):
-        raise ModelError(f"arm: wrench has shape {found.shape}; give ({n}, 6) numbers")
-    for i, row in enumerate(found):
+    wrenches = numbers(wrench, "arm", "wrench")
+    if wrenches.shape != (n, 6):
+        raise ModelError(f"arm: wrench has shape {wrenches.shape}; give ({n}, 6) numbers")
+    for i, row in enumerate(wrenches):
         if not np.isfinite(row).all():
             raise ModelError(f"link {i + 1}: wrench is {row.tolist()}; every number must be finite")
-    return found
+    return wrenches

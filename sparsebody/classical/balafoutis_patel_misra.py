@@ -44,14 +44,14 @@ def balafoutis_patel_misra(links: Links, motion: Motion) -> FloatArray:
 
 
 @kernel
-def _acceleration_tensor(w: Vector, dw: Vector, found: FloatArray) -> Rotation:
+def _acceleration_tensor(w: Vector, dw: Vector, tensor: FloatArray) -> Rotation:
     """Return dw~ + w~ w~ row by row, and fill `found` (3, 3) with it."""
     xx, yy, zz = w[0] * w[0], w[1] * w[1], w[2] * w[2]
     xy, xz, yz = w[0] * w[1], w[0] * w[2], w[1] * w[2]
-    found[0, 0], found[0, 1], found[0, 2] = -(yy + zz), xy - dw[2], xz + dw[1]
-    found[1, 0], found[1, 1], found[1, 2] = xy + dw[2], -(xx + zz), yz - dw[0]
-    found[2, 0], found[2, 1], found[2, 2] = xz - dw[1], yz + dw[0], -(xx + yy)
-    return load_rotation(found)
+    tensor[0, 0], tensor[0, 1], tensor[0, 2] = -(yy + zz), xy - dw[2], xz + dw[1]
+    tensor[1, 0], tensor[1, 1], tensor[1, 2] = xy + dw[2], -(xx + zz), yz - dw[0]
+    tensor[2, 0], tensor[2, 1], tensor[2, 2] = xz - dw[1], yz + dw[0], -(xx + yy)
+    return load_rotation(tensor)
 
 
 @kernel

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sparsebody.classical.algorithm import Algorithm
-from sparsebody.classical.counts import Counts, counted
+from sparsebody.classical.counts import Counts
 from sparsebody.classical.literature import PUBLISHED, Pair, Published
 from sparsebody.classical.polynomials import Polynomial
 
@@ -26,8 +24,8 @@ class Comparison:
         """Multiplications and additions, with those by known 0 and 1 if the paper counts them."""
         if self.counts is None:
             return None
-        found = self.counts.polynomials(every_operation=self.published.every_operation)
-        return _at(found[0]), _at(found[1])
+        counts = self.counts.polynomials(every_operation=self.published.every_operation)
+        return _at(counts[0]), _at(counts[1])
 
     @property
     def formula(self) -> tuple[int | None, int | None]:
@@ -60,11 +58,6 @@ class Comparison:
 
 def _at(polynomial: Polynomial) -> int:
     return int(polynomial(PRINTED_AT))
-
-
-def counts_of(algorithms: Sequence[Algorithm], geometry: str = "general") -> dict[str, Counts]:
-    """Return the counts of algorithms by their names; see `counts.counted`."""
-    return {algorithm.name: counted(algorithm, geometry) for algorithm in algorithms}
 
 
 def comparisons(counts: dict[str, Counts], *, all_published: bool = True) -> list[Comparison]:

@@ -96,25 +96,25 @@ def _compiled_times(
     kernel: Callable[[Links, Motion], FloatArray], sizes: Sequence[int], patience: float
 ) -> dict[int, float]:
     """Return times without what any call from Python takes: of small arms that would be most."""
-    found: dict[int, float] = {}
+    times: dict[int, float] = {}
     for n in sizes:
         spent = _least_time(partial(kernel, *_instant(n)))
-        found[n] = max(spent - _call_time(), _RESOLUTION)
-        if spent > patience and len(found) >= _FITTED:
+        times[n] = max(spent - _call_time(), _RESOLUTION)
+        if spent > patience and len(times) >= _FITTED:
             break
-    return found
+    return times
 
 
 def _python_times(
     kernel: Callable[[Links, Motion], FloatArray], sizes: Sequence[int], patience: float
 ) -> dict[int, float]:
-    found: dict[int, float] = {}
+    times: dict[int, float] = {}
     for n in sizes:
         links, motion = _instant(n)
-        found[n] = _least_time(partial(kernel, lifted(links, float), lifted(motion, float)))
-        if found[n] > patience and len(found) >= _FITTED:
+        times[n] = _least_time(partial(kernel, lifted(links, float), lifted(motion, float)))
+        if times[n] > patience and len(times) >= _FITTED:
             break
-    return found
+    return times
 
 
 @lru_cache(maxsize=16)

@@ -144,9 +144,9 @@ def lifted_array(array: Any, make: Callable[[float], Any]) -> Any:
     """Return an array of make(float); arrays of other kinds are left as they are."""
     if array.dtype.kind != "f":
         return array
-    found = np.empty(array.shape, dtype=object)
-    found.ravel()[:] = [make(x) for x in array.ravel().tolist()]
-    return found
+    lifted = np.empty(array.shape, dtype=object)
+    lifted.ravel()[:] = [make(x) for x in array.ravel().tolist()]
+    return lifted
 
 
 @cache

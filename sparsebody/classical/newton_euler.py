@@ -84,9 +84,9 @@ def zero_vector(links: Links) -> Vector:
 @kernel
 def zeros_like(links: Links, array: FloatArray) -> FloatArray:
     """Return an array of such zeros."""
-    found = np.empty(array.shape, array.dtype)
-    found[...] = links.base[3, 0]
-    return found
+    zeros = np.empty(array.shape, array.dtype)
+    zeros[...] = links.base[3, 0]
+    return zeros
 
 
 @kernel

@@ -18,10 +18,10 @@ _CANCELLED = 1e-13  # relative
 
 def cross_matrix(vectors: FloatArray) -> FloatArray:
     """Return l~ (n, 3, 3) of vectors l (n, 3): l~ x = l × x."""
-    found = np.zeros((len(vectors), 3, 3), vectors.dtype)
+    matrix = np.zeros((len(vectors), 3, 3), vectors.dtype)
     for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-        found[:, c, b], found[:, b, c] = vectors[:, a], -vectors[:, a]
-    return found
+        matrix[:, c, b], matrix[:, b, c] = vectors[:, a], -vectors[:, a]
+    return matrix
 
 
 def shift_operators(vectors: FloatArray) -> FloatArray:
@@ -29,17 +29,17 @@ def shift_operators(vectors: FloatArray) -> FloatArray:
 
     Its transpose moves velocities from the start to the end. Liu (2011), phi(2).
     """
-    found = np.zeros((len(vectors), 6, 6), vectors.dtype)
-    found[:, range(6), range(6)] = 1
-    found[:, :3, 3:] = cross_matrix(vectors)
-    return found
+    operators = np.zeros((len(vectors), 6, 6), vectors.dtype)
+    operators[:, range(6), range(6)] = 1
+    operators[:, :3, 3:] = cross_matrix(vectors)
+    return operators
 
 
 def turn_operators(rotations: FloatArray) -> FloatArray:
     """Return [R, 0; 0, R] (n, 6, 6) of rotations (n, 3, 3)."""
-    found = np.zeros((len(rotations), 6, 6), rotations.dtype)
-    found[:, :3, :3] = found[:, 3:, 3:] = rotations
-    return found
+    operators = np.zeros((len(rotations), 6, 6), rotations.dtype)
+    operators[:, :3, :3] = operators[:, 3:, 3:] = rotations
+    return operators
 
 
 def body_masses(mass: FloatArray, com: FloatArray, inertia: FloatArray) -> FloatArray:
@@ -51,11 +51,11 @@ def body_masses(mass: FloatArray, com: FloatArray, inertia: FloatArray) -> Float
         m [kg], p [m], and the inertia about the center of mass [kg m^2].
     """
     p, m = cross_matrix(com), mass[:, None, None]
-    found = np.zeros((len(mass), 6, 6), mass.dtype)
-    found[:, :3, :3] = inertia - m * (p @ p)
-    found[:, :3, 3:], found[:, 3:, :3] = m * p, -m * p
-    found[:, range(3, 6), range(3, 6)] = mass[:, None]
-    return found
+    masses = np.zeros((len(mass), 6, 6), mass.dtype)
+    masses[:, :3, :3] = inertia - m * (p @ p)
+    masses[:, :3, 3:], masses[:, 3:, :3] = m * p, -m * p
+    masses[:, range(3, 6), range(3, 6)] = mass[:, None]
+    return masses
 
 
 class ArticulatedBlocks(NamedTuple):
@@ -111,9 +111,9 @@ def assembled(
     _, r, c = blocks.shape
     size = (shape[0] * r, shape[1] * c)
     if storage == "dense":
-        found = np.zeros((shape[0], r, shape[1], c), blocks.dtype)
-        found[rows, :, columns, :] = blocks
-        return found.reshape(size)
+        matrix = np.zeros((shape[0], r, shape[1], c), blocks.dtype)
+        matrix[rows, :, columns, :] = blocks
+        return matrix.reshape(size)
     i = np.broadcast_to(r * rows[:, None, None] + np.arange(r)[:, None], blocks.shape)
     j = np.broadcast_to(c * columns[:, None, None] + np.arange(c), blocks.shape)
     kept = blocks != 0

@@ -73,9 +73,9 @@ def exact_polynomial(values: Mapping[int, int], checks: int = 2) -> Polynomial:
             f"{checks} are to check with"
         )
     for degree in range(len(sizes) - checks):
-        found = _interpolated({n: values[n] for n in sizes[: degree + 1]})
-        if all(found(n) == values[n] for n in sizes):
-            return found
+        polynomial = _interpolated({n: values[n] for n in sizes[: degree + 1]})
+        if all(polynomial(n) == values[n] for n in sizes):
+            return polynomial
     raise ShapeError(
         f"the counts {list(values.values())} at n = {sizes} are no polynomial in n of degree "
         f"{len(sizes) - checks - 1} or less; count at more sizes, or leave out the smallest"

@@ -26,7 +26,7 @@ class Expression:
 
     Examples
     --------
-    >>> L, m = symbols("L m")
+    >>> L, m = symbol("L"), symbol("m")
     >>> L * L * m - 2 * m + 1
     L^2 m - 2 m + 1
     >>> ((L + m) * (L - m))({"L": 3.0, "m": 1.0})
@@ -73,10 +73,10 @@ class Expression:
         return Expression({monomial: -c for monomial, c in self.terms.items()})
 
     def __add__(self, other: Any) -> Expression:
-        found = dict(self.terms)
+        terms = dict(self.terms)
         for monomial, c in _expression(other).terms.items():
-            found[monomial] = found.get(monomial, 0) + c
-        return Expression(found)
+            terms[monomial] = terms.get(monomial, 0) + c
+        return Expression(terms)
 
     __radd__ = __add__
 
@@ -87,12 +87,12 @@ class Expression:
         return _expression(other) - self
 
     def __mul__(self, other: Any) -> Expression:
-        found: dict[Monomial, Any] = {}
+        terms: dict[Monomial, Any] = {}
         for left, c in self.terms.items():
             for right, d in _expression(other).terms.items():
                 monomial = tuple(sorted((Counter(dict(left)) + Counter(dict(right))).items()))
-                found[monomial] = found.get(monomial, 0) + c * d
-        return Expression(found)
+                terms[monomial] = terms.get(monomial, 0) + c * d
+        return Expression(terms)
 
     __rmul__ = __mul__
 
@@ -112,11 +112,6 @@ def symbol(name: str) -> Expression:
     return Expression({((name, 1),): 1})
 
 
-def symbols(names: str) -> list[Expression]:
-    """Return one for each of the names, which spaces separate."""
-    return [symbol(name) for name in names.split()]
-
-
 def constant(value: float) -> Expression:
     """Return a number as an expression; a float becomes the fraction that it is."""
     exact = Fraction(value)
@@ -125,9 +120,9 @@ def constant(value: float) -> Expression:
 
 def array_of(values: Iterable[Any], shape: tuple[int, ...]) -> FloatArray:
     """Return expressions and numbers as an array of objects."""
-    found = np.empty(shape, dtype=object)
-    found.ravel()[:] = [_expression(value) for value in values]
-    return found
+    expressions = np.empty(shape, dtype=object)
+    expressions.ravel()[:] = [_expression(value) for value in values]
+    return expressions
 
 
 def _expression(value: Any) -> Expression:

@@ -68,18 +68,18 @@ def _spatial_transform(links: Links, motion: Motion, i: int, X: FloatArray) -> N
 
 
 @kernel
-def _motion_cross(v: FloatArray, u: FloatArray, found: FloatArray) -> None:
+def _motion_cross(v: FloatArray, u: FloatArray, product: FloatArray) -> None:
     """Fill v x u. Featherstone (2008), (2.31)."""
     for a in range(3):
         b, c = (a + 1) % 3, (a + 2) % 3
-        found[a] = v[b] * u[c] - v[c] * u[b]
-        found[3 + a] = v[b] * u[3 + c] - v[c] * u[3 + b] + v[3 + b] * u[c] - v[3 + c] * u[b]
+        product[a] = v[b] * u[c] - v[c] * u[b]
+        product[3 + a] = v[b] * u[3 + c] - v[c] * u[3 + b] + v[3 + b] * u[c] - v[3 + c] * u[b]
 
 
 @kernel
-def _force_cross(v: FloatArray, f: FloatArray, found: FloatArray) -> None:
+def _force_cross(v: FloatArray, f: FloatArray, product: FloatArray) -> None:
     """Fill v x* f. Featherstone (2008), (2.32)."""
     for a in range(3):
         b, c = (a + 1) % 3, (a + 2) % 3
-        found[a] = v[b] * f[c] - v[c] * f[b] + v[3 + b] * f[3 + c] - v[3 + c] * f[3 + b]
-        found[3 + a] = v[b] * f[3 + c] - v[c] * f[3 + b]
+        product[a] = v[b] * f[c] - v[c] * f[b] + v[3 + b] * f[3 + c] - v[3 + c] * f[3 + b]
+        product[3 + a] = v[b] * f[3 + c] - v[c] * f[3 + b]

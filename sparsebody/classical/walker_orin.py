@@ -181,12 +181,12 @@ def _join(
 
 
 @kernel
-def _add_turned(R: Rotation, I: FloatArray, found: FloatArray) -> None:
+def _add_turned(R: Rotation, I: FloatArray, total: FloatArray) -> None:
     """Add R I R' (3, 3), which is symmetric, to `found`."""
     for b in range(3):
         row: Vector = (R[3 * b], R[3 * b + 1], R[3 * b + 2])
         column = turned(R, turned(load_rotation(I), row))
         for a in range(b, 3):
-            found[a, b] += column[a]
+            total[a, b] += column[a]
             if a != b:
-                found[b, a] = found[a, b]
+                total[b, a] = total[a, b]

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebody.cli.arguments import (
+    PATH,
+    Sizes,
     check_picture,
     is_file_name,
     json_option,
     load,
+    names_option,
     parameter_option,
 )
 from sparsebody.cli.output import print_facts, print_json, print_table, seconds
@@ -22,31 +25,10 @@ if TYPE_CHECKING:
     from sparsebody.study.algorithm_growth import AlgorithmGrowth
 
 
-class Sizes(click.ParamType):  # type: ignore[type-arg]
-    """Numbers of bodies, separated by commas."""
-
-    name = "n,n,..."
-
-    def convert(self, value: object, param: object, ctx: object) -> tuple[int, ...]:
-        """Return the numbers, or fail with a message that names the value."""
-        if isinstance(value, tuple):
-            return value
-        parts = [part.strip() for part in str(value).split(",")]
-        if not all(part.isdecimal() and int(part) > 0 for part in parts):
-            self.fail(f"{value!r} are no numbers of bodies, such as 64,256,1024")
-        return tuple(map(int, parts))
-
-
 @click.command()
 @click.argument("mechanism")
 @parameter_option
-@click.option(
-    "--algorithm",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Run this one; may be repeated.  [default: all]",
-)
+@names_option("--algorithm", "Run this one; may be repeated.  [default: all]")
 @click.option(
     "--eps",
     multiple=True,
@@ -55,19 +37,11 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]
 )
 @click.option(
     "--sizes",
-    type=Sizes(),
+    type=Sizes("bodies", "64,256,1024"),
     help="Fit the growth of the flops over these numbers of bodies, such as 64,256,1024.",
 )
-@click.option(
-    "--spy",
-    type=click.Path(path_type=Path),
-    help="Picture (.png, .svg, .pdf) of the matrix in every order.",
-)
-@click.option(
-    "--growth",
-    type=click.Path(path_type=Path),
-    help="Picture of the flops over the sizes.",
-)
+@click.option("--spy", type=PATH, help="Picture (.png, .svg, .pdf) of the matrix in every order.")
+@click.option("--growth", type=PATH, help="Picture of the flops over the sizes.")
 @click.option("--overwrite", is_flag=True, help="Replace existing pictures.")
 @json_option
 def algorithms(
@@ -97,23 +71,23 @@ def algorithms(
 
     loaded = load(mechanism, parameters)
     family = growing_family(mechanism, dict(parameters)) if sizes is not None else None
-    found = compare_algorithms(loaded, names, eps=eps or EPS)
+    comparison = compare_algorithms(loaded, names, eps=eps or EPS)
     grown = () if family is None else algorithm_growth(family, sizes or (), names)
     if spy is not None:
         from sparsebody.plots.saving import save_figure
         from sparsebody.plots.spy import plot_orders
 
-        save_figure(plot_orders(found.pattern, found.orders, mechanism), spy)
+        save_figure(plot_orders(comparison.pattern, comparison.orders, mechanism), spy)
     if growth is not None:
         from sparsebody.plots.growth import plot_growth
         from sparsebody.plots.saving import save_figure
 
         save_figure(plot_growth([one.line for one in grown], "flops", mechanism), growth)
     if as_json:
-        lines, growths = ([one.to_dict() for one in many] for many in (found.lines, grown))
+        lines, growths = ([one.to_dict() for one in many] for many in (comparison.lines, grown))
         print_json({"algorithms": lines, "growth": growths})
         return
-    _print(found)
+    _print(comparison)
     if grown:
         _print_growth(grown)
     for picture in (spy, growth):
@@ -121,8 +95,8 @@ def algorithms(
             click.echo(str(picture))
 
 
-def _print(found: AlgorithmComparison) -> None:
-    eps = [f"eps {value:g}" for value in found.lines[0].errors]
+def _print(comparison: AlgorithmComparison) -> None:
+    eps = [f"eps {value:g}" for value in comparison.lines[0].errors]
     header = ("algorithm", "flops", "counted", "nnz(L)", "front", "time", *eps)
     rows = [
         (
@@ -134,11 +108,11 @@ def _print(found: AlgorithmComparison) -> None:
             seconds(line.seconds),
             *(_number(error, ".0e") for error in line.errors.values()),
         )
-        for line in found.lines
+        for line in comparison.lines
     ]
     print_table(header, rows)
     click.echo("below eps: errors of the accelerations, relative; - for a zero pivot or not run\n")
-    print_facts({line.name: f"{line.summary}; {line.source}" for line in found.lines})
+    print_facts({line.name: f"{line.summary}; {line.source}" for line in comparison.lines})
 
 
 def _number(value: float, form: str = ".3g") -> str:

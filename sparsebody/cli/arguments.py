@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 C = TypeVar("C", bound=Callable[..., Any])
 FILE_SUFFIXES = (".json", ".xml", ".mjcf", ".urdf")
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 class PositiveSeconds(click.ParamType):  # type: ignore[type-arg]
@@ -33,6 +36,25 @@ class PositiveSeconds(click.ParamType):  # type: ignore[type-arg]
         if not (math.isfinite(seconds) and seconds > 0.0):
             self.fail(f"{value!r} is not a positive number of seconds", param, ctx)
         return seconds
+
+
+class Sizes(click.ParamType):  # type: ignore[type-arg]
+    """Positive whole numbers with commas in between, in rising order."""
+
+    name = "n,n,..."
+
+    def __init__(self, of: str, example: str) -> None:
+        self.of, self.example = of, example
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
+        """Return the numbers, or fail with a message that names the value."""
+        if isinstance(value, tuple):
+            return value
+        parts = [part.strip() for part in str(value).split(",")]
+        if not all(part.isdecimal() and int(part) > 0 for part in parts):
+            message = f"{value!r} is no list of numbers of {self.of}, such as {self.example}"
+            self.fail(message, param, ctx)
+        return tuple(sorted(set(map(int, parts))))
 
 
 class Assignment(click.ParamType):  # type: ignore[type-arg]
@@ -82,6 +104,11 @@ def reduction_option(command: C) -> C:
     )(command)
 
 
+def names_option(flag: str, says: str) -> Callable[[C], C]:
+    """Return what adds an option that may be repeated, `names`."""
+    return click.option(flag, "names", multiple=True, metavar="NAME", help=says)
+
+
 def json_option(command: C) -> C:
     """Add --json."""
     return click.option(
@@ -91,12 +118,12 @@ def json_option(command: C) -> C:
 
 def unique_parameters(parameters: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Return the parameters by name; each may be given once."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for key, value in parameters:
-        if key in found:
+        if key in by_name:
             raise click.BadParameter(f"{key!r} is given twice", param_hint="'-p'")
-        found[key] = value
-    return found
+        by_name[key] = value
+    return by_name
 
 
 def is_file_name(mechanism: str) -> bool:
@@ -127,6 +154,12 @@ def existing_parent(path: Path) -> Path:
     return path
 
 
+def new_file(path: Path, overwrite: bool) -> Path:
+    """Return a path that can be written, and where nothing is lost."""
+    refuse_to_overwrite(path, overwrite)
+    return existing_parent(path)
+
+
 def refuse_to_overwrite(path: Path, overwrite: bool) -> None:
     """Raise UsageError if something would be lost."""
     if path.exists() and not overwrite:
@@ -138,5 +171,4 @@ def check_picture(path: Path, overwrite: bool) -> None:
     from sparsebody.plots.saving import check_format
 
     check_format(path)
-    refuse_to_overwrite(path, overwrite)
-    existing_parent(path)
+    new_file(path, overwrite)

@@ -64,15 +64,15 @@ def certify(
     """  # noqa: D301 (a backspace keeps click from filling the lines)
     _check_options(method, ordering, tree, time)
     grown = _family(family, parameters)
-    found: Certificate | InertiaCertificate
+    certificate: Certificate | InertiaCertificate
     if method == "crba":
         from sparsebody.study.inertia_certificates import LARGEST, certify_inertia
 
-        found = certify_inertia(grown, largest=LARGEST if largest is None else largest)
+        certificate = certify_inertia(grown, largest=LARGEST if largest is None else largest)
     else:
         from sparsebody.study.certificates import certify as certified
 
-        found = certified(
+        certificate = certified(
             grown,
             ordering or "auto",
             method=method,
@@ -81,12 +81,12 @@ def certify(
             time=time,
         )
     if as_json:
-        print_json(found.to_dict())
+        print_json(certificate.to_dict())
         return
-    for line in found.lines():
+    for line in certificate.lines():
         click.echo(line)
     click.echo()
-    print_table(*found.table())
+    print_table(*certificate.table())
 
 
 def _check_options(method: str, ordering: str | None, tree: str | None, time: bool) -> None:

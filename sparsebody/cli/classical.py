@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from sparsebody.cli.arguments import existing_parent, json_option, refuse_to_overwrite
+from sparsebody.cli.arguments import PATH, Sizes, check_picture, json_option
 from sparsebody.cli.output import print_json, print_table, seconds
 from sparsebody.cli.progress import Moved, progress_bar
 
@@ -21,24 +21,6 @@ if TYPE_CHECKING:
     from sparsebody.classical.counts import Counts
 
 
-class Sizes(click.ParamType):  # type: ignore[type-arg]
-    """Numbers of joints, n,n,..."""
-
-    name = "n,n,..."
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
-        """Return them in rising order."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            sizes = tuple(sorted({int(text) for text in value.split(",")}))
-        except ValueError:
-            sizes = (0,)
-        if sizes[0] < 1:
-            self.fail(f"{value!r} is no list of numbers of joints, such as 4,8,16", param, ctx)
-        return sizes
-
-
 @click.command()
 @click.option(
     "--algorithms",
@@ -47,7 +29,10 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]
     help="Only these.  [default: all. An unknown name lists them]",
 )
 @click.option(
-    "--sizes", type=Sizes(), default=(), help="Joints to measure.  [default: doubled from 4 on]"
+    "--sizes",
+    type=Sizes("joints", "4,8,16"),
+    default=(),
+    help="Joints to measure.  [default: doubled from 4 on]",
 )
 @click.option(
     "--geometry",
@@ -60,7 +45,7 @@ class Sizes(click.ParamType):  # type: ignore[type-arg]
 @click.option("--times", "wants_times", is_flag=True, help="Times only.")
 @click.option(
     "--figure",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Picture (.png, .svg, .pdf) of operations and times over the number of joints.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing picture.")
@@ -91,11 +76,7 @@ def classical(
     chosen = [algorithm(name) for name in dict.fromkeys(listed)]
     shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
     if figure is not None:
-        from sparsebody.plots.saving import check_format
-
-        check_format(figure)
-        refuse_to_overwrite(figure, overwrite)
-        existing_parent(figure)
+        check_picture(figure, overwrite)
     is_timed = shows_times or figure is not None
     with nullcontext() if quiet or as_json else progress_bar(len(chosen)) as moved:
         counts, costs = _studied(
@@ -151,13 +132,13 @@ def _studied(
 def _print_counts(counts: dict[str, Counts], geometry: str) -> None:
     from sparsebody.classical.counts import transform_products
 
-    smallest = max(found.smallest for found in counts.values())
+    smallest = max(count.smallest for count in counts.values())
     click.echo(f"operations for n hinges, {geometry} arm; n >= {smallest}")
     products = ", ".join(f"{what} {n}" for what, n in transform_products(geometry).items())
     click.echo(f"not counted are cosines, sines and the products of them at n = 6: {products}")
     rows = []
-    for name, found in counts.items():
-        every, needed = (found.polynomials(every_operation=x) for x in (True, False))
+    for name, count in counts.items():
+        every, needed = (count.polynomials(every_operation=x) for x in (True, False))
         rows.append((name, "x", str(every[0]), str(needed[0])))
         rows.append(("", "+", str(every[1]), str(needed[1])))
     header = ("algorithm", " ", "every one", "but those by known 0 and 1")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from sparsebody.cli.arguments import json_option
+from sparsebody.cli.arguments import FOLDER, json_option
 from sparsebody.cli.output import print_json
 from sparsebody.cli.progress import progress_bar
 
@@ -32,7 +32,7 @@ class CommaList(click.ParamType):  # type: ignore[type-arg]
 
 
 @click.command()
-@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("directory", type=FOLDER)
 @click.option(
     "--families",
     type=CommaList(str),
@@ -73,8 +73,8 @@ def corpus(
     if verify:
         _verify(directory, as_json)
         return
+    from sparsebody.corpus.corpus_plan import CorpusPlan
     from sparsebody.corpus.index import read_corpus
-    from sparsebody.corpus.plan import CorpusPlan
     from sparsebody.corpus.write import check_directory, write_corpus
 
     given = {"families": families, "sizes": sizes, "forms": forms, "seed": seed}
@@ -84,8 +84,8 @@ def corpus(
     with shown as moved:
         report = None if moved is None else lambda name, done, _: moved(name, done)
         index = write_corpus(directory, plan, overwrite=overwrite, report=report)
-    found = read_corpus(directory)
-    counts = {"problems": len(found["problems"]), "matrices": len(found["matrices"])}
+    written = read_corpus(directory)
+    counts = {"problems": len(written["problems"]), "matrices": len(written["matrices"])}
     if as_json:
         print_json({"index": str(index), **counts})
     else:

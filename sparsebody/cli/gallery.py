@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from sparsebody.cli.arguments import (
-    existing_parent,
+    PATH,
     json_option,
+    new_file,
     parameter_option,
-    refuse_to_overwrite,
     unique_parameters,
 )
 from sparsebody.cli.output import print_json, print_table
@@ -22,7 +22,7 @@ from sparsebody.cli.output import print_json, print_table
 @parameter_option
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="File (.json) to write the mechanism to; its directory is made where missing.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
@@ -105,8 +105,7 @@ def _write(
 
     if output.suffix.lower() != ".json":
         raise click.UsageError(f"mechanisms are written as .json, not as {output.name}")
-    refuse_to_overwrite(output, overwrite)
-    existing_parent(output)
+    new_file(output, overwrite)
     mechanism = build(name, **parameters)
     write_mechanism(mechanism, output)
     if as_json:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebody.cli.arguments import (
+    FILE,
     existing_parent,
     json_option,
     load,
@@ -39,7 +40,7 @@ FEW_BODIES = 60  # for which advice is given unasked
 )
 @click.option(
     "--save-advised",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Write the mechanism with these joints as JSON.",
 )
@@ -58,16 +59,20 @@ def inspect(
     from sparsebody.analysis.inspection import inspect_mechanism
 
     loaded = load(mechanism, parameters)
-    found = inspect_mechanism(
+    inspection = inspect_mechanism(
         loaded, ordering=ordering, factorization=factorization, reduction=reduction
     )
-    is_wanted = advice or save_advised or (found.redundant_rows and found.bodies <= FEW_BODIES)
+    is_wanted = (
+        advice or save_advised or (inspection.redundant_rows and inspection.bodies <= FEW_BODIES)
+    )
     advised = _advised(loaded, save_advised) if is_wanted else None
     if as_json:
-        print_json(found.to_dict() | ({} if advised is None else {"advice": advised.to_dict()}))
+        print_json(
+            inspection.to_dict() | ({} if advised is None else {"advice": advised.to_dict()})
+        )
         return
-    _print(found)
-    _print_reactions(found, {} if advised is None else advised.remedies)
+    _print(inspection)
+    _print_reactions(inspection, {} if advised is None else advised.remedies)
     if advised is not None:
         click.echo("\nadvice")
         for line in advised.lines(MOST_LINES):
@@ -79,108 +84,111 @@ def _advised(mechanism: Mechanism, target: Path | None) -> Advice:
     from sparsebody.analysis.advice import advise, apply_advice
     from sparsebody.model.files import write_mechanism
 
-    found = advise(mechanism)
+    advice = advise(mechanism)
     if target is not None:
-        write_mechanism(apply_advice(mechanism, found), existing_parent(target))
-    return found
+        write_mechanism(apply_advice(mechanism, advice), existing_parent(target))
+    return advice
 
 
-def _print_reactions(found: Inspection, remedies: dict[str, tuple[str, int]]) -> None:
+def _print_reactions(inspection: Inspection, remedies: dict[str, tuple[str, int]]) -> None:
     """Say joint by joint which reactions are not determined."""
-    lines = found.reactions.lines(remedies)
+    lines = inspection.reactions.lines(remedies)
     shown = list(islice(lines, MOST_LINES))
     if shown:
         click.echo("\nreactions of rigid joints")
     for line in shown:
         click.echo(f"  {line}")
-    rest = int((found.reactions.freedom > 0).sum()) - len(shown)
+    rest = int((inspection.reactions.freedom > 0).sum()) - len(shown)
     if rest:
         click.echo(f"  and {rest} joints more; --json lists all")
 
 
-def _print(found: Inspection) -> None:
-    types = ", ".join(f"{count} {name}" for name, count in found.joint_types.items())
-    worst = f" at {found.initial_error_joint!r}" if found.initial_error > 1e-12 else ""
+def _print(inspection: Inspection) -> None:
+    types = ", ".join(f"{count} {name}" for name, count in inspection.joint_types.items())
+    worst = f" at {inspection.initial_error_joint!r}" if inspection.initial_error > 1e-12 else ""
     print_facts(
         {
-            "mechanism": found.name,
-            "bodies": f"{found.bodies}",
-            "joints": f"{found.joints}  ({types})" if types else "0",
-            "loops": f"{found.loops}",
-            "mobility": f"{found.mobility}{_driven(found)}",
-            "freedoms": _freedoms(found),
-            **_subgroups(found),
-            "constraint rows": f"{found.constraint_rows}, of rank {found.rank}",
-            "redundant rows": _redundancy(found),
-            **_generic(found),
-            **_closed_loops(found),
-            "error as given": f"{found.initial_error:.2g}{worst}",
-            "reactions": str(found.reactions),
-            "residual": _residual(found),
-            "condition number": f"{found.condition_number:.2g}; rounding moves accelerations by up "
-            f"to {found.forward_error:.0e} of the largest",
-            "ordering": found.ordering,
-            "factorization": f"{found.factorization}, {seconds(found.predicted_seconds)} predicted",
+            "mechanism": inspection.name,
+            "bodies": f"{inspection.bodies}",
+            "joints": f"{inspection.joints}  ({types})" if types else "0",
+            "loops": f"{inspection.loops}",
+            "mobility": f"{inspection.mobility}{_driven(inspection)}",
+            "freedoms": _freedoms(inspection),
+            **_subgroups(inspection),
+            "constraint rows": f"{inspection.constraint_rows}, of rank {inspection.rank}",
+            "redundant rows": _redundancy(inspection),
+            **_generic(inspection),
+            **_closed_loops(inspection),
+            "error as given": f"{inspection.initial_error:.2g}{worst}",
+            "reactions": str(inspection.reactions),
+            "residual": _residual(inspection),
+            "condition number": f"{inspection.condition_number:.2g}; rounding moves accelerations "
+            f"by up to {inspection.forward_error:.0e} of the largest",
+            "ordering": inspection.ordering,
+            "factorization": f"{inspection.factorization}, "
+            f"{seconds(inspection.predicted_seconds)} predicted",
         }
     )
-    if len(found.orderings) > 0:
-        print_orderings(found.orderings)
+    if len(inspection.orderings) > 0:
+        print_orderings(inspection.orderings)
 
 
-def _driven(found: Inspection) -> str:
-    if not found.prescribed:
+def _driven(inspection: Inspection) -> str:
+    if not inspection.prescribed:
         return ""
-    return f"  (with {found.prescribed} prescribed coordinate{'s' * (found.prescribed > 1)})"
+    return (
+        f"  (with {inspection.prescribed} prescribed coordinate{'s' * (inspection.prescribed > 1)})"
+    )
 
 
-def _freedoms(found: Inspection) -> str:
-    if found.planar:
+def _freedoms(inspection: Inspection) -> str:
+    if inspection.planar:
         return "3 a body: all move parallel to a plane"
-    if not found.reduced_bodies:
+    if not inspection.reduced_bodies:
         return "6 a body"
-    kinds = [f"{name} ({count})" for name, count in found.reduced_bodies.items()]
+    kinds = [f"{name} ({count})" for name, count in inspection.reduced_bodies.items()]
     return f"6 a body, but fewer about the world: {listed(kinds)}"
 
 
-def _subgroups(found: Inspection) -> dict[str, str]:
+def _subgroups(inspection: Inspection) -> dict[str, str]:
     """Return a line for every subgroup, those about moving bodies that are alike in one."""
     from sparsebody.model.subgroups import describe
 
-    lines = describe(found.subgroups)
+    lines = describe(inspection.subgroups)
     if len(lines) > MOST_LINES:
         lines = [*lines[:MOST_LINES], f"and {len(lines) - MOST_LINES} more"]
     return {f"subgroup {k + 1}" if len(lines) > 1 else "subgroup": s for k, s in enumerate(lines)}
 
 
-def _redundancy(found: Inspection) -> str:
-    if not found.redundant_rows:
+def _redundancy(inspection: Inspection) -> str:
+    if not inspection.redundant_rows:
         return "0"
-    joints = [f"{name} ({count})" for name, count in found.redundant_joints.items()]
-    certainty = "certain" if found.certain else f"NOT certain: {found.redundancy_doubt}"
-    return f"{found.redundant_rows}, {certainty}; left out at {listed(joints)}"
+    joints = [f"{name} ({count})" for name, count in inspection.redundant_joints.items()]
+    certainty = "certain" if inspection.certain else f"NOT certain: {inspection.redundancy_doubt}"
+    return f"{inspection.redundant_rows}, {certainty}; left out at {listed(joints)}"
 
 
-def _generic(found: Inspection) -> dict[str, str]:
+def _generic(inspection: Inspection) -> dict[str, str]:
     """Return what counting alone says, and what special geometry adds to it."""
-    facts = {"generic": _generic_line(found, found.generic, found.generic.rank)}
-    in_plane = found.generic_in_plane
+    facts = {"generic": _generic_line(inspection, inspection.generic, inspection.generic.rank)}
+    in_plane = inspection.generic_in_plane
     if in_plane is not None:
-        outer = 3 * found.bodies  # out of the plane
-        facts["generic in plane"] = _generic_line(found, in_plane, in_plane.rank + outer)
+        outer = 3 * inspection.bodies  # out of the plane
+        facts["generic in plane"] = _generic_line(inspection, in_plane, in_plane.rank + outer)
     return facts
 
 
-def _generic_line(found: Inspection, generic: GenericMobility, rank: int) -> str:
+def _generic_line(inspection: Inspection, generic: GenericMobility, rank: int) -> str:
     line = f"rank {generic.rank} of {generic.rows}, mobility {generic.mobility}"
-    n = rank - found.rank
+    n = rank - inspection.rank
     if n == 0:
         return f"{line}; nothing is due to special geometry"
     return f"{line}; special geometry adds {n} redundant row{'s' * (n > 1)} and as many freedoms"
 
 
-def _closed_loops(found: Inspection) -> dict[str, str]:
+def _closed_loops(inspection: Inspection) -> dict[str, str]:
     """Return what a spanning tree and its loop joints show. Featherstone (2008), sec. 8.10."""
-    loops = found.closed_loops
+    loops = inspection.closed_loops
     if loops is None:
         return {}
     own = f"overconstrained by {loops.overconstraint}" if loops.overconstraint else "proper"
@@ -200,6 +208,6 @@ def _closed_loops(found: Inspection) -> dict[str, str]:
     return facts
 
 
-def _residual(found: Inspection) -> str:
-    of_dropped = f", {found.dropped_residual:.1e} in the rows left out"
-    return f"{found.residual:.1e}{of_dropped if found.redundant_rows else ''}"
+def _residual(inspection: Inspection) -> str:
+    of_dropped = f", {inspection.dropped_residual:.1e} in the rows left out"
+    return f"{inspection.residual:.1e}{of_dropped if inspection.redundant_rows else ''}"

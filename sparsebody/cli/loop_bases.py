@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sparsebody.cli.arguments import json_option, load, parameter_option
+from sparsebody.cli.arguments import json_option, load, names_option, parameter_option
 from sparsebody.cli.output import print_json, print_table
 
 _HEADER = ("basis", "joints", "longest", "K", "K W K'", "K H^-1 K'", "H", "K of the tree")
@@ -13,13 +13,7 @@ _HEADER = ("basis", "joints", "longest", "K", "K W K'", "K H^-1 K'", "H", "K of 
 @click.command("loop-bases")
 @click.argument("mechanism")
 @parameter_option
-@click.option(
-    "--basis",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Compare this one; may be repeated.  [default: all]",
-)
+@names_option("--basis", "Compare this one; may be repeated.  [default: all]")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random trees."
 )
@@ -38,10 +32,10 @@ def loop_bases(
     """
     from sparsebody.analysis.loop_bases import compare_loop_bases
 
-    found = compare_loop_bases(load(mechanism, parameters), names, seed=seed)
+    comparison = compare_loop_bases(load(mechanism, parameters), names, seed=seed)
     if as_json:
-        lines = [line.to_dict() for line in found.lines]
-        print_json({"loops": found.dimension, "planar": found.is_planar, "bases": lines})
+        lines = [line.to_dict() for line in comparison.lines]
+        print_json({"loops": comparison.dimension, "planar": comparison.is_planar, "bases": lines})
         return
     rows = [
         (
@@ -51,8 +45,8 @@ def loop_bases(
             f"{line.nnz_h}",
             "-" if line.nnz_tree_k is None else f"{line.nnz_tree_k}",
         )
-        for line in found.lines
+        for line in comparison.lines
     ]
-    faces = "; no faces, for the graph is not planar" if found.is_planar is False else ""
-    click.echo(f"{found.dimension} loops{faces}; nonzeros of")
+    faces = "; no faces, for the graph is not planar" if comparison.is_planar is False else ""
+    click.echo(f"{comparison.dimension} loops{faces}; nonzeros of")
     print_table(_HEADER, rows)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebody.cli.arguments import (
+    PATH,
     check_picture,
-    existing_parent,
     json_option,
     load,
+    names_option,
+    new_file,
     parameter_option,
-    refuse_to_overwrite,
 )
 from sparsebody.cli.orderings import print_orderings
 from sparsebody.cli.output import print_json
@@ -30,12 +31,9 @@ PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 @click.command()
 @click.argument("mechanism")
 @parameter_option
-@click.option(
+@names_option(
     "--ordering",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="Compare this one; may be repeated.  [default: all that do not take too long]",
+    "Compare this one; may be repeated.  [default: all that do not take too long]",
 )
 @click.option(
     "--factorization",
@@ -45,25 +43,25 @@ PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 )
 @click.option(
     "--blocks",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Block structure of a matrix (.json of the corpus, or sizes).  [default: single rows]",
 )
 @click.option(
     "--order-file",
     "order_files",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Judge this order of blocks or rows too (text, .mtx, .iperm); may be repeated.",
 )
 @click.option("--positions", is_flag=True, help="Order files list positions, not the order.")
 @click.option(
     "--save-order",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="File for the best order of blocks (text from 0, .mtx from 1, .iperm).",
 )
 @click.option(
     "--spy",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Picture (.png, .svg, .pdf) of the matrix before and after the best of them.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing picture or order.")
@@ -91,30 +89,29 @@ def order(
     if spy is not None:
         check_picture(spy, overwrite)
     if save_order is not None:
-        refuse_to_overwrite(save_order, overwrite)
-        existing_parent(save_order)
+        new_file(save_order, overwrite)
     given = _read_orders(order_files, positions)
     if is_matrix:
         foreign = _compared_matrix(mechanism, blocks, names, given)
-        found = foreign.comparison
+        comparison = foreign.comparison
     else:
         foreign = None
-        found = _compared_mechanism(mechanism, parameters, names, factorization, given)
-    best = next(line.name for line in found.lines if line.name in found.orders)
+        comparison = _compared_mechanism(mechanism, parameters, names, factorization, given)
+    best = next(line.name for line in comparison.lines if line.name in comparison.orders)
     if save_order is not None:
         from sparsebody.sparse.order_files import write_order
 
-        write_order(found.orders[best] if foreign is None else foreign.order(best), save_order)
+        write_order(comparison.orders[best] if foreign is None else foreign.order(best), save_order)
     if spy is not None:
-        _draw(found, best, mechanism, spy)
+        _draw(comparison, best, mechanism, spy)
     if as_json:
-        print_json([line.to_dict() for line in found.lines])
+        print_json([line.to_dict() for line in comparison.lines])
         return
-    print_orderings(found.lines)
+    print_orderings(comparison.lines)
     if foreign is not None:
         click.echo(f"{mechanism}: {foreign.description}")
     else:
-        click.echo(f"chosen by auto: {found.automatic}")
+        click.echo(f"chosen by auto: {comparison.automatic}")
     for name, one in given.items():
         click.echo(f"{name}: {one}")
     for target in filter(None, (save_order, spy)):
@@ -157,10 +154,10 @@ def _compared_mechanism(
     from sparsebody.analysis.foreign_orders import judge_order_of_mechanism
     from sparsebody.analysis.orderings import compare_orderings
 
-    found = compare_orderings(load(mechanism, parameters), names, factorization)
+    comparison = compare_orderings(load(mechanism, parameters), names, factorization)
     for name, one in given.items():
-        found = judge_order_of_mechanism(found, one.order, name)
-    return found
+        comparison = judge_order_of_mechanism(comparison, one.order, name)
+    return comparison
 
 
 def _compared_matrix(
@@ -169,21 +166,21 @@ def _compared_matrix(
     from sparsebody.analysis.foreign_orders import compare_pattern
     from sparsebody.sparse.pattern_files import read_pattern
 
-    found = compare_pattern(read_pattern(file, blocks), names)
+    comparison = compare_pattern(read_pattern(file, blocks), names)
     for name, one in given.items():
-        found = found.judged(one.order, name)
-    return found
+        comparison = comparison.judged(one.order, name)
+    return comparison
 
 
-def _draw(found: OrderingComparison, best: str, title: str, target: Path) -> None:
+def _draw(comparison: OrderingComparison, best: str, title: str, target: Path) -> None:
     from sparsebody.plots.saving import save_figure
     from sparsebody.plots.spy import plot_spy
     from sparsebody.sparse.pattern import BlockPattern
 
-    if not isinstance(found.pattern, BlockPattern):
+    if not isinstance(comparison.pattern, BlockPattern):
         raise click.UsageError(
             f"--spy draws matrices of bodies and joints, but {title} is none; give --blocks that "
             "tell them"
         )
-    order: IntArray = found.orders[best]
-    save_figure(plot_spy(found.pattern, order, best, title), target)
+    order: IntArray = comparison.orders[best]
+    save_figure(plot_spy(comparison.pattern, order, best, title), target)

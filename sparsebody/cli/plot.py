@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from sparsebody.cli.arguments import (
-    existing_parent,
+    PATH,
     json_option,
     load,
+    new_file,
     parameter_option,
-    refuse_to_overwrite,
     solver_options,
 )
 from sparsebody.cli.output import print_json
@@ -27,7 +27,7 @@ _PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
 @parameter_option
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path("."),
     help="Picture (.png, .svg, .pdf) or directory, made where missing.  [default: here]",
 )
@@ -88,8 +88,7 @@ def plot(
     chosen = subject.kinds(kinds)
     files = _files(output, Path(source).stem, chosen, suffix)
     for file in files:
-        refuse_to_overwrite(file, overwrite)
-        existing_parent(file)
+        new_file(file, overwrite)
     figures = [subject.figure(kind) for kind in chosen]
     for figure, file in zip(figures, files, strict=True):
         save_figure(figure, file)

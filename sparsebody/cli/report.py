@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from sparsebody.cli.arguments import json_option
+from sparsebody.cli.arguments import FOLDER, PATH, json_option
 from sparsebody.cli.output import print_json
 
 
 @click.command()
-@click.argument("results", type=click.Path(path_type=Path))
+@click.argument("results", type=PATH)
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Folder of the report.  [default: report/ beside RESULTS]",
 )
 @click.option("--html", "wants_html", is_flag=True, help="One file that holds its pictures.")

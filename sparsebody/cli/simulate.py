@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparsebody.cli.arguments import (
+    FILE,
     PositiveSeconds,
     existing_parent,
     json_option,
@@ -49,7 +50,7 @@ _INTERRUPTED = 130
 )
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="HDF5 file, written while the run goes on; its directory is made where missing.",
 )
 @click.option("--resume", is_flag=True, help="Go on with an output that was interrupted.")
@@ -122,20 +123,20 @@ def _source(model: Mechanism) -> str:
 
 
 def _print(trajectory: Trajectory) -> None:
-    found = trajectory.summary()
-    per_step = found["wall_time"] / max(found["steps"], 1)
-    drift = found["energy_error"]
+    summary = trajectory.summary()
+    per_step = summary["wall_time"] / max(summary["steps"], 1)
+    drift = summary["energy_error"]
     facts = {
-        "mechanism": found["mechanism"],
-        "time": f"{found['start']:.6g} to {found['end']:.6g} s",
-        "steps": f"{found['steps']}, {found['records']} recorded",
-        "wall time": f"{seconds(found['wall_time'])}, {seconds(per_step)} a step",
-        "energy": f"{found['energy_start']:.6g} J to {found['energy_end']:.6g} J",
+        "mechanism": summary["mechanism"],
+        "time": f"{summary['start']:.6g} to {summary['end']:.6g} s",
+        "steps": f"{summary['steps']}, {summary['records']} recorded",
+        "wall time": f"{seconds(summary['wall_time'])}, {seconds(per_step)} a step",
+        "energy": f"{summary['energy_start']:.6g} J to {summary['energy_end']:.6g} J",
         "energy error": f"{drift:.1e}"
         if drift is not None
         else "not defined: energy is not constant",
-        "position error": f"{found['position_error']:.1e} at most [m, rad]",
-        "velocity error": f"{found['velocity_error']:.1e} at most [m/s, rad/s]",
+        "position error": f"{summary['position_error']:.1e} at most [m, rad]",
+        "velocity error": f"{summary['velocity_error']:.1e} at most [m/s, rad/s]",
     }
     if trajectory.events:
         facts["events"] = f"{len(trajectory.events)}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sparsebody.cli.arguments import PositiveSeconds, json_option
+from sparsebody.cli.arguments import FOLDER, PATH, PositiveSeconds, json_option
 from sparsebody.cli.output import print_json
 from sparsebody.cli.progress import progress_bar
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option(
     "--output",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="Folder of rows, references and results; a study goes on from there.  "
     "[default: out/ and the name of FILE]",
 )
@@ -68,16 +68,16 @@ def study(
     row too. A study that was interrupted or killed goes on when it is started again, and nothing
     that was finished runs twice.
     """
-    from sparsebody.study.files import read_study
     from sparsebody.study.results import check_format
     from sparsebody.study.runner import run_study
+    from sparsebody.study.study_files import read_study
 
     check_format(file_format)
-    found = read_study(file).limited(time_limit, memory_limit)
+    plan = read_study(file).limited(time_limit, memory_limit)
     folder = output or Path("out") / file.stem
-    with _progress(quiet or as_json, len(found.cases)) as report:
+    with _progress(quiet or as_json, len(plan.cases)) as report:
         target = run_study(
-            found,
+            plan,
             folder,
             jobs=jobs or os.cpu_count() or 1,
             scheduler=scheduler,
@@ -89,10 +89,10 @@ def study(
 
     counts = Counter(str(row["status"]) for row in read_results(target))
     if as_json:
-        print_json({"results": str(target), "cases": len(found.cases), "status": dict(counts)})
+        print_json({"results": str(target), "cases": len(plan.cases), "status": dict(counts)})
     else:
         said = ", ".join(f"{count} {status}" for status, count in counts.most_common())
-        click.echo(f"{target}: {len(found.cases)} cases: {said}")
+        click.echo(f"{target}: {len(plan.cases)} cases: {said}")
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from scipy.sparse import block_diag, csr_array, eye_array, tril
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.corpus.least_norm import least_multipliers
 from sparsebody.corpus.problem import CorpusProblem
-from sparsebody.corpus.reference import Reference, backward_error, exact_product, refined
+from sparsebody.corpus.reference_solution import Reference, backward_error, exact_product, refined
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 
 DAMPING = 2.0**-27  # delta, relative to the mean diagonal of A M^-1 A'
@@ -63,8 +63,8 @@ def quasi_definite(problem: CorpusProblem, rows: str) -> Form:
     delta = DAMPING * float(np.exp2(np.round(np.log2(mean))))
     K = csr_array(saddle_csc(saddle) - block_diag([csr_array((n, n)), delta * eye_array(m)]))
     reference = refined(K, right, n)
-    found = "quasi-definite"
-    return _form(found, rows, K, right, reference, problem, (n, m, 0), found, delta)
+    form = "quasi-definite"
+    return _form(form, rows, K, right, reference, problem, (n, m, 0), form, delta)
 
 
 def schur(problem: CorpusProblem, rows: str) -> Form:
@@ -138,10 +138,10 @@ def _least_norm(problem: CorpusProblem) -> FloatArray:
     """Return the accelerations that the kept rows imply, and the least multipliers with them."""
     n = len(problem.force)
     K = csr_array(saddle_csc(problem.matrix("kept")))
-    found = refined(K, _right(problem, "kept"), n).x
+    solution = refined(K, _right(problem, "kept"), n).x
     A = csr_array(constraint_matrix(problem.matrix("all")))
-    least = least_multipliers(K, A, problem.decision.keep, found[n:])
-    return np.concatenate([found[:n], least])
+    least = least_multipliers(K, A, problem.decision.keep, solution[n:])
+    return np.concatenate([solution[:n], least])
 
 
 def _consistent(K: csr_array, x: FloatArray, split: int) -> tuple[FloatArray, Reference]:

@@ -43,16 +43,16 @@ def read_corpus(directory: str | os.PathLike[str]) -> Record:
     """
     path = Path(directory) / INDEX
     try:
-        found = json.loads("\n".join(lines_of(path)))
+        index = json.loads("\n".join(lines_of(path)))
     except json.JSONDecodeError as error:
         raise FileFormatError(f"{path}: not JSON: {error}; write the corpus again") from error
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
+    if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise FileFormatError(f"{path}: not the index of a corpus; give the directory of one")
-    fault = next(_validator().iter_errors(found), None)
+    fault = next(_validator().iter_errors(index), None)
     if fault is not None:
         place = "".join(f"[{part!r}]" for part in fault.absolute_path)
         raise FileFormatError(f"{path}: {place}: {fault.message[:120]}; write the corpus again")
-    return found
+    return index
 
 
 def broken_files(directory: str | os.PathLike[str], index: Record) -> Iterator[Path]:

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsebody.arrays import BoolArray, FloatArray
-from sparsebody.corpus.reference import residual, scaled_solver
+from sparsebody.corpus.reference_solution import residual, scaled_solver
 from sparsebody.sparse.norms import Product
 
 STEPS = 1000  # of conjugate gradients at most

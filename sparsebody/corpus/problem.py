@@ -13,7 +13,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
-from sparsebody.corpus.families import CorpusFamily
+from sparsebody.corpus.corpus_families import CorpusFamily
 from sparsebody.dynamics.redundancy import rank_decision
 from sparsebody.dynamics.structure import classes_of
 from sparsebody.kinematics.coordinates import coordinate_motion
@@ -46,9 +46,9 @@ class CorpusProblem:
     def decision(self) -> RankDecision:
         """Which rows are kept, and how sure that is."""
         classes = classes_of(self.system)
-        found = rank_decision(self.system, self.state, "remove", TOLERANCE, classes)
+        decision = rank_decision(self.system, self.state, "remove", TOLERANCE, classes)
         every = np.ones(self.system.n_rows, dtype=np.bool_)
-        return RankDecision(every, np.inf, True, "no rows") if found is None else found
+        return RankDecision(every, np.inf, True, "no rows") if decision is None else decision
 
     def structure(self, rows: str) -> KKTStructure:
         """Return bodies and joints with "all" rows, or with the "kept" ones."""
@@ -77,7 +77,7 @@ def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
     state = family.problem(system, seed).state
     motion = joint_motion(system, state)
     coordinates = coordinate_motion(system, state, motion)
-    found = constraint_rows(system, state, motion, coordinates)
+    constraint = constraint_rows(system, state, motion, coordinates)
     force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
     return CorpusProblem(
         f"{family.name}_{system.n_bodies}",
@@ -86,9 +86,9 @@ def corpus_problem(entry: CorpusFamily, value: int, seed: int) -> CorpusProblem:
         mechanism,
         system,
         state,
-        _without_crumbs(found.rows),
+        _without_crumbs(constraint.rows),
         _without_crumbs(force.reshape(1, -1)).ravel(),
-        _without_crumbs(found.acceleration.reshape(1, -1)).ravel(),
+        _without_crumbs(constraint.acceleration.reshape(1, -1)).ravel(),
     )
 
 

@@ -50,22 +50,22 @@ def write_problem(problem: CorpusProblem, request: Record, folder: Path) -> Reco
 
 def finished(folder: Path, request: Record) -> Record | None:
     """Return what `write_problem` returned for a folder; None if there is none of this request."""
-    found = problem_facts(folder)
-    if found is None or found["request"] != request:
+    facts = problem_facts(folder)
+    if facts is None or facts["request"] != request:
         return None
-    records = [found["problem"], *found["matrices"]]
+    records = [facts["problem"], *facts["matrices"]]
     is_whole = all(is_intact(folder, record) for record in records)
-    return found if is_whole else None
+    return facts if is_whole else None
 
 
 def problem_facts(folder: Path) -> Record | None:
     """Return what the folder says of itself; None if it is no problem's."""
     try:
-        found: Any = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        facts: Any = json.loads((folder / FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    has_all = isinstance(found, dict) and {"request", "problem", "matrices"} <= found.keys()
-    return found if has_all else None
+    has_all = isinstance(facts, dict) and {"request", "problem", "matrices"} <= facts.keys()
+    return facts if has_all else None
 
 
 def is_intact(folder: Path, record: Record) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import sparsebody
 from sparsebody.corpus.forms import Form
 from sparsebody.corpus.problem import CorpusProblem
-from sparsebody.corpus.reference import EPSILON
+from sparsebody.corpus.reference_solution import EPSILON
 from sparsebody.corpus.spectrum import Condition, condition, row_spectrum
 
 FORMAT, VERSION, LICENSE = "sparsebody-corpus", 1, "MIT"

@@ -72,9 +72,9 @@ def row_spectrum(problem: CorpusProblem) -> RowSpectrum:
     if rows.shape[0] <= DENSE:
         sigma = np.linalg.svd(rows.toarray(), compute_uv=False)
         zero = float(sigma[rank]) if rank < len(sigma) else np.nan
-        found = int(np.sum(sigma > sigma[0] * max(rows.shape) * np.finfo(float).eps))
+        numerical_rank = int(np.sum(sigma > sigma[0] * max(rows.shape) * np.finfo(float).eps))
         return RowSpectrum(
-            found, pattern_rank, float(sigma[0]), float(sigma[rank - 1]), zero, "SVD"
+            numerical_rank, pattern_rank, float(sigma[0]), float(sigma[rank - 1]), zero, "SVD"
         )
     kept = rows[problem.decision.keep]
     square = csc_array(kept @ kept.T)
@@ -93,6 +93,6 @@ def unit_rows(problem: CorpusProblem) -> csr_array:
     body = problem.structure("all").pattern.ends[saddle.row_block]
     rows = np.einsum("ksi,ksij->ksj", saddle.rows, factor[body])
     scaled = type(saddle)(saddle.pattern, saddle.diagonal, saddle.inverse, rows)
-    found = csr_array(constraint_matrix(scaled))
-    norm: FloatArray = np.sqrt(np.asarray(found.power(2).sum(axis=1)).ravel())
-    return csr_array(diags_array(1.0 / norm) @ found)
+    scaled_rows = csr_array(constraint_matrix(scaled))
+    norm: FloatArray = np.sqrt(np.asarray(scaled_rows.power(2).sum(axis=1)).ravel())
+    return csr_array(diags_array(1.0 / norm) @ scaled_rows)

@@ -8,9 +8,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from sparsebody.corpus.families import CorpusFamily
+from sparsebody.corpus.corpus_families import CorpusFamily
+from sparsebody.corpus.corpus_plan import CorpusPlan
 from sparsebody.corpus.index import INDEX, corpus_index
-from sparsebody.corpus.plan import CorpusPlan
 from sparsebody.corpus.problem import corpus_problem
 from sparsebody.corpus.problem_folder import finished, problem_facts, write_json, write_problem
 from sparsebody.corpus.readme import readme
@@ -64,11 +64,11 @@ def write_corpus(
             _remove_problems(folder)
     documents = []
     for name, (entry, value) in _named(plan).items():
-        found = finished(folder / name, plan.request)
-        if found is None:
+        facts = finished(folder / name, plan.request)
+        if facts is None:
             problem = corpus_problem(entry, value, plan.seed)
-            found = write_problem(problem, plan.request, folder / name)
-        documents.append(found)
+            facts = write_problem(problem, plan.request, folder / name)
+        documents.append(facts)
         if report is not None:
             report(name, len(documents), len(_named(plan)))
     index = corpus_index(plan.request, documents)

@@ -19,6 +19,8 @@ from sparsebody.dynamics.evaluators import (
     WORST_RESIDUAL,
     Evaluator,
     InaccurateFactors,
+    KrylovSolver,
+    PlanarAssembler,
     ReductionViolated,
     is_plain,
 )
@@ -26,7 +28,6 @@ from sparsebody.dynamics.fallback import fallback
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.options import SolverOptions
 from sparsebody.dynamics.preparation import (
-    Preparation,
     ThreadPreparation,
     prepared,
     prepared_for_krylov,
@@ -36,7 +37,7 @@ from sparsebody.errors import AccuracyWarning, ModelError, RankWarning, ShapeErr
 from sparsebody.model.subgroups import (
     Subgroup,
     describe,
-    found_subgroups,
+    redundant_subgroups,
 )
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision
@@ -167,11 +168,6 @@ class ForwardDynamics:
             self._tell_doubt(self.rank_decision)
 
     @property
-    def _preparation(self) -> Preparation:
-        """What is decided, with the evaluator of this thread."""
-        return self._prepared.own
-
-    @property
     def evaluator(self) -> Evaluator:
         """Assembler and solver in use, with arrays and factors that no other thread sees."""
         return self._prepared.own.evaluator
@@ -194,12 +190,12 @@ class ForwardDynamics:
     @property
     def is_planar(self) -> bool:
         """Whether bodies have three freedoms, in a plane."""
-        return self._prepared.own.is_planar
+        return isinstance(self.evaluator.assembler, PlanarAssembler)
 
     @property
     def is_krylov(self) -> bool:
         """Whether solutions take Krylov steps."""
-        return self._prepared.own.is_krylov
+        return isinstance(self.evaluator.solver, KrylovSolver)
 
     @property
     def reduced_bodies(self) -> dict[str, int]:
@@ -208,13 +204,15 @@ class ForwardDynamics:
 
     @property
     def rank(self) -> int:
-        """Number of independent constraint rows."""
-        return self._prepared.own.rank
+        """Number of independent constraint rows, or of all if nobody has asked."""
+        decision = self.rank_decision
+        return self.system.n_rows if decision is None else decision.rank
 
     @property
     def redundant_rows(self) -> IntArray:
         """The constraint rows that are left out."""
-        return self._prepared.own.redundant_rows
+        decision = self.rank_decision
+        return np.flatnonzero([] if decision is None else ~decision.keep)
 
     def _tell_doubt(self, decision: RankDecision) -> None:
         """Warn of an uncertain rank, and go over to Krylov steps if that was asked for."""
@@ -278,7 +276,7 @@ class ForwardDynamics:
     def subgroups(self) -> tuple[Subgroup, ...]:
         """The sub-mechanisms that move within displacement subgroups, and have rows too many."""
         classes = None if self.reduction == "none" else classes_of(self.system)
-        return () if classes is None else found_subgroups(classes)
+        return () if classes is None else redundant_subgroups(classes)
 
     @property
     def residuals(self) -> str:
@@ -298,6 +296,7 @@ class ForwardDynamics:
     def explain(self) -> dict[str, object]:
         """Say what was chosen, and why: rank decision, ordering, factorization, predictions."""
         decision = self.rank_decision
+        undecided = "Krylov steps, no rank decided" if self.is_krylov else "all rows kept"
         return {
             "planar": self.is_planar,
             "subgroups": describe(self.subgroups),
@@ -308,8 +307,8 @@ class ForwardDynamics:
             "redundancy_gap": None if decision is None else decision.gap,
             "redundancy_certain": True if decision is None else decision.certain,
             "redundancy_doubt": "" if decision is None else decision.doubt,
-            "redundancy_method": self._preparation.redundancy_method,
-            "history": [*self._preparation.history],
+            "redundancy_method": undecided if decision is None else decision.method,
+            "history": [*self._prepared.own.history],
             **self.choice.explain(),
         }
 
@@ -379,9 +378,9 @@ class ForwardDynamics:
         """Tell once, right after a solution, how few of its digits are good."""
         if not self._has_warned:
             self._has_warned = True
-            found = condition_estimate(self.evaluator, state)
+            estimate = condition_estimate(self.evaluator, state)
             warn_user(
-                f"the accelerations at t = {state.time:.6g} s are rough ({found}), for rounding "
+                f"the accelerations at t = {state.time:.6g} s are rough ({estimate}), for rounding "
                 "hides the softest motions of so long a mechanism; use a shorter one",
                 AccuracyWarning,
             )

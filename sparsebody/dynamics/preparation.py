@@ -6,9 +6,6 @@ import copy
 import threading
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
-from sparsebody.arrays import IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.choice import (
     SolverChoice,
@@ -23,9 +20,9 @@ from sparsebody.dynamics.evaluators import (
     PlanarAssembler,
     SpatialAssembler,
 )
+from sparsebody.dynamics.ground_reduction import ground_reduction, subgroup_assembler
 from sparsebody.dynamics.options import SolverOptions
-from sparsebody.dynamics.planar import planar_reduction
-from sparsebody.dynamics.reduced import ground_reduction, subgroup_assembler
+from sparsebody.dynamics.planar_reduction import planar_reduction
 from sparsebody.dynamics.redundancy import rank_decision
 from sparsebody.dynamics.structure import classes_of
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
@@ -50,36 +47,6 @@ class Preparation:
 
     def __post_init__(self) -> None:
         self.structure.pattern.forget_adjacency()
-
-    @property
-    def is_planar(self) -> bool:
-        """Whether bodies have three freedoms, in a plane."""
-        return isinstance(self.evaluator.assembler, PlanarAssembler)
-
-    @property
-    def is_krylov(self) -> bool:
-        """Whether all rows are kept and solutions found by Krylov steps."""
-        return isinstance(self.evaluator.solver, KrylovSolver)
-
-    @property
-    def rank(self) -> int:
-        """Number of independent constraint rows, or of all if nobody has asked."""
-        n_rows = self.evaluator.assembler.system.n_rows
-        return n_rows if self.rank_decision is None else self.rank_decision.rank
-
-    @property
-    def redundant_rows(self) -> IntArray:
-        """The constraint rows that are left out."""
-        if self.rank_decision is None:
-            return np.zeros(0, dtype=np.intp)
-        return np.flatnonzero(~self.rank_decision.keep)
-
-    @property
-    def redundancy_method(self) -> str:
-        """How dependent rows were found, in words."""
-        if self.rank_decision is not None:
-            return self.rank_decision.method
-        return "Krylov steps, no rank decided" if self.is_krylov else "all rows kept"
 
 
 class ThreadPreparation:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from sparsebody._core import model
 from sparsebody.arrays import BoolArray
 from sparsebody.model.subgroups import Classes, displacement_classes
-from sparsebody.model.subgroups.frames import spanning_forest
-from sparsebody.model.subgroups.scattered import has_scattered_balls
+from sparsebody.model.subgroups.isolated_spherical import has_isolated_spherical_joints
 from sparsebody.model.system import System
 from sparsebody.sparse.rank import RankDecision
 
@@ -26,19 +26,19 @@ def classes_of(system: System) -> Classes | None:
     return displacement_classes(system) if may_have_structure(system) else None
 
 
-def with_structure(keep: BoolArray, found: RankDecision) -> RankDecision:
+def with_structure(keep: BoolArray, decision: RankDecision) -> RankDecision:
     """Return a decision on all rows from one on those that are kept."""
     every = np.zeros_like(keep)
-    every[keep] = found.keep
-    return replace(found, keep=every, method=f"displacement subgroups, then {found.method}")
+    every[keep] = decision.keep
+    return replace(decision, keep=every, method=f"displacement subgroups, then {decision.method}")
 
 
 def may_have_structure(system: System) -> bool:
     """Tell whether joints close loops that subgroups could say anything about."""
-    return has_loops(system) and not has_scattered_balls(system)
+    return has_loops(system) and not has_isolated_spherical_joints(system)
 
 
 def has_loops(system: System) -> bool:
     """Tell whether joints close any loop."""
     n = system.n_bodies + 1
-    return bool(spanning_forest(n, system.predecessor % n, system.successor % n)[1].any())
+    return bool(model.spanning_forest(n, system.predecessor % n, system.successor % n)[1].any())

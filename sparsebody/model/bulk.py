@@ -142,22 +142,22 @@ def ends(names: Sequence[str], given: Any, bodies: Names, what: str) -> IntArray
     n, who = len(names), f"joints {shown(names)}"
     if isinstance(given, str | int | np.integer):
         return np.broadcast_to(ends(names[:1], [given], bodies, what), n)
-    found = given if isinstance(given, np.ndarray) else np.array([])
-    if found.dtype.kind in "iu" or all(isinstance(body, int | np.integer) for body in given):
-        found = np.array(given)
-        wrong = (found < -1) | (found >= len(bodies))
+    index = given if isinstance(given, np.ndarray) else np.array([])
+    if index.dtype.kind in "iu" or all(isinstance(body, int | np.integer) for body in given):
+        index = np.array(given)
+        wrong = (index < -1) | (index >= len(bodies))
         remedy = f"give 0 to {len(bodies) - 1}, or -1 for the world"
     else:
         given = list(given)
-        found = bodies.find_all(given)
-        wrong = (found < 0) & np.fromiter((body != WORLD for body in given), bool, len(given))
+        index = bodies.find_all(given)
+        wrong = (index < 0) & np.fromiter((body != WORLD for body in given), bool, len(given))
         remedy = "add it with add_body first"
-    if found.shape != (n,):
-        raise ModelError(f"{who}: {what} has shape {found.shape}; give one body, or {n}")
+    if index.shape != (n,):
+        raise ModelError(f"{who}: {what} has shape {index.shape}; give one body, or {n}")
     if wrong.any():
         first = int(np.argmax(wrong))
         raise ModelError(f"joint {names[first]!r}: there is no body {given[first]!r}; {remedy}")
-    return found.astype(np.intp)
+    return index.astype(np.intp)
 
 
 def joint_columns(
@@ -217,8 +217,10 @@ def frames_of_bodies(
         if isinstance(frame, Frame):
             frame = Frames.repeated(frame, n)
         if not isinstance(frame, Frames) or len(frame) != n:
-            found = f"{len(frame)} Frames" if isinstance(frame, Frames) else repr(given)
-            raise ModelError(f"{who}: a joint frame is {found}; give a Frame, or Frames of {n}")
+            description = f"{len(frame)} Frames" if isinstance(frame, Frames) else repr(given)
+            raise ModelError(
+                f"{who}: a joint frame is {description}; give a Frame, or Frames of {n}"
+            )
         frames.append(frame)
     return frames[0], frames[1]
 

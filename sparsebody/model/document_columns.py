@@ -44,11 +44,11 @@ def body_documents(
     rows = zip(names, *(getattr(columns, name).tolist() for name in BODY_NUMBERS), strict=True)
     documents = [dict(zip(keys, row, strict=True)) for row in rows]
     made: dict[int, Any] = {}
-    for document, found in zip(documents, columns.shape.tolist(), strict=True):
-        if found is not None:
-            if id(found) not in made:
-                made[id(found)] = shape(found, f"body {document['id']!r}")
-            document["shape"] = made[id(found)]
+    for document, value in zip(documents, columns.shape.tolist(), strict=True):
+        if value is not None:
+            if id(value) not in made:
+                made[id(value)] = shape(value, f"body {document['id']!r}")
+            document["shape"] = made[id(value)]
     return documents
 
 
@@ -156,7 +156,7 @@ def made_once(documents: Sequence[Any], make: Callable[[Any], Any]) -> list[Any]
     """Return what `make` makes of each document, the same object of equal ones."""
     keys = [None if document is NOTHING else repr(document) for document in documents]
     distinct = dict(zip(keys, documents, strict=True))
-    objects = {key: None if key is None else make(found) for key, found in distinct.items()}
+    objects = {key: None if key is None else make(document) for key, document in distinct.items()}
     return [objects[key] for key in keys]
 
 
@@ -171,10 +171,10 @@ def check_keys(rows: Sequence[Any], required: set[str], optional: Iterable[str] 
 
 def words(rows: Sequence[Document], key: str) -> list[str]:
     """Return an entry that is a word in every row."""
-    found = [row[key] for row in rows]
-    if not set(map(type, found)) <= {str} or "" in found:
+    values = [row[key] for row in rows]
+    if not set(map(type, values)) <= {str} or "" in values:
         raise Unfit(key)
-    return found
+    return values
 
 
 def numbers(rows: Sequence[Document], key: str, shape: tuple[int, ...], default: Any) -> FloatArray:
@@ -201,6 +201,8 @@ def numbers(rows: Sequence[Document], key: str, shape: tuple[int, ...], default:
 
 def frames(rows: Sequence[Document], key: str) -> Frames:
     """Return an entry that is a frame in every row."""
-    found = [row[key] for row in rows]
-    check_keys(found, {"position", "orientation"})
-    return Frames(numbers(found, "position", (3,), None), numbers(found, "orientation", (4,), None))
+    entries = [row[key] for row in rows]
+    check_keys(entries, {"position", "orientation"})
+    return Frames(
+        numbers(entries, "position", (3,), None), numbers(entries, "orientation", (4,), None)
+    )

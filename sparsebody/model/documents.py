@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from functools import cache
@@ -153,9 +153,7 @@ def mechanism_from_columns(document: Document) -> Mechanism:
     """
     graph = document["graph"]
     mechanism = Mechanism(graph["name"], graph["gravity"])
-    add_body_documents(
-        mechanism, document["nodes"], lambda shape: _from_kind(shape, SHAPES, "shape")
-    )
+    _add_bodies(mechanism, document["nodes"])
     add_joint_documents(
         mechanism, document["edges"], lambda kind: _joint_type(kind, "joint"), _prescribed
     )
@@ -170,8 +168,7 @@ def _mechanism_one_by_one(document: Document, source: str) -> Mechanism:
         mechanism = Mechanism(graph["name"], graph["gravity"])
     for index, node in enumerate(document["nodes"]):
         with located(source, f"nodes[{index}]"):
-            if node["id"] != WORLD:
-                _add_body(mechanism, node)
+            _add_bodies(mechanism, [node])
     for index, edge in enumerate(document["edges"]):
         with located(source, f"edges[{index}]"):
             _add_joint(mechanism, edge)
@@ -190,12 +187,8 @@ def located(source: str, where: str) -> Iterator[None]:
         raise FileFormatError(f"{source}: {where}: {error}") from error
 
 
-def _add_body(mechanism: Mechanism, node: Document) -> None:
-    arguments = dict(node)
-    name = arguments.pop("id")
-    if "shape" in arguments:
-        arguments["shape"] = _from_kind(arguments["shape"], SHAPES, f"body {name!r}, shape")
-    mechanism.add_body(name, **arguments)
+def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document]) -> None:
+    add_body_documents(mechanism, nodes, lambda shape: _from_kind(shape, SHAPES, "shape"))
 
 
 def _add_joint(mechanism: Mechanism, edge: Document) -> None:

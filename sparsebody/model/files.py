@@ -27,7 +27,7 @@ from sparsebody.model.documents import (
     mechanism_from_document,
 )
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.writing import write_errors
+from sparsebody.writing import replaced
 
 LONGEST_MESSAGE = 160  # of the schema checker, which quotes whole objects
 ENCODER = json.JSONEncoder(allow_nan=False)
@@ -75,14 +75,8 @@ def write_mechanism(mechanism: Mechanism, path: str | os.PathLike[str]) -> None:
     """
     with _without_garbage_collection():
         text = _text(mechanism_document(mechanism))
-    target = Path(path).resolve()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    with write_errors(Path(path)):
-        try:
-            temporary.write_text(text, encoding="utf-8")
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
+    with replaced(Path(path)) as draft:
+        draft.write_text(text, encoding="utf-8")
 
 
 def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:
@@ -184,15 +178,15 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> Document:
 
 def _check_version(document: Any, source: str) -> None:
     graph = document.get("graph") if isinstance(document, dict) else None
-    found = graph if isinstance(graph, dict) else {}
-    if found.get("format") != FORMAT:
+    header = graph if isinstance(graph, dict) else {}
+    if header.get("format") != FORMAT:
         raise FileFormatError(
-            f"{source}: not a mechanism: graph.format is {found.get('format')!r}, not {FORMAT!r}; "
+            f"{source}: not a mechanism: graph.format is {header.get('format')!r}, not {FORMAT!r}; "
             "save one with write_mechanism"
         )
-    if found.get("version") != VERSION:
+    if header.get("version") != VERSION:
         raise FileFormatError(
-            f"{source}: graph.version is {found.get('version')!r}, but this sparsebody reads "
+            f"{source}: graph.version is {header.get('version')!r}, but this sparsebody reads "
             f"version {VERSION}; use the sparsebody that wrote the file, or a newer one"
         )
 

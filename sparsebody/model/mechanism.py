@@ -154,10 +154,7 @@ class Mechanism:
         shape: Shape | None = None,
     ) -> RigidBody:
         """Add a body (see RigidBody for the meaning of each argument) and return it."""
-        bulk.check_name(name, "body")
-        if name == WORLD or name in self._bodies.names:
-            what = "the name of the fixed node" if name == WORLD else "taken by another body"
-            raise ModelError(f"body {name!r}: this name is {what}; choose another")
+        bulk.check_names([name], self._bodies.names, "body", reserved=WORLD)
         body = RigidBody(
             name,
             mass,
@@ -280,10 +277,8 @@ class Mechanism:
         ModelError
             If the name is taken, a body does not exist, or an argument does not fit.
         """
-        bulk.check_name(name, "joint")
+        bulk.check_names([name], self._joints.names, "joint")
         who = f"joint {name!r}"
-        if name in self._joints.names:
-            raise ModelError(f"{who}: this name is taken by another joint; choose another")
         if not isinstance(joint_type, JointType):
             raise ModelError(f"{who}: type is {joint_type!r}; give a joint type such as Revolute()")
         for body in (predecessor, successor):

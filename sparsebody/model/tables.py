@@ -32,11 +32,11 @@ class Table(ABC, Generic[Item, Columns]):
 
     def __getitem__(self, index: int) -> Item:
         part = bisect_right(self._starts, index) - 1
-        place, found = index - self._starts[part], self._parts[part]
-        if isinstance(found, list):
-            return found[place]
+        offset, columns = index - self._starts[part], self._parts[part]
+        if isinstance(columns, list):
+            return columns[offset]
         if index not in self._made:
-            self._made[index] = self._item(found, place, self.names[index])
+            self._made[index] = self._item(columns, offset, self.names[index])
         return self._made[index]
 
     def items(self) -> dict[str, Item]:

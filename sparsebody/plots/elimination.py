@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.system import State
+from sparsebody.plots.outline import joint_points
 from sparsebody.plots.style import FAINT, TIME_COLORS, styled
 from sparsebody.sparse.etree import positions
 from sparsebody.sparse.pattern import BlockPattern
@@ -80,12 +80,7 @@ def graph_places(structure: KKTStructure, state: State) -> FloatArray:
     A joint is drawn half way from where it is to the middle of its bodies: some lie upon a center.
     """
     system, joints = structure.system, structure.joints
-    on_world = system.successor[joints] < 0
-    body = np.where(on_world, system.predecessor[joints], system.successor[joints])
-    point = np.where(
-        on_world[:, None], system.predecessor_point[joints], system.successor_point[joints]
-    )
-    joint = state.position[body] + np.einsum("nij,nj->ni", body_rotations(state)[body], point)
+    joint = joint_points(system).at(state)[joints]
     ends = structure.pattern.ends
     middle = state.position[np.where(ends >= 0, ends, ends[:, ::-1])].mean(axis=1)
     is_between = np.all(ends >= 0, axis=1)[:, None]

@@ -67,7 +67,7 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
         lines=Points(body_of, _stack([ends for _, ends, _ in lines])),
         is_edge=np.array([edge for _, _, edge in lines], dtype=bool),
         solids=tuple(solids),
-        joints=_joints(system),
+        joints=joint_points(system),
         grounded=(system.predecessor < 0) | (system.successor < 0),
         links=_links(mechanism, system),
         centers=Points(np.arange(system.n_bodies, dtype=np.intp), np.zeros((system.n_bodies, 3))),
@@ -135,7 +135,7 @@ def _sphere_edges(shape: Sphere) -> FloatArray:
     return np.concatenate([_ring(shape.radius, axis) for axis in range(3)])
 
 
-def _joints(system: System) -> Points:
+def joint_points(system: System) -> Points:
     """Return the origins on the successors, or on the predecessor where that is the world."""
     on_world = system.successor < 0
     local = np.where(on_world[:, None], system.predecessor_point, system.successor_point)

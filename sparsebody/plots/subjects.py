@@ -122,13 +122,17 @@ class TrajectoryPictures:
 
     def energy(self) -> Figure:
         """Return the energies over time."""
-        found = self.trajectory
-        return plot_energy(found.time, found.kinetic_energy, found.potential_energy, found.name)
+        trajectory = self.trajectory
+        return plot_energy(
+            trajectory.time, trajectory.kinetic_energy, trajectory.potential_energy, trajectory.name
+        )
 
     def drift(self) -> Figure:
         """Return the constraint errors over time."""
-        found = self.trajectory
-        return plot_drift(found.time, found.position_error, found.velocity_error, found.name)
+        trajectory = self.trajectory
+        return plot_drift(
+            trajectory.time, trajectory.position_error, trajectory.velocity_error, trajectory.name
+        )
 
     def spy(self) -> Figure:
         """Return the matrix at the first state."""

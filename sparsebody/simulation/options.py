@@ -43,11 +43,8 @@ def simulation_options(
     method: str,
     stabilization: str,
     time_constant: float | None,
-    ordering: str,
-    factorization: str,
-    reduction: str,
     record_step: float | None,
-    record_reactions: bool,
+    **others: Any,
 ) -> SimulationOptions:
     """Return the checked options; the time constant defaults to ten steps."""
     check_positive(step, "step")
@@ -57,15 +54,12 @@ def simulation_options(
         time_constant = 10.0 * step
     check_positive(time_constant, "time constant")
     return SimulationOptions(
-        float(step),
-        method,
-        stabilization,
-        float(time_constant),
-        ordering,
-        factorization,
-        reduction,
-        1 if record_step is None else _whole_steps(record_step, step),
-        bool(record_reactions),
+        step=float(step),
+        method=method,
+        stabilization=stabilization,
+        time_constant=float(time_constant),
+        record_every=1 if record_step is None else _whole_steps(record_step, step),
+        **others,
     )
 
 

@@ -11,7 +11,9 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.simulation.checkpoint import Checkpoint
-from sparsebody.simulation.files import (
+from sparsebody.simulation.samples import Header, Sample
+from sparsebody.simulation.trajectory import Event, Trajectory
+from sparsebody.simulation.trajectory_files import (
     CHECKPOINTS,
     EVENT_TYPE,
     EVENTS,
@@ -21,8 +23,6 @@ from sparsebody.simulation.files import (
     load_trajectory,
     write_event,
 )
-from sparsebody.simulation.samples import Header, Sample
-from sparsebody.simulation.trajectory import Event, Trajectory
 
 _FLUSH_PERIOD = 0.5  # [s] of wall time
 _BLOCK_BYTES = 1 << 22

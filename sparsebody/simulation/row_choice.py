@@ -84,13 +84,13 @@ class RowChoice:
             ahead, behind = (
                 closed_by_all_rows(self.dynamics, moved_on(state, dt)) for dt in (h, -h)
             )
-            found = analyzed_at(self.dynamics, ahead)
-            if found.rank <= self.dynamics.rank:
+            dynamics = analyzed_at(self.dynamics, ahead)
+            if dynamics.rank <= self.dynamics.rank:
                 return None
-            pair = [found.evaluate(near).acceleration() for near in (ahead, behind)]
+            pair = [dynamics.evaluate(near).acceleration() for near in (ahead, behind)]
         except SingularSystemError:
             return None
-        self.adopt(found, ahead, "the motion begins at a singular pose, and leaves it")
+        self.adopt(dynamics, ahead, "the motion begins at a singular pose, and leaves it")
         return np.asarray(sum(pair) / 2.0)
 
     def leave_from_rest(self, state: State, acceleration: FloatArray) -> tuple[State, FloatArray]:
@@ -111,17 +111,19 @@ class RowChoice:
         try:
             for trial in range(_MOST_TRIALS):
                 near = closed_by_all_rows(self.dynamics, carried(state, a, t))
-                found = analyzed_at(self.dynamics, near)
-                if found.rank <= self.dynamics.rank:
+                dynamics = analyzed_at(self.dynamics, near)
+                if dynamics.rank <= self.dynamics.rank:
                     return state, acceleration
-                before, a = a, found.evaluate(near).acceleration()
+                before, a = a, dynamics.evaluate(near).acceleration()
                 change = largest(a - before) / size
                 if change <= _SETTLED or (trial > _PATIENCE and change > _ACCEPTED):
                     break
         except SingularSystemError:
             change = np.inf if change > 0.0 else 0.0
         if 0.0 < change <= _ACCEPTED:
-            self.adopt(found, near, "the motion begins at rest at a singular pose, and leaves it")
+            self.adopt(
+                dynamics, near, "the motion begins at rest at a singular pose, and leaves it"
+            )
             return near, a
         if change > _ACCEPTED:
             self._note(Event(state.time, "undetermined branch", _UNDETERMINED))
@@ -153,9 +155,9 @@ class RowChoice:
             closed = closed_by_all_rows(self.dynamics, state)
         except SingularSystemError:
             closed = state
-        found = analyzed_at(self.dynamics, closed)
-        if found.rank > self.dynamics.rank:
-            self.adopt(found, closed, "rows that were left out are independent here")
+        dynamics = analyzed_at(self.dynamics, closed)
+        if dynamics.rank > self.dynamics.rank:
+            self.adopt(dynamics, closed, "rows that were left out are independent here")
             return True
         wait = min(2 * watch.wait, _LONGEST_WAIT)
         self.watch = replace(watch, wait=wait, countdown=wait)

@@ -23,13 +23,6 @@ from sparsebody.errors import (
 )
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
-from sparsebody.simulation.files import (
-    check_same_run,
-    first_record,
-    open_trajectory,
-    read_checkpoint,
-    rewind,
-)
 from sparsebody.simulation.integrators import INTEGRATORS
 from sparsebody.simulation.interruption import stop_request
 from sparsebody.simulation.options import (
@@ -45,6 +38,13 @@ from sparsebody.simulation.samples import Header, header, sample
 from sparsebody.simulation.stabilization import STABILIZATIONS
 from sparsebody.simulation.stepper import Control, Stepper
 from sparsebody.simulation.trajectory import Event, StoppedSimulationError, Trajectory
+from sparsebody.simulation.trajectory_files import (
+    check_same_run,
+    first_record,
+    open_trajectory,
+    read_checkpoint,
+    rewind,
+)
 from sparsebody.writing import check_writable
 
 
@@ -141,7 +141,7 @@ def simulate(
         factorization=factorization if dynamics is None else dynamics.factorization,
         reduction=reduction if dynamics is None else dynamics.reduction,
         record_step=record_step,
-        record_reactions=record_reactions,
+        record_reactions=bool(record_reactions),
     )
     if dynamics is not None:
         _check_dynamics(system, dynamics, stabilization)

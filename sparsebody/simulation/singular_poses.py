@@ -53,10 +53,10 @@ def closed_by_all_rows(dynamics: ForwardDynamics, state: State) -> State:
     """
     with_all = ForwardDynamics(dynamics.system, state, redundancy="krylov", reactions="basic")
     try:
-        found = projected(with_all.evaluate, state).state
+        closed = projected(with_all.evaluate, state).state
     except OpenJointError:  # soft motions would have to go far
-        found = projected(with_all.evaluate, _nearly_closed(with_all, state)).state
-    return _closed_to_rounding(with_all, found)
+        closed = projected(with_all.evaluate, _nearly_closed(with_all, state)).state
+    return _closed_to_rounding(with_all, closed)
 
 
 def _closed_to_rounding(with_all: ForwardDynamics, state: State) -> State:

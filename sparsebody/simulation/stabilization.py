@@ -112,22 +112,22 @@ def projected(evaluate: Evaluate, state: State) -> Stabilized:
         total += largest(change)
         if moved_by * largest(change) <= _CLOSED * largest(state.velocity):
             break  # the pose of the factors is near enough
-    found = Stabilized(state, evaluation, total)
-    _check_closed(position_error, found)
-    return found
+    stabilized = Stabilized(state, evaluation, total)
+    _check_closed(position_error, stabilized)
+    return stabilized
 
 
-def _check_closed(error: FloatArray, found: Stabilized) -> None:
+def _check_closed(error: FloatArray, stabilized: Stabilized) -> None:
     if largest(error) <= _OPEN:
         return
-    system = found.evaluation.dynamics.system
+    system = stabilized.evaluation.dynamics.system
     joint = system.joint_names[system.row_joint[int(np.argmax(np.abs(error)))]]
     raise OpenJointError(
-        f"joint {joint!r} cannot be closed at t = {found.state.time:.6g} s: it stays "
+        f"joint {joint!r} cannot be closed at t = {stabilized.state.time:.6g} s: it stays "
         f"{largest(error):.1e} open; take smaller steps (stiff springs and dampers need them), "
         "or see whether a drive blocks",
         largest(error),
-        found,
+        stabilized,
     )
 
 

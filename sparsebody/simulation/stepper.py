@@ -110,11 +110,11 @@ class Stepper:
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         self._rows.tell_doubt(state)
-        found = self._rows.leave_by_velocity(state)
-        if found is None:
-            found = self.evaluate(state).acceleration()
-            state, found = self._rows.leave_from_rest(state, found)
-        self.state, self.acceleration = state, found
+        acceleration = self._rows.leave_by_velocity(state)
+        if acceleration is None:
+            acceleration = self.evaluate(state).acceleration()
+            state, acceleration = self._rows.leave_from_rest(state, acceleration)
+        self.state, self.acceleration = state, acceleration
 
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
@@ -255,8 +255,8 @@ class Stepper:
         before, watch = self._rows.dynamics, self._rows.watch
         try:
             closed = closed_by_all_rows(before, end)
-            found = analyzed_at(before, closed)
-            self._rows.dynamics = found
+            dynamics = analyzed_at(before, closed)
+            self._rows.dynamics = dynamics
             reached = self._stabilized(self.evaluate, start, closed)
         except SingularSystemError as singular:  # too near a singular pose for them
             self._rows.dynamics, self._rows.watch = before, watch
@@ -265,7 +265,7 @@ class Stepper:
             self._note(Event(end.time, "open joint", str(error)))
             return self._reached(start, error.stabilized)
         self._rows.dynamics = before
-        self._rows.adopt(found, closed, str(error))
+        self._rows.adopt(dynamics, closed, str(error))
         return reached
 
     def _integrated(self, evaluate: Evaluate, start: _Reached, time: float) -> State:

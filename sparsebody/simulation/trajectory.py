@@ -123,7 +123,7 @@ class Trajectory:
         SimulationError
             If the file does not exist, or is no trajectory.
         """
-        from sparsebody.simulation.files import load_trajectory
+        from sparsebody.simulation.trajectory_files import load_trajectory
 
         return load_trajectory(Path(path))
 

@@ -100,10 +100,10 @@ def algorithm_growth(
     values = sorted({family.parameter(size) for size in sizes})
     patterns = [kkt_structure(family.of_parameter(k).compile()).pattern for k in values]
     n_bodies = np.array([pattern.n_primal for pattern in patterns], dtype=float)
-    found = []
+    growths = []
     for name in dict.fromkeys(names or ALGORITHMS):
         orders = (algorithm_order(pattern, name) for pattern in patterns)
         metrics = map(ordering_metrics, patterns, orders)
         flops = np.array([one.flops for one in metrics])
-        found.append(AlgorithmGrowth(name, n_bodies, flops, growth(n_bodies, flops)))
-    return tuple(found)
+        growths.append(AlgorithmGrowth(name, n_bodies, flops, growth(n_bodies, flops)))
+    return tuple(growths)

@@ -107,8 +107,8 @@ class Certificate:
             pairs = zip(self.sizes, self.automatic, strict=True)
             bodies = ", ".join(str(one.n_bodies) for one, taken in pairs if taken == name)
             yield f"auto takes {name} at {bodies} bodies, which this is not about"
-        for name, found in self.growth.items():
-            yield f"{name} grows as {found}"
+        for name, fit in self.growth.items():
+            yield f"{name} grows as {fit}"
         if self.fill is not None and self.proof is None:
             yield f"nnz_l: {self._fill_words()}"
         yield from self._bound_lines()
@@ -173,7 +173,7 @@ class Certificate:
             "width": self.width,
             "proof": None if self.proof is None else asdict(self.proof),
             "sizes": [asdict(one) for one in self.sizes],
-            "growth": {name: asdict(found) for name, found in self.growth.items()},
+            "growth": {name: asdict(fit) for name, fit in self.growth.items()},
             "local_exponents": self.local_exponents,
             "fill": None if self.fill is None else asdict(self.fill),
             "excess": self.excess,

@@ -174,10 +174,10 @@ def _measured(one: Eliminated, most: int, seconds: Timer | None) -> Measured:
 
 def _growth(sizes: Sequence[Measured]) -> dict[str, Growth]:
     """Return the power laws of all that is known at two sizes at least."""
-    found = {}
+    fits = {}
     for name in (*MEASURED, "front_bound", "seconds"):
         known = [one for one in sizes if getattr(one, name) is not None]
         law_of_name = asymptotic(column(known, "n_bodies"), column(known, name))
         if law_of_name is not None:
-            found[name] = law_of_name
-    return found
+            fits[name] = law_of_name
+    return fits

@@ -63,12 +63,12 @@ def ordered(member: Member, choice: Ordering) -> Eliminated:
     else:
         name = getattr(choice, "__name__", "own")
         sequence = Checked(name, choice, False)(pattern)
-    found = elimination(pattern, sequence)
+    graph = elimination(pattern, sequence)
     sizes = np.ascontiguousarray(pattern.block_sizes[sequence], dtype=np.intp)
-    metrics = elimination_metrics(found, sizes)
+    metrics = elimination_metrics(graph, sizes)
     kinds = (sequence >= pattern.n_primal).astype(np.intp)
     cost = metrics.nnz_l, metrics.flops, metrics.largest_front
-    return Eliminated(member, found, sizes, kinds, *cost, sequence)
+    return Eliminated(member, graph, sizes, kinds, *cost, sequence)
 
 
 def automatic_ordering(member: Member) -> str:
@@ -82,10 +82,18 @@ def recursed(member: Member, choice: Tree) -> Eliminated:
     A front has a link, its parent and the loops that are open there, each counted in full; the
     recursion itself keeps link and parent in the same rows where it can.
     """
-    found = least_elimination(tree_of(member, choice))
-    graph, sizes, kinds = elimination_graph(found)
+    tree_elimination = least_elimination(tree_of(member, choice))
+    graph, sizes, kinds = elimination_graph(tree_elimination)
     front = int(weighted_counts(graph, sizes).max(initial=0))
-    return Eliminated(member, graph, sizes, kinds, found.size.numbers, found.size.work, front)
+    return Eliminated(
+        member,
+        graph,
+        sizes,
+        kinds,
+        tree_elimination.size.numbers,
+        tree_elimination.size.work,
+        front,
+    )
 
 
 def tree_of(member: Member, choice: Tree) -> SpanningTree:
@@ -103,15 +111,15 @@ def tree_of(member: Member, choice: Tree) -> SpanningTree:
     )
 
 
-def elimination_graph(found: TreeElimination) -> tuple[Elimination, IntArray, IntArray]:
+def elimination_graph(tree_elimination: TreeElimination) -> tuple[Elimination, IntArray, IntArray]:
     """Return the same elimination as one of a graph, with scalar rows and kinds by position.
 
     Links couple to their parents and to the loops that end at them; a loop follows where
     "loops-aba" closes it.
     """
-    tree, n = found.tree, found.tree.n_bodies
+    tree, n = tree_elimination.tree, tree_elimination.tree.n_bodies
     links = np.flatnonzero(tree.parent >= 0)
-    ends = found.loops.ends
+    ends = tree_elimination.loops.ends
     loop, side = np.nonzero(ends >= 0)
     pairs = np.concatenate(
         [
@@ -119,9 +127,11 @@ def elimination_graph(found: TreeElimination) -> tuple[Elimination, IntArray, In
             np.stack([ends[loop, side], n + loop], axis=1),
         ]
     )
-    sequence = np.array([s.node if s.kind == LINK else n + s.node for s in found.steps], np.intp)
+    sequence = np.array(
+        [s.node if s.kind == LINK else n + s.node for s in tree_elimination.steps], np.intp
+    )
     place = positions(sequence)
-    sizes = np.concatenate([np.full(n, SIZE), np.diff(found.loops.first_row)])[sequence]
+    sizes = np.concatenate([np.full(n, SIZE), np.diff(tree_elimination.loops.first_row)])[sequence]
     return (
         elimination_of(*_adjacency(place[pairs], len(sequence))),
         sizes.astype(np.intp),

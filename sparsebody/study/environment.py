@@ -11,7 +11,7 @@ from typing import Any
 
 import sparsebody
 from sparsebody.study import machine
-from sparsebody.writing import write_errors
+from sparsebody.writing import replaced
 
 FILE = "environment.json"
 PACKAGES = ("numpy", "scipy", "networkx", "scikit-sparse", "pin", "mujoco", "distributed")
@@ -39,11 +39,8 @@ def environment() -> dict[str, Any]:
 
 def record_environment(folder: Path) -> None:
     """Add that of this process to the list in the folder: one for each time the study was run."""
-    target = folder / FILE
-    draft = target.with_suffix(".part")
-    with write_errors(target):
+    with replaced(folder / FILE) as draft:
         draft.write_text(json.dumps([*environments(folder), environment()], indent=1) + "\n")
-        draft.replace(target)
 
 
 def environments(folder: Path) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from sparsebody.dynamics.mobility import count_loops
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.planar import planar_motion
+from sparsebody.model.planar_motion import planar_motion
 from sparsebody.model.system import State, System
 
 MOTIONS = ("rest", "random")

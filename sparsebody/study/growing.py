@@ -106,15 +106,15 @@ def growing_family(family: FamilyLike) -> GrowingFamily:
         check_family(family)
         return GrowingFamily(family.name, family.of_parameter, family.parameter)
     name = getattr(family, "__name__", "family")
-    found = GrowingFamily(name, family)
-    first = found.member(FIRST).n_bodies
+    grown = GrowingFamily(name, family)
+    first = grown.member(FIRST).n_bodies
     values = range(FIRST + 1, 8 * FIRST + 1)
-    if all(found.member(value).n_bodies <= first for value in values):
+    if all(grown.member(value).n_bodies <= first for value in values):
         raise ModelError(
             f"family {name!r} does not grow: {first} bodies at {FIRST}, no more up to "
             f"{values[-1]}; give a function whose mechanisms have more bodies for larger numbers"
         )
-    return found
+    return grown
 
 
 def measured_values(grown: GrowingFamily, largest: int) -> list[int]:

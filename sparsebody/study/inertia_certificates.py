@@ -75,8 +75,8 @@ class InertiaCertificate:
             )
             largest = ", ".join(str(one.n_bodies) for one in self.sizes[-_SAME:])
             yield f"premise: layers are no wider at larger sizes than at {largest} bodies"
-        for name, found in self.growth.items():
-            yield f"{name} grows as {found}"
+        for name, fit in self.growth.items():
+            yield f"{name} grows as {fit}"
         yield (
             f"at {last.n_bodies} bodies: {last.every_tree} on every tree, {last.from_world} on "
             "every one rooted in the world; "
@@ -102,7 +102,7 @@ class InertiaCertificate:
             "status": "proved" if self.quadratic else "observed",
             "quadratic": self.quadratic,
             "sizes": [asdict(one) for one in self.sizes],
-            "growth": {name: asdict(found) for name, found in self.growth.items()},
+            "growth": {name: asdict(fit) for name, fit in self.growth.items()},
         }
 
 
@@ -131,9 +131,9 @@ def certify_inertia(family: FamilyLike, *, largest: int = LARGEST) -> InertiaCer
     n = np.array([one.n_bodies for one in sizes], dtype=float)
     columns = {"every_tree": [one.every_tree for one in sizes]}
     columns |= {name: [one.nonzeros[name] for one in sizes] for name in TREES}
-    found = {name: asymptotic(n, np.array(values, float)) for name, values in columns.items()}
+    fits = {name: asymptotic(n, np.array(values, float)) for name, values in columns.items()}
     return InertiaCertificate(
-        grown.name, sizes, {name: fit for name, fit in found.items() if fit is not None}
+        grown.name, sizes, {name: fit for name, fit in fits.items() if fit is not None}
     )
 
 

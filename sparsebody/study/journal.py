@@ -96,13 +96,13 @@ class Journal:
 
     def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
         try:
-            found = json.loads(line)
+            row = json.loads(line)
         except ValueError as error:
             raise StudyError(
                 f"{self.path}: line {number} is not JSON: {error}; remove the line, and its case "
                 "runs again"
             ) from error
-        return found if isinstance(found, dict) else {}
+        return row if isinstance(row, dict) else {}
 
     def _append(self, document: Mapping[str, Any]) -> None:
         """Write one line at once, and wait until it is on the disk."""

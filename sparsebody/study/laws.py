@@ -37,12 +37,12 @@ def local_exponents(n: FloatArray, y: FloatArray) -> list[float]:
     return [float(slope) for slope in rises]
 
 
-def law(found: Growth) -> str:
+def law(fit: Growth) -> str:
     """Return the name of an order of growth, or the exponent where it has none."""
-    near = min(NAMES, key=lambda exponent: abs(exponent - found.exponent))
-    distance, reach = abs(near - found.exponent), found.high - found.exponent
+    near = min(NAMES, key=lambda exponent: abs(exponent - fit.exponent))
+    distance, reach = abs(near - fit.exponent), fit.high - fit.exponent
     is_near = distance <= _NEAR and not distance > reach + _SLACK
-    return NAMES[near] if is_near and not reach > _SURE else f"n^{found.exponent:.2f}"
+    return NAMES[near] if is_near and not reach > _SURE else f"n^{fit.exponent:.2f}"
 
 
 @dataclass(frozen=True)

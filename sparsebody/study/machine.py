@@ -29,9 +29,9 @@ def commit() -> str:
 def machine() -> str:
     """Return the name of the processor."""
     if CPU.exists():
-        found = re.search(r"model name\s*:\s*(.+)", CPU.read_text())
-        if found:
-            return found[1].strip()
+        match = re.search(r"model name\s*:\s*(.+)", CPU.read_text())
+        if match:
+            return match[1].strip()
     return platform.processor() or platform.machine()
 
 
@@ -49,13 +49,13 @@ def loaded_blas() -> str:
 
 def package_versions(*names: str) -> str:
     """Return "name version" of those that are installed."""
-    found = []
+    versions = []
     for name in names:
         try:
-            found.append(f"{name} {version(name)}")
+            versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             continue
-    return ", ".join(found)
+    return ", ".join(versions)
 
 
 def memory() -> float:
@@ -100,5 +100,5 @@ def cpu_seconds(process: int) -> float:
 def _status(field: str) -> float:
     if not STATUS.exists():
         return float("nan")
-    found = re.search(rf"{field}:\s*(\d+) kB", STATUS.read_text())
-    return int(found[1]) * 1024 / 1e6 if found else float("nan")
+    match = re.search(rf"{field}:\s*(\d+) kB", STATUS.read_text())
+    return int(match[1]) * 1024 / 1e6 if match else float("nan")

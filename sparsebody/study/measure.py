@@ -116,7 +116,7 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
     analyze_seconds = time.perf_counter() - start
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", UserWarning)
-        found = prepared.accelerations()
+        acceleration = prepared.accelerations()
     warnings.simplefilter("ignore", UserWarning)
     times = timings(prepared, study.settings)
     memory_mb = machine.peak_memory() - before
@@ -126,7 +126,7 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
     accuracy = {}
     if exact is not None and exact.error < TRUSTED:
         accuracy = {
-            "error": relative_error(found, exact),
+            "error": relative_error(acceleration, exact),
             "reference_error": exact.error,
             "kappa": exact.kappa,
         }

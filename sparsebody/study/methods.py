@@ -11,8 +11,8 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.tree import TreeDynamics, tree_dynamics
 from sparsebody.study.families import Problem
-from sparsebody.study.files import SPARSE
 from sparsebody.study.plan import PEER, Series, Study
+from sparsebody.study.study_files import SPARSE
 
 
 class Prepared(Protocol):

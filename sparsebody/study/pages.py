@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sparsebody.writing import write_errors
+from sparsebody.writing import replaced
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1f2933; max-width: 60em; margin: 2em auto;
@@ -72,10 +72,8 @@ def write_html(parts: Sequence[Part], path: Path) -> Path:
 
 
 def _written(path: Path, text: str) -> Path:
-    draft = path.with_name(f".{path.name}.part")
-    with write_errors(path):
+    with replaced(path) as draft:
         draft.write_text(text + "\n", encoding="utf-8")
-        draft.replace(path)
     return path
 
 

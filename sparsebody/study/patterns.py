@@ -22,9 +22,9 @@ def pattern_figures(family: Family, n_bodies: int = BODIES) -> Iterator[tuple[st
     state = system.initial_state
     structure = ForwardDynamics(system, state, reactions="basic").structure
     pattern = structure.pattern
-    found = compared(pattern)
-    best = found.lines[0].name
-    order = found.orders[best]
+    comparison = compared(pattern)
+    best = comparison.lines[0].name
+    order = comparison.orders[best]
     title = f"{family.name}, {system.n_bodies} bodies: {best}"
     yield "spy", plot_spy(pattern, order, best, family.name)
     yield "tree", plot_elimination_tree(pattern, order, title)

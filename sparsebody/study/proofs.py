@@ -66,9 +66,9 @@ def proof_of_bounded_fronts(
     if is_growing(measured):
         return None
     sample = _sample(at, first, measured[-1].member.n_bodies / 2)
-    found = _forest([*sample, *measured])
-    if found is not None:
-        return found
+    forest = _forest([*sample, *measured])
+    if forest is not None:
+        return forest
     largest = max((one.member.n_bodies for one in sample), default=0)
     larger = [one for one in measured if one.member.n_bodies > largest]
     return _by_rules(sample, larger) or _by_types(sample, measured, larger)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from sparsebody.sparse.saddle import saddle_csc
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Case, Study
 from sparsebody.study.states import is_known
+from sparsebody.writing import replaced
 
 TRUSTED = 1e-6  # relative error of a reference beyond which it is none
 
@@ -36,9 +36,9 @@ def pivoted(problem: Problem) -> Reference:
     dynamics = ForwardDynamics(
         problem.system, problem.state, factorization="superlu", reactions="basic"
     )
-    found = dynamics(problem.state)
+    solution = dynamics(problem.state)
     kappa = condition(dynamics, problem)
-    return Reference(found.acceleration, kappa * float(np.finfo(float).eps), kappa)
+    return Reference(solution.acceleration, kappa * float(np.finfo(float).eps), kappa)
 
 
 def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
@@ -68,22 +68,22 @@ def reference_solution(study: Study, problem: Problem) -> Reference:
     return solve(problem)
 
 
-def store_reference(found: Reference, case: Case, folder: Path) -> None:
+def store_reference(reference: Reference, case: Case, folder: Path) -> None:
     """Keep the reference of a case, whole or not at all."""
     target = reference_file(case, folder)
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f"{target.stem}.{time.time_ns()}.npz")
-    np.savez(draft, acceleration=found.acceleration, numbers=[found.error, found.kappa])
-    draft.replace(target)
+    with replaced(target) as draft, draft.open("wb") as file:
+        np.savez(
+            file, acceleration=reference.acceleration, numbers=[reference.error, reference.kappa]
+        )
 
 
 def give_up_reference(case: Case, folder: Path, reason: str) -> None:
     """Remember that there is none, and why."""
     target = _missing_file(case, folder)
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_suffix(f".{time.time_ns()}")
-    draft.write_text(reason)
-    draft.replace(target)
+    with replaced(target) as draft:
+        draft.write_text(reason)
 
 
 def forget_missing(folder: Path) -> None:
@@ -110,10 +110,10 @@ def load_reference(case: Case, folder: Path) -> Reference | None:
         return Reference(stored["acceleration"], error, kappa)
 
 
-def relative_error(found: FloatArray, exact: Reference) -> float:
+def relative_error(acceleration: FloatArray, exact: Reference) -> float:
     """Return max |a - a_exact| / max |a_exact|."""
     size = float(np.abs(exact.acceleration).max(initial=0.0)) or 1.0
-    return float(np.abs(found - exact.acceleration).max(initial=0.0)) / size
+    return float(np.abs(acceleration - exact.acceleration).max(initial=0.0)) / size
 
 
 def reference_file(case: Case, folder: Path) -> Path:

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from sparsebody.errors import StudyError
 from sparsebody.plots.saving import save_figure
 from sparsebody.study.environment import environments
-from sparsebody.study.files import study_of
 from sparsebody.study.measure import Row
 from sparsebody.study.pages import (
     Heading,
@@ -27,6 +26,7 @@ from sparsebody.study.report_methods import GrowthParts, accuracy_parts, crossov
 from sparsebody.study.report_orderings import ordering_parts, pattern_parts
 from sparsebody.study.results import read_results
 from sparsebody.study.runner import DOCUMENT
+from sparsebody.study.study_files import study_of
 from sparsebody.study.tables import failures, families
 from sparsebody.writing import write_errors
 

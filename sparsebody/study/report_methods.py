@@ -49,10 +49,10 @@ def crossover_parts(families: Sequence[FamilyRows]) -> Iterator[Part]:
 
 
 def _crossovers(family: FamilyRows, accuracy: float) -> Iterator[tuple[str, ...]]:
-    for label, found in family.crossovers(accuracy).items():
+    for label, crossover in family.crossovers(accuracy).items():
         if label in family.methods:
-            sizes = f"{found.smallest:.0f} to {found.largest:.0f}"
-            line = (family.name, label, str(found), sizes, f"{found.ratio:.3g}")
+            sizes = f"{crossover.smallest:.0f} to {crossover.largest:.0f}"
+            line = (family.name, label, str(crossover), sizes, f"{crossover.ratio:.3g}")
             yield line if accuracy < np.inf else (*line, *family.errors(label))
 
 
@@ -112,9 +112,9 @@ class GrowthParts:
         end = max(curve)
         cells = []
         for column in (TIME, MEMORY):
-            found = family.growth(label, column, self._from(curve))
-            short = "" if found is None or found.spans_two_decades else ", less than two decades"
-            cells.append("" if found is None else f"{found}{short}")
+            fit = family.growth(label, column, self._from(curve))
+            short = "" if fit is None or fit.spans_two_decades else ", less than two decades"
+            cells.append("" if fit is None else f"{fit}{short}")
         error = family.curve(label, ERROR).get(end)
         said = "" if error is None else f"{error:.0e}"
         return (

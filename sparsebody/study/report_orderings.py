@@ -16,8 +16,8 @@ from sparsebody.study.tables import FamilyRows
 
 def ordering_parts(families: Sequence[FamilyRows], save: Save) -> Iterator[Part]:
     """Yield the automatic choice beside the best of the others, then every ordering."""
-    found = [one for family in families for one in contests(family)]
-    if not found:
+    results = [one for family in families for one in contests(family)]
+    if not results:
         return
     yield Heading("Orderings")
     yield Paragraph(
@@ -27,13 +27,13 @@ def ordering_parts(families: Sequence[FamilyRows], save: Save) -> Iterator[Part]
         f"{BEST} found, a slow search for the best there is."
     )
     header = ("family", "bodies", "auto takes", "orderings", "quickest other", "its time / auto")
-    yield Table((*header, f"flops / {BEST}"), [one.cells for one in found])
-    least = min(found, key=lambda one: one.quickest[RATIO])
+    yield Table((*header, f"flops / {BEST}"), [one.cells for one in results])
+    least = min(results, key=lambda one: one.quickest[RATIO])
     yield Paragraph(
         f"At the worst, {least.family} with {least.n_bodies} bodies, the quickest other ordering, "
         f"{least.quickest['ordering']}, takes {least.quickest[RATIO]:.2f} of its time."
     )
-    for one in found:
+    for one in results:
         yield from _all_orderings(one.family, one.n_bodies, one.rows, save)
 
 

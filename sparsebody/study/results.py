@@ -10,7 +10,7 @@ from typing import Any
 
 from sparsebody.errors import MissingDependencyError, StudyError
 from sparsebody.study.measure import COLUMNS, Row
-from sparsebody.writing import write_errors
+from sparsebody.writing import replaced
 
 FORMATS = ("csv", "parquet")
 _WHOLE = ("size", "n_bodies", "n_joints", "seed", "repeats", "calls", "nnz_l", "largest_front")
@@ -31,13 +31,8 @@ _NUMBERS = (
 
 def write_results(rows: Sequence[Row], path: Path) -> Path:
     """Write rows to a file, whole or not at all; its suffix says the format."""
-    draft = path.with_name(f".{path.name}.part")
-    with write_errors(path):
-        try:
-            _WRITERS[path.suffix[1:]](rows, draft)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+    with replaced(path) as draft:
+        _WRITERS[path.suffix[1:]](rows, draft)
     return path
 
 
@@ -89,8 +84,8 @@ def read_results(path: Path) -> list[Row]:
         If it is no result file.
     """
     if path.is_dir():
-        found = [path / f"results.{name}" for name in FORMATS]
-        path = next((one for one in found if one.exists()), found[0])
+        files = [path / f"results.{name}" for name in FORMATS]
+        path = next((one for one in files if one.exists()), files[0])
     try:
         if path.suffix == ".parquet":
             rows = list(_arrow()[1].read_table(path).to_pylist())

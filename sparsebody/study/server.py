@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sparsebody.study.files import study_of
 from sparsebody.study.isolation import AbandonedError, Failure, isolated, preload
 from sparsebody.study.measure import Row, blank_row, measure, solve_reference
 from sparsebody.study.plan import Case, Series, Study
+from sparsebody.study.study_files import study_of
 
 JOBS: dict[str, Callable[[Study, Case, Path], Row]] = {
     "measure": measure,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from sparsebody.model.system import State, System
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Case, Study
+from sparsebody.writing import replaced
 
 
 def problem_of(study: Study, case: Case, system: System, folder: Path) -> Problem:
@@ -27,9 +27,8 @@ def store_state(study: Study, case: Case, state: State, folder: Path) -> None:
     if not study.families[case.series.family].moves or target.exists():
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f"{target.stem}.{time.time_ns()}.npy")
-    np.save(draft, state.velocity)
-    draft.replace(target)
+    with replaced(target) as draft, draft.open("wb") as file:
+        np.save(file, state.velocity)
 
 
 def is_known(study: Study, case: Case, folder: Path) -> bool:

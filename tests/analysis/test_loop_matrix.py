@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
+from loop_matrix import joint_freedoms, loop_closure_matrix, loop_cycles
 from oracles import rank
 from random_mechanisms import random_loops
 from scipy.linalg import null_space, subspace_angles
 
 import sparsebody as sb
-from sparsebody.analysis.loop_bases import LOOP_BASES, loop_cycles
-from sparsebody.analysis.loop_matrix import joint_freedoms, loop_closure_matrix
+from sparsebody.analysis.loop_bases import LOOP_BASES
 from sparsebody.dynamics.initial import consistent_state
 from sparsebody.model.gallery import build
 

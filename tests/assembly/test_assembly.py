@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from random_mechanisms import TREE_TYPES, random_loops, random_tree
+from textbook import assemble
 
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.assembly.textbook import assemble
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.kinematics.motion import joint_motion

@@ -3,7 +3,7 @@ from fractions import Fraction
 import pytest
 
 from sparsebody.classical import ALGORITHMS, Algorithm
-from sparsebody.classical.comparison import comparisons, counts_of
+from sparsebody.classical.comparison import comparisons
 from sparsebody.classical.counts import counted
 from sparsebody.classical.literature import PUBLISHED
 from sparsebody.classical.luh_walker_paul import luh_walker_paul
@@ -20,7 +20,9 @@ CONTRADICTIONS = {  # formulas that do not give what is printed for n = 6
 
 @pytest.fixture(scope="module")
 def rows():
-    return {row.published.label: row for row in comparisons(counts_of(QUICK))}
+    return {
+        row.published.label: row for row in comparisons({one.name: counted(one) for one in QUICK})
+    }
 
 
 def test_formulas_give_the_printed_numbers_but_for_known_contradictions():
@@ -78,7 +80,7 @@ def test_rows_that_are_not_implemented_have_no_ratio(rows):
 
 
 def test_only_what_was_counted_is_compared():
-    some = counts_of([ALGORITHMS["kane"]])
+    some = {"kane": counted(ALGORITHMS["kane"])}
     assert [row.published.label for row in comparisons(some, all_published=False)] == [
         "Kane (Ma/Xu)"
     ]

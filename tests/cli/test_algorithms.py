@@ -44,7 +44,7 @@ def test_people_read_tables_and_see_pictures(tmp_path):
         (["chain", "--algorithm", "aba"], "no algorithm 'aba'; there are"),
         (["chain", "--eps", "-1"], "eps is [-1.0]; give"),
         (["chain", "--growth", "x.png"], "--growth needs --sizes"),
-        (["chain", "--sizes", "8,x"], "'8,x' are no numbers of bodies"),
+        (["chain", "--sizes", "8,x"], "'8,x' is no list of numbers of bodies"),
         (["stewart", "--sizes", "8,16"], "no size parameter of stewart"),
         (["robot.json", "--sizes", "8,16"], "--sizes is for gallery mechanisms"),
         (["chain", "--spy", "matrix.bmp"], "no picture format '.bmp'"),

@@ -11,9 +11,9 @@ from sparsebody.analysis.foreign_orders import compare_pattern
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.corpus import index as index_module
 from sparsebody.corpus import write as write_module
-from sparsebody.corpus.families import FAMILIES
+from sparsebody.corpus.corpus_families import FAMILIES
+from sparsebody.corpus.corpus_plan import CorpusPlan
 from sparsebody.corpus.index import broken_files, read_corpus
-from sparsebody.corpus.plan import CorpusPlan
 from sparsebody.corpus.problem import corpus_problem
 from sparsebody.corpus.write import write_corpus
 from sparsebody.errors import FileFormatError, StudyError, UnknownNameError

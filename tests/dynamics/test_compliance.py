@@ -3,8 +3,8 @@
 import numpy as np
 import oracles
 import pytest
+from textbook import assemble
 
-from sparsebody.assembly.textbook import assemble
 from sparsebody.dynamics.compliance import (
     joint_compliances,
     uniform_compliance,

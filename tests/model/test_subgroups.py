@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from planted_loops import FREEDOMS, TYPES, plant, planted, pose
 from random_mechanisms import random_loops
+from textbook import assemble
 
-from sparsebody.assembly.textbook import assemble
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Fixed, Revolute, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
@@ -16,7 +16,7 @@ from sparsebody.model.subgroups import (
     Subgroup,
     describe,
     displacement_classes,
-    found_subgroups,
+    redundant_subgroups,
 )
 from sparsebody.model.time_functions import Sinusoid
 
@@ -27,7 +27,7 @@ def rank(rows: np.ndarray) -> int:
 
 
 def found_in(mechanism: Mechanism) -> tuple[Subgroup, ...]:
-    return found_subgroups(displacement_classes(mechanism.compile()))
+    return redundant_subgroups(displacement_classes(mechanism.compile()))
 
 
 def names(found: Subgroup) -> tuple[set[str], set[str]]:
@@ -42,7 +42,7 @@ def test_rows_left_out_depend_on_the_others(seed: int) -> None:
     n = 6 * system.n_bodies
     rows = assemble(system, system.initial_state).matrix.toarray()[n:, :n]
     assert rank(rows[~classes.is_redundant]) == rank(rows)
-    found = found_subgroups(classes)
+    found = redundant_subgroups(classes)
     assert sum(one.redundant_rows for one in found) == np.count_nonzero(classes.is_redundant)
     assert all(one.loops > 0 for one in found)
 

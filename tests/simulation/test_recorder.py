@@ -19,7 +19,7 @@ from sparsebody.model.gallery.chain import chain
 from sparsebody.model.gallery.lattice import lattice
 from sparsebody.model.gallery.n_four_bar import n_four_bar
 from sparsebody.model.gallery.pendulum import pendulum
-from sparsebody.simulation import files
+from sparsebody.simulation import trajectory_files
 
 CHANNELS = (
     *("time", "position", "orientation", "velocity", "coordinate", "kinetic_energy"),
@@ -158,12 +158,12 @@ def small_disk(size: int):
 @pytest.mark.parametrize("period", [0.0, 1e9])
 def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, period):
     monkeypatch.setattr("sparsebody.simulation.recorder._FLUSH_PERIOD", period)  # [s]
-    monkeypatch.setattr(files, "_CHUNK_BYTES", 1 << 12)
-    path, start, give_up = tmp_path / "run.h5", pendulum().compile(), files._give_up
+    monkeypatch.setattr(trajectory_files, "_CHUNK_BYTES", 1 << 12)
+    path, start, give_up = tmp_path / "run.h5", pendulum().compile(), trajectory_files._give_up
     options = {"duration": 5.0, "step": 0.01}
     undisturbed = sb.simulate(start, **options)
     with small_disk(100_000) as enlarge:  # of the disk, not of the memory that the rest goes to
-        monkeypatch.setattr(files, "_give_up", lambda file: (enlarge(), give_up(file)))
+        monkeypatch.setattr(trajectory_files, "_give_up", lambda file: (enlarge(), give_up(file)))
         with pytest.raises(OutputError, match=r"cannot write '.*run\.h5': File too large"):
             sb.simulate(start, output=path, **options)
     kept = sb.Trajectory.load(path)

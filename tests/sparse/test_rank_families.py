@@ -10,7 +10,7 @@ from scipy.linalg import qr
 from whitened_rows import whitened_rows
 
 from sparsebody.dynamics import independence
-from sparsebody.dynamics.planar import planar_reduction
+from sparsebody.dynamics.planar_reduction import planar_reduction
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import RankDecision, independent_rows
 from sparsebody.sparse.saddle import constraint_matrix

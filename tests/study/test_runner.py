@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from sparsebody.errors import MissingDependencyError, StudyError
-from sparsebody.study.files import read_study
 from sparsebody.study.journal import FILE, Journal
 from sparsebody.study.measure import COLUMNS, MEASURED, blank_row
 from sparsebody.study.results import read_results
 from sparsebody.study.runner import Progress, run_study
+from sparsebody.study.study_files import read_study
 
 TESTS = Path(__file__).parents[1]
 STUDY = """

@@ -1,9 +1,9 @@
 import numpy as np
 
-from sparsebody.study.files import study_of
 from sparsebody.study.measure import solve_reference
 from sparsebody.study.reference import is_settled
 from sparsebody.study.states import is_known, problem_of, state_file
+from sparsebody.study.study_files import study_of
 
 STUDY = study_of(
     {

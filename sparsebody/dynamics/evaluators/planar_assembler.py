@@ -15,7 +15,7 @@ from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms
 from sparsebody.factorization import analyze, block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
-from sparsebody.model.planar import PARALLEL, PlanarMotion
+from sparsebody.model.planar_motion import PARALLEL, PlanarMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions
 

@@ -20,8 +20,8 @@ LARGEST = 10_000_000  # bodies; more do not fit into the memory of a machine
 def check_size(sizes: Mapping[str, int]) -> None:
     """Raise ModelError, naming the parameters, where they ask for more than LARGEST parts."""
     if math.prod(max(1, size) for size in sizes.values()) > LARGEST:
-        found = ", ".join(f"{name} is {size:.6g}" for name, size in sizes.items())
-        raise ModelError(f"{found}; a mechanism has {LARGEST} bodies at most")
+        listed = ", ".join(f"{name} is {size:.6g}" for name, size in sizes.items())
+        raise ModelError(f"{listed}; a mechanism has {LARGEST} bodies at most")
 
 
 def converted(value: Any, annotation: Any, name: str) -> Any:

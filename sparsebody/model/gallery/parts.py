@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import RigidBody
 from sparsebody.model.connections import Joint
-from sparsebody.model.frames import Frame, Frames, all_axes, axes
+from sparsebody.model.frames import Frame, Frames, all_axes
 from sparsebody.model.joints import JOINT_TYPES, JointType, Revolute
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.shapes import Polyline
@@ -52,53 +52,13 @@ def turned(angle: float) -> Quaternion:
 
 
 def add_bar(
-    mechanism: Mechanism,
-    name: str,
-    start: ArrayLike,
-    end: ArrayLike,
-    *,
-    mass: float = 1.0,
-    width: float = 0.05,
-    inertia: ArrayLike | None = None,
-    side: ArrayLike = (0.0, 0.0, 1.0),
-    linear_velocity: ArrayLike = (0.0, 0.0, 0.0),
-    angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
-) -> RigidBody:
-    """Add a straight bar; its frame sits in its middle, x from start to end, z towards `side`.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Gets the bar.
-    name : str
-        Of the body.
-    start, end : (3,) array_like
-        Its ends in the world [m].
-    mass, width : float
-        Mass [kg] and side of its square section [m].
-    inertia : (3,) array_like, optional
-        Moments of inertia in the bar's axes instead of those of the box [kg m^2].
-    side : (3,) array_like
-        Direction in the world whose part across the bar is the z axis.
-    linear_velocity, angular_velocity : (3,) array_like
-        Of the middle, in world axes [m/s, rad/s].
-    """
+    mechanism: Mechanism, name: str, start: ArrayLike, end: ArrayLike, **options: Any
+) -> None:
+    """Add a straight bar between two points (3,) in the world [m]; `options` as of `add_bars`."""
     start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
-    length = float(np.linalg.norm(end - start))
-    along = (end - start) / length
-    across = np.asarray(side) - (along @ side) * along
-    if inertia is None:
-        inertia = box_inertia(mass, [length, width, width])
-    return mechanism.add_body(
-        name,
-        mass=mass,
-        inertia=inertia,
-        position=(start + end) / 2,
-        orientation=quaternion_from_rotation(axes(across, along, f"body {name!r}")),
-        linear_velocity=linear_velocity,
-        angular_velocity=angular_velocity,
-        shape=Polyline(((-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0))),
-    )
+    along = end - start
+    middle, length = (start + end)[None] / 2, float(np.linalg.norm(along))
+    add_bars(mechanism, [name], middle, along, length, **options)
 
 
 def add_hinge(
@@ -137,18 +97,30 @@ def add_bars(
     linear_velocity: ArrayLike = (0.0, 0.0, 0.0),
     angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
 ) -> IntArray:
-    """Add n straight bars of one length, as `add_bar`, and return their numbers (n,).
+    """Add n straight bars of one length, and return their numbers (n,).
+
+    The frame of each sits in its middle, x along it, z towards `side`.
 
     Parameters
     ----------
+    mechanism : Mechanism
+        Gets the bars.
+    names : sequence of str, or str
+        As for `Mechanism.add_bodies`.
     middle : (n, 3) float array
         Where their frames are in the world [m].
     along : (3,) or (n, 3) array_like
         Directions from start to end, for all or for each.
     length : float
         Of each bar [m].
+    mass, width : float
+        Mass [kg] and side of its square section [m].
     inertia : (3,) array_like, optional
-        Moments of each bar instead of those of the box [kg m^2].
+        Moments of each bar in its axes instead of those of the box [kg m^2].
+    side : (3,) array_like
+        Direction in the world whose part across the bar is the z axis.
+    linear_velocity, angular_velocity : (3,) or (n, 3) array_like
+        Of the middle, in world axes [m/s, rad/s].
     """
     directions = np.atleast_2d(np.asarray(along, dtype=float))
     directions = directions / np.linalg.norm(directions, axis=1, keepdims=True)

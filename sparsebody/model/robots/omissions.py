@@ -72,9 +72,9 @@ def _tendons(source: RobotSource) -> Iterator[str]:
         "limited",
     )
     for tendon in range(model.ntendon):
-        found = [part for part in parts if np.any(getattr(model, f"tendon_{part}")[tendon])]
-        if found:
-            yield f"{source.label('tendon', tendon)!r} ({', '.join(found)})"
+        used = [part for part in parts if np.any(getattr(model, f"tendon_{part}")[tendon])]
+        if used:
+            yield f"{source.label('tendon', tendon)!r} ({', '.join(used)})"
 
 
 def _moved_by_hand(source: RobotSource) -> Iterator[str]:

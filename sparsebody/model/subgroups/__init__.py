@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from sparsebody.model.subgroups.classes import Classes, displacement_classes
-from sparsebody.model.subgroups.found import Subgroup, describe, found_subgroups
 from sparsebody.model.subgroups.kinds import KINDS
+from sparsebody.model.subgroups.report import Subgroup, describe, redundant_subgroups
 
-__all__ = ["KINDS", "Classes", "Subgroup", "describe", "displacement_classes", "found_subgroups"]
+__all__ = [
+    "KINDS",
+    "Classes",
+    "Subgroup",
+    "describe",
+    "displacement_classes",
+    "redundant_subgroups",
+]

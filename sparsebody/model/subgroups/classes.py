@@ -15,8 +15,8 @@ from functools import cached_property
 
 import numpy as np
 
+from sparsebody._core import model
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.model.subgroups.frames import spanning_forest
 from sparsebody.model.subgroups.geometry import Geometry, geometry
 from sparsebody.model.subgroups.kinds import KINDS, SLIDE, SLIDES, SPHERE, TURN, rows_within
 from sparsebody.model.subgroups.links import Links, all_links
@@ -104,7 +104,7 @@ def displacement_classes(system: System) -> Classes:
 
 
 def _forest(links: Links) -> Forest:
-    label, closes = spanning_forest(len(links.part), links.ends[0], links.ends[1])
+    label, closes = model.spanning_forest(len(links.part), links.ends[0], links.ends[1])
     return Forest(links, label, closes)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.model.subgroups.frames import Placement, placement
 from sparsebody.model.subgroups.kinds import CODES, FIXED, OTHER
+from sparsebody.model.subgroups.placement import Placement, placement
 from sparsebody.model.system import System
 
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.subgroups.classes import Classes
-from sparsebody.model.subgroups.contents import Contents
 from sparsebody.model.subgroups.elements import find, paired
 from sparsebody.model.subgroups.kinds import (
     CYLINDER,
@@ -27,6 +26,7 @@ from sparsebody.model.subgroups.kinds import (
     TRANSLATION,
     TURN,
 )
+from sparsebody.model.subgroups.members import Members
 
 FREE = -1
 KEEP_DIRECTIONS = (RIGID, SLIDE, SLIDES, TRANSLATION)
@@ -55,7 +55,7 @@ class GroundMotion:
 
     def basis(self) -> FloatArray:
         """Return (n_bodies, 6, 6) twists in the leading columns; the others are zero."""
-        found = np.zeros((len(self.kind), 6, 6))
+        basis = np.zeros((len(self.kind), 6, 6))
         z, x = self.axis, self.point
         across = _across(z)
         turn = np.concatenate([z, np.cross(x, z)], axis=1)
@@ -81,19 +81,19 @@ class GroundMotion:
         for kind, columns in twists.items():
             same = self.kind == kind
             for a, column in enumerate(columns):
-                found[same, :, a] = column[same]
-        return found
+                basis[same, :, a] = column[same]
+        return basis
 
 
 def ground_motion(classes: Classes) -> GroundMotion:
     """Return what bodies are left with by the smallest class each that holds the world as well."""
     g, n = classes.geometry, classes.system.n_bodies
-    contents = Contents(classes)
+    members = Members(classes)
     axis, point = np.zeros((n, 3)), np.zeros((n, 3))
     motion = GroundMotion(np.full(n, FREE, dtype=np.intp), axis, point, np.zeros(n))
     world = g.bodies.label[n]
     motion.kind[g.bodies.label[:n] == world] = RIGID
-    grounded = contents.parts.of(np.array([world]))
+    grounded = members.parts.of(np.array([world]))
     for kind, forest in enumerate(classes.forests):
         if kind == RIGID:
             continue
@@ -102,9 +102,9 @@ def ground_motion(classes: Classes) -> GroundMotion:
         has_world = np.zeros(forest.n_classes, dtype=bool)
         has_world[forest.label[at_rest]] = True
         element = np.flatnonzero(has_world[forest.label] & ~at_rest)
-        which, group = contents.groups.pairs(links.part[element])
+        which, group = members.groups.pairs(links.part[element])
         element = element[which]
-        which, body = contents.bodies.pairs(group)
+        which, body = members.bodies.pairs(group)
         element = element[which]
         is_new = motion.kind[body] == FREE
         body, first = np.unique(body[is_new], return_index=True)

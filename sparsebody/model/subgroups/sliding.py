@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.subgroups.elements import paired, same_elements, signs
-from sparsebody.model.subgroups.frames import Placement, placement, spanning_forest
 from sparsebody.model.subgroups.geometry import Geometry
 from sparsebody.model.subgroups.kinds import (
     CYLINDRICAL,
@@ -21,6 +21,7 @@ from sparsebody.model.subgroups.kinds import (
     PRISMATIC,
     REVOLUTE,
 )
+from sparsebody.model.subgroups.placement import Placement, placement
 
 MANY = 8  # directions of slides in one part beyond which planes are not looked for
 
@@ -159,7 +160,7 @@ def _planes(
     edge, across = once // max(len(normal), 1), once % max(len(normal), 1)
     keys, ends = np.unique(paired(across, g.group[:, joint[edge]], g.n_groups), return_inverse=True)
     ends = ends.reshape(2, -1).astype(np.intp)
-    label, _ = spanning_forest(len(keys), ends[0], ends[1])
+    label, _ = model.spanning_forest(len(keys), ends[0], ends[1])
     n_parts = int(label.max(initial=-1)) + 1
     group = (keys % g.n_groups).astype(np.intp)
     return Slides(edge.astype(np.intp), ends, keys, group, label, n_parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparsebody._core import model
-from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,16 +40,3 @@ def placement(
         Where to begin, breadth first.
     """
     return Placement(*model.placement(n, ends, rotation, point, first))
-
-
-def incidence(n: int, ends: IntArray) -> tuple[IntArray, IntArray]:
-    """Return (indptr, edges): the edges at every node of a graph, in order."""
-    return model.incidence(n, ends)
-
-
-def spanning_forest(n: int, first: IntArray, second: IntArray) -> tuple[IntArray, BoolArray]:
-    """Join nodes edge by edge; return components (n,), and which edges close loops (m,).
-
-    An edge closes a loop if earlier ones join its ends already.
-    """
-    return model.spanning_forest(n, first, second)

@@ -7,6 +7,7 @@ from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import rank as kernels
 from sparsebody.analysis.circulations import joint_sizes, successor_frames
+from sparsebody.analysis.loop_bases import compare_loop_bases
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.kinematics.coordinates import coordinate_motion
@@ -14,6 +15,11 @@ from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles
 from sparsebody.sparse.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
+
+
+def loop_cycles(system: System, basis: str, seed: int = 0) -> Cycles | None:
+    """Return a basis of loops, one of LOOP_BASES; None for no faces."""
+    return compare_loop_bases(system, (basis,), seed=seed).cycles.get(basis)
 
 
 def loop_closure_matrix(system: System, state: State, cycles: Cycles) -> csr_array:

@@ -13,7 +13,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
 from sparsebody.dynamics.independence import independent_rows
-from sparsebody.model.planar import PlanarMotion, planar_motion
+from sparsebody.model.planar_motion import PlanarMotion, planar_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
@@ -42,13 +42,15 @@ def planar_reduction(
     is_within[~motion.is_out_of_plane] = rows.any(axis=(1, 2))
     three = np.full(system.n_bodies, 3, dtype=np.intp)
     pattern = kkt_structure(system, is_within, three).pattern
-    found = independent_rows(
+    in_plane = independent_rows(
         _unit_matrix(pattern, rows[is_within[~motion.is_out_of_plane]]), tolerance
     )
     kept = is_within.copy()
-    kept[is_within] = found.keep
+    kept[is_within] = in_plane.keep
     decision = replace(
-        found, keep=kept | motion.is_out_of_plane, method=f"planar motion, then {found.method}"
+        in_plane,
+        keep=kept | motion.is_out_of_plane,
+        method=f"planar motion, then {in_plane.method}",
     )
     structure = kkt_structure(system, kept, three)
     return PlanarReduction(motion, structure, np.flatnonzero(is_within & ~kept), decision)

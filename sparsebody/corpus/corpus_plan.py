@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sparsebody.corpus.families import SIZES, CorpusFamily, corpus_families
+from sparsebody.corpus.corpus_families import SIZES, CorpusFamily, corpus_families
 from sparsebody.corpus.forms import FORMS
 from sparsebody.corpus.records import FORMAT, VERSION, generator
 from sparsebody.errors import StudyError, UnknownNameError

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebody._core import dynamics as native
+from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.evaluators import SubgroupAssembler
@@ -20,7 +21,6 @@ from sparsebody.dynamics.independence import independent_rows
 from sparsebody.dynamics.redundancy import rows_at
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.model.subgroups import Classes
-from sparsebody.model.subgroups.frames import incidence
 from sparsebody.model.subgroups.ground import (
     KEEP_DIRECTIONS,
     THROUGH_POINT,
@@ -103,10 +103,13 @@ def ground_reduction(
     patterns = (kkt_structure(system, some).pattern for some in (keep, ~classes.is_redundant))
     if not pays(*patterns):
         return None
-    found = _independent(system, keep, on_freedoms[keep], freedoms, tolerance)
-    outer = _outer_rows(system, tree, freedoms, keep | is_prescribed)
-    fixed, structure = fixed_directions(system, motion, state), kkt_structure(system, found.keep)
-    decision = replace(found, keep=found.keep | outer)
+    independent = _independent(system, keep, on_freedoms[keep], freedoms, tolerance)
+    complementary = _complementary_rows(system, tree, freedoms, keep | is_prescribed)
+    fixed, structure = (
+        fixed_directions(system, motion, state),
+        kkt_structure(system, independent.keep),
+    )
+    decision = replace(independent, keep=independent.keep | complementary)
     return GroundReduction(motion, basis, fixed, tree, structure, decision)
 
 
@@ -119,11 +122,13 @@ def _independent(
     every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, 6))
     every[: len(rows)] = rows
     nothing = np.empty((system.n_bodies, 0, 0))
-    found = independent_rows(SaddleMatrix(pattern, nothing, ones, every), tolerance)
+    decision = independent_rows(SaddleMatrix(pattern, nothing, ones, every), tolerance)
     kept = keep.copy()
-    kept[keep] = found.keep[: len(rows)]
+    kept[keep] = decision.keep[: len(rows)]
     return replace(
-        found, keep=kept, method=f"displacement subgroups about the world, then {found.method}"
+        decision,
+        keep=kept,
+        method=f"displacement subgroups about the world, then {decision.method}",
     )
 
 
@@ -169,7 +174,7 @@ def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> ReactionTr
     """Return joints that take the freedoms from the bodies; None if there are not enough."""
     n = system.n_bodies
     ends = np.stack([system.predecessor, system.successor]) % (n + 1)
-    indptr, joints = incidence(n + 1, ends)
+    indptr, joints = model.incidence(n + 1, ends)
     bodies, joint = native.reaction_tree(indptr, joints, ends, np.append(freedoms, 0), n_dropped)
     if len(bodies) < np.count_nonzero(freedoms < 6):
         return None
@@ -183,17 +188,17 @@ def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> ReactionTr
     return ReactionTree(bodies, joint, np.where(column < n_rows[joint, None], rows, -1))
 
 
-def _outer_rows(
+def _complementary_rows(
     system: System, tree: ReactionTree, freedoms: IntArray, is_taken: BoolArray
 ) -> BoolArray:
     """Return (n_rows,) as many dropped rows of the tree as its bodies have lost freedoms."""
-    outer = np.zeros(system.n_rows, dtype=bool)
-    wanted = np.zeros(system.n_joints, dtype=np.intp)
-    wanted[tree.joint] = 6 - freedoms[tree.bodies]
-    number = np.cumsum(~is_taken)  # of dropped rows, in their joints
-    before = np.concatenate([[0], number])[system.first_row[:-1]]
-    outer[:] = ~is_taken & (number - before[system.row_joint] <= wanted[system.row_joint])
-    return outer
+    is_complementary = np.zeros(system.n_rows, dtype=bool)
+    n_lost = np.zeros(system.n_joints, dtype=np.intp)
+    n_lost[tree.joint] = 6 - freedoms[tree.bodies]
+    rank = np.cumsum(~is_taken)  # of dropped rows, in their joints
+    before = np.concatenate([[0], rank])[system.first_row[:-1]]
+    is_complementary[:] = ~is_taken & (rank - before[system.row_joint] <= n_lost[system.row_joint])
+    return is_complementary
 
 
 def fixed_directions(system: System, motion: GroundMotion, state: State) -> FloatArray:
@@ -227,11 +232,11 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
 
 def _inverse_roots(system: System) -> FloatArray:
     """Return (n_bodies, 6, 6) W^-1, W = (C', sqrt(m)) taking twists to where inertias are one."""
-    found = np.zeros((system.n_bodies, 6, 6))
+    inverse = np.zeros((system.n_bodies, 6, 6))
     C = np.linalg.cholesky(system.inertia)
-    found[:, :3, :3] = np.linalg.inv(np.swapaxes(C, 1, 2))
-    found.reshape(-1, 36)[:, 21::7] = 1.0 / np.sqrt(system.mass)[:, None]
-    return found
+    inverse[:, :3, :3] = np.linalg.inv(np.swapaxes(C, 1, 2))
+    inverse.reshape(-1, 36)[:, 21::7] = 1.0 / np.sqrt(system.mass)[:, None]
+    return inverse
 
 
 def _bases(motion: GroundMotion, inverse_root: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What parts are made of: bodies, rigid groups and slides."""
+"""Members of parts: bodies, rigid groups and slides."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparsebody.model.subgroups.classes import Classes
 from sparsebody.model.subgroups.links import PartNumbers
 
 
-class Contents:
+class Members:
     """Bodies and joints of parts, that is rigid groups and what slides join, by number."""
 
     def __init__(self, classes: Classes) -> None:
@@ -32,14 +32,14 @@ class Contents:
         )
         slides = s.joint, s.joint[s.planes.edge], s.joint
         inside = np.flatnonzero(g.is_inside)
-        self.groups, self.parts = Table(parts, groups), Table(groups, parts)
-        self.slides = Table(np.concatenate(of_slides), np.concatenate(slides))
-        self.bodies = Table(g.bodies.label, np.arange(len(g.bodies.label)))
-        self.inside = Table(g.group[0, inside], inside)
+        self.groups, self.parts = Lists(parts, groups), Lists(groups, parts)
+        self.slides = Lists(np.concatenate(of_slides), np.concatenate(slides))
+        self.bodies = Lists(g.bodies.label, np.arange(len(g.bodies.label)))
+        self.inside = Lists(g.group[0, inside], inside)
 
 
-class Table:
-    """Values by keys, several to a key."""
+class Lists:
+    """Lists of values by keys."""
 
     def __init__(self, keys: IntArray, values: IntArray) -> None:
         order = np.argsort(keys, kind="stable")

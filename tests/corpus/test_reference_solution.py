@@ -4,7 +4,7 @@ from exact_solution import exact_solution, relative_difference
 from scipy.linalg import hilbert
 from scipy.sparse import csr_array
 
-from sparsebody.corpus.reference import backward_error, exact_product, refined
+from sparsebody.corpus.reference_solution import backward_error, exact_product, refined
 
 
 @pytest.mark.parametrize("n", [3, 6, 9])

@@ -169,11 +169,11 @@ def open_trajectory(path: Path) -> Iterator[h5py.File]:
         raise SimulationOptionError(f"there is no trajectory file {str(path)!r}")
     file = _open_for_reading(path)
     with file:
-        found = file.attrs.get("format"), file.attrs.get("format_version")
-        if found != (FORMAT, FORMAT_VERSION):
+        header = file.attrs.get("format"), file.attrs.get("format_version")
+        if header != (FORMAT, FORMAT_VERSION):
             raise SimulationOptionError(
                 f"{str(path)!r} is no sparsebody trajectory of version {FORMAT_VERSION} "
-                f"(it says {found[0]!r}, version {found[1]!r})"
+                f"(it says {header[0]!r}, version {header[1]!r})"
             )
         yield file
 
@@ -191,8 +191,8 @@ def _open_for_reading(path: Path) -> h5py.File:
 
 def read_checkpoint(file: h5py.File, system: System) -> Checkpoint | None:
     """Return the newest whole checkpoint, None if there is none."""
-    found = [unpack(system, row) for row in file[CHECKPOINTS][:]]
-    whole = [checkpoint for checkpoint in found if checkpoint is not None]
+    checkpoints = [unpack(system, row) for row in file[CHECKPOINTS][:]]
+    whole = [checkpoint for checkpoint in checkpoints if checkpoint is not None]
     return max(whole, key=lambda checkpoint: checkpoint.step, default=None)
 
 

@@ -18,7 +18,7 @@ from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.planar import planar_motion
+from sparsebody.model.planar_motion import planar_motion
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Sinusoid
 

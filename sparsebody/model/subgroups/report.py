@@ -10,7 +10,6 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.subgroups.classes import Classes, Forest
-from sparsebody.model.subgroups.contents import Contents
 from sparsebody.model.subgroups.kinds import (
     KINDS,
     PLANE,
@@ -21,6 +20,7 @@ from sparsebody.model.subgroups.kinds import (
     SPHERE,
     TRANSLATION,
 )
+from sparsebody.model.subgroups.members import Members
 from sparsebody.model.system import System
 
 
@@ -84,19 +84,25 @@ class Subgroup:
         }
 
 
-def found_subgroups(classes: Classes) -> tuple[Subgroup, ...]:
+def redundant_subgroups(classes: Classes) -> tuple[Subgroup, ...]:
     """Return the classes that make rows redundant, smaller subgroups first."""
-    contents = Contents(classes)
+    members = Members(classes)
     return tuple(
-        _subgroup(classes, contents, kind, label) for kind, label in _with_redundancy(classes)
+        _subgroup(classes, members, kind, label) for kind, label in _with_redundancy(classes)
     )
 
 
 def describe(subgroups: tuple[Subgroup, ...]) -> list[str]:
     """Return a line for each, those about moving bodies that are alike in one."""
-    at_rest = [str(found) for found in subgroups if found.base < 0]
-    moving = Counter((found.kind, found._counts()) for found in subgroups if found.base >= 0)
-    lines = {(found.kind, found._counts()): str(found) for found in subgroups if found.base >= 0}
+    at_rest = [str(subgroup) for subgroup in subgroups if subgroup.base < 0]
+    moving = Counter(
+        (subgroup.kind, subgroup._counts()) for subgroup in subgroups if subgroup.base >= 0
+    )
+    lines = {
+        (subgroup.kind, subgroup._counts()): str(subgroup)
+        for subgroup in subgroups
+        if subgroup.base >= 0
+    }
     for (kind, counts), n in moving.items():
         many = f"{kind}, about {n} moving bodies, each: {counts}"
         at_rest.append(lines[kind, counts] if n == 1 else many)
@@ -107,8 +113,8 @@ def _with_redundancy(classes: Classes) -> Iterator[tuple[int, int]]:
     for kind, forest in enumerate(classes.forests):
         edge = _closing(forest)
         has_rows = classes.n_redundant[kind, forest.links.joint[edge]] > 0
-        for found in np.unique(forest.label[forest.links.ends[0, edge[has_rows]]]):
-            yield kind, int(found)
+        for label in np.unique(forest.label[forest.links.ends[0, edge[has_rows]]]):
+            yield kind, int(label)
 
 
 def _closing(forest: Forest) -> IntArray:
@@ -117,18 +123,18 @@ def _closing(forest: Forest) -> IntArray:
     return edge[np.unique(forest.links.joint[edge], return_index=True)[1]]
 
 
-def _subgroup(classes: Classes, contents: Contents, kind: int, label: int) -> Subgroup:
+def _subgroup(classes: Classes, members: Members, kind: int, label: int) -> Subgroup:
     system, forest = classes.system, classes.forests[kind]
     links = forest.links
     of_class = np.flatnonzero(forest.label[links.ends[0]] == label)
     joints = links.joint[of_class]
     parts = np.unique(links.part[forest.label == label])
     if kind == RIGID:
-        bodies = parts - contents.begin.bodies
+        bodies = parts - members.begin.bodies
     else:
-        groups = np.unique(contents.groups.of(parts))
-        bodies = contents.bodies.of(groups)
-        joints = np.concatenate([joints, contents.slides.of(parts), contents.inside.of(groups)])
+        groups = np.unique(members.groups.of(parts))
+        bodies = members.bodies.of(groups)
+        joints = np.concatenate([joints, members.slides.of(parts), members.inside.of(groups)])
     n = system.n_bodies
     base = -1 if n in bodies else int(bodies.min())
     count = classes.n_redundant[kind]

@@ -13,7 +13,7 @@ from sparsebody.model.system import System
 MANY = 16  # balls on a body that are not compared in pairs
 
 
-def has_scattered_balls(system: System) -> bool:
+def has_isolated_spherical_joints(system: System) -> bool:
     """Tell whether all joints are balls, or in no subgroup, and no body has two about one point."""
     is_ball = np.zeros(system.n_joints, dtype=np.bool_)
     for group in system.groups:
