@@ -76,11 +76,6 @@ Nodes make_nodes(const Graph& columns, Indices part_starts) {
   return nodes;
 }
 
-// Lines of the tables, counted without the limit of 32 bits.
-struct Counter {
-  Index start = 0, own = 0, below = 0, update = 0, padded = 0;
-};
-
 // Sets every panel's first_opened, the pivots before, and lists them by the pivot that writes into them first.
 void set_opened(const Nodes& nodes, LargeArray<Pivot>& pivots, LargeArray<std::uint32_t>& opened,
                 std::vector<Index>& opener) {
@@ -126,6 +121,13 @@ Index lanes_above(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index nod
   return lanes;
 }
 
+Index lanes_below(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index node) {
+  Index lanes = 0;
+  for (Index entry = nodes.start[node]; entry < nodes.start[node + 1]; ++entry)
+    lanes += lanes_of(pivots[nodes.rows[entry]].size);
+  return lanes;
+}
+
 // Fills the offsets that the pairs of blocks below a pivot update, row by row, each down to its own block.
 void set_updates(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index j, std::vector<Index>& above,
                  std::uint32_t* updates) {
@@ -155,102 +157,113 @@ void set_contribution(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index
   }
 }
 
-// Calls visit(dual, side, position of the primal block, position of the dual one) for every block of A.
-template <class F>
-void for_each_block(View<const Index, 2> ends, const std::vector<Index>& place, F&& visit) {
-  const Index n_primal = Index(place.size()) - ends.rows();
-  for (Index d = 0; d < ends.rows(); ++d)
-    for (Index side = 0; side < 2; ++side)
-      if (ends(d, side) >= 0) visit(d, side, place[ends(d, side)], place[n_primal + d]);
-}
+// The blocks of a pattern, and where their rows and positions are.
+struct Blocks {
+  Indices size, order;
+  View<const Index, 2> ends;
+  std::vector<Index> position, first_row;
+  std::vector<bool> is_doubled;  // primal blocks that are both ends of a dual one
+
+  Blocks(Indices sizes, View<const Index, 2> ends_, Indices order_)
+      : size(sizes), order(order_), ends(ends_), position(order.size()), first_row(order.size()), is_doubled(n_primal()) {
+    Index n_rows = 0;
+    for (Index b = 0; b < order.size(); ++b) {
+      position[order[b]] = b;
+      first_row[b] = n_rows, n_rows += size[b];
+    }
+    for (Index d = 0; d < ends.rows(); ++d)
+      if (ends(d, 0) >= 0 && ends(d, 0) == ends(d, 1)) is_doubled[ends(d, 0)] = true;
+  }
+  Index n_primal() const { return order.size() - ends.rows(); }
+  Index first_row_of_a(Index dual) const { return first_row[n_primal() + dual] - first_row[n_primal()]; }
+  bool may_be_constant(Index b) const { return b < n_primal() && (size[b] == 3 || size[b] == 6) && !is_doubled[b]; }
+};
+
+// Lines of the tables and numbers of the factors, counted without the limit of 32 bits.
+struct Counter {
+  Index start = 0, own = 0, below = 0, update = 0, padded = 0;
+
+  void begin(Pivot& pivot) const {
+    pivot.start = std::uint32_t(start), pivot.own = std::uint32_t(own);
+    pivot.first_below = std::uint32_t(below), pivot.first_update = std::uint32_t(update);
+    pivot.padded = std::uint32_t(padded);
+    constexpr Index most = std::numeric_limits<std::uint32_t>::max();
+    if (std::max({start + own, update, below, padded}) > most)
+      throw std::length_error(
+          "block-ldl would need tables of more than 32 bits in this order: use another ordering, or the factorization "
+          "cholmod");
+  }
+};
 
 // The table of the blocks of A, sorted by panel and offset; sets `first_fill` of the pivots.
-LargeArray<Fill> make_fills(const Nodes& nodes, LargeArray<Pivot>& pivots, View<const Index, 2> ends,
-                            const std::vector<Index>& place, const std::vector<Index>& a_row) {
-  for_each_block(ends, place, [&](Index, Index, Index body, Index joint) {
-    ++pivots[nodes.of_position[std::min(body, joint)] + 1].first_fill;
-  });
+LargeArray<Fill> make_fills(const Nodes& nodes, LargeArray<Pivot>& pivots, const Blocks& blocks) {
+  const auto for_each = [&](auto&& visit) {  // block of A: its panel, the other block, the dual one and the side
+    for (Index d = 0; d < blocks.ends.rows(); ++d)
+      for (Index side = 0; side < 2; ++side)
+        if (const Index body = blocks.ends(d, side); body >= 0) {
+          const Index of_body = blocks.position[body], of_joint = blocks.position[blocks.n_primal() + d];
+          visit(nodes.of_position[std::min(of_body, of_joint)], std::max(of_body, of_joint), d, side);
+        }
+  };
+  for_each([&](Index holder, Index, Index, Index) { ++pivots[holder + 1].first_fill; });
   for (Index i = 0; i < nodes.size(); ++i) pivots[i + 1].first_fill += pivots[i].first_fill;
   LargeArray<Fill> fills(Index(pivots[nodes.size()].first_fill) + 1);
   std::vector<std::uint32_t> n_filled(nodes.size());
-  for_each_block(ends, place, [&](Index d, Index side, Index body, Index joint) {
-    const Index holder = nodes.of_position[std::min(body, joint)];
-    const Index other = nodes.below(holder, std::max(body, joint));
+  for_each([&](Index holder, Index later, Index d, Index side) {
     const Pivot& pivot = pivots[holder];
-    const auto offset = std::uint32_t(pivot.start + pivot.size * lanes_above(nodes, pivots, holder, other));
+    const auto offset =
+        std::uint32_t(pivot.start + pivot.size * lanes_above(nodes, pivots, holder, nodes.below(holder, later)));
     const Index first = pivot.first_fill;
     Index line = first + n_filled[holder]++;  // sorted by insertion
     for (; line > first && fills[line - 1].place > offset; --line) fills[line] = fills[line - 1];
-    fills[line] = {std::uint32_t(a_row[d]),   std::uint32_t(side),
-                   offset,                    body < joint,
-                   pivots[nodes.of_position[joint]].size, pivots[nodes.of_position[body]].size};
+    const bool by_row = later == blocks.position[blocks.n_primal() + d];
+    fills[line] = {std::uint32_t(blocks.first_row_of_a(d)),
+                   std::uint32_t(side),
+                   offset,
+                   by_row,
+                   std::uint32_t(blocks.size[blocks.n_primal() + d]),
+                   std::uint32_t(blocks.size[blocks.ends(d, side)])};
   });
   return fills;
-}
-
-void check(const Counter& counter) {
-  constexpr Index most = std::numeric_limits<std::uint32_t>::max();
-  if (std::max({counter.start + counter.own, counter.update, counter.below, counter.padded}) > most)
-    throw std::length_error(
-        "block-ldl would need tables of more than 32 bits in this order: use another ordering, or the factorization "
-        "cholmod");
 }
 
 }  // namespace
 
 Layout::Layout(const Graph& columns, Indices sizes, View<const Index, 2> ends, Indices order, Indices part_starts) {
-  const Index n_blocks = order.size(), n_primal = n_blocks - ends.rows();
+  const Blocks blocks(sizes, ends, order);
   Nodes nodes = make_nodes(columns, part_starts);
   const Index n = nodes.size();
   pivots = LargeArray<Pivot>(n + 1);
   opened = LargeArray<std::uint32_t>(n);
   std::vector<Index> opener;
   set_opened(nodes, pivots, opened, opener);
-
-  std::vector<Index> place(n_blocks), first_row(n_blocks), a_row(ends.rows());
-  for (Index j = 0; j < n_blocks; ++j) place[order[j]] = j;
-  std::vector<bool> is_doubled(n_primal);  // primal blocks that are both ends of a dual one
-  Index n_rows = 0;
-  for (Index b = 0; b < n_blocks; ++b) {
-    first_row[b] = n_rows, n_rows += sizes[b];
-    if (b < n_primal) continue;
-    const Index d = b - n_primal;
-    a_row[d] = first_row[b] - (n_primal < n_blocks ? first_row[n_primal] : n_rows);
-    if (ends(d, 0) >= 0 && ends(d, 0) == ends(d, 1)) is_doubled[ends(d, 0)] = true;
-  }
-
   for (Index j = 0; j < n; ++j) pivots[j].size = std::uint32_t(sizes[order[nodes.position[j]]]);
+
   Counter counter;
   largest_panel = 0;
-  const auto begin_node = [&](Index j) {
-    pivots[j].start = std::uint32_t(counter.start), pivots[j].own = std::uint32_t(counter.own);
-    pivots[j].first_below = std::uint32_t(counter.below), pivots[j].first_update = std::uint32_t(counter.update);
-    pivots[j].padded = std::uint32_t(counter.padded);
-  };
   for (Part& part : nodes.parts) {
     for (Index j = part.begin; j < part.end; ++j) {
-      const Index block = order[nodes.position[j]], size = sizes[block];
+      Pivot& pivot = pivots[j];
+      const Index block = order[nodes.position[j]], n_below = std::max<Index>(nodes.start[j + 1] - nodes.start[j], 1);
       const bool is_contribution = j >= part.contributions;
-      const bool is_constant = block < n_primal && opener[j] == j && (size == 3 || size == 6) && !is_doubled[block];
-      const Kind kind = is_contribution ? contribution : block >= n_primal ? dual : is_constant ? constant : primal;
-      Index height = 0;
-      for (Index entry = nodes.start[j]; entry < nodes.start[j + 1]; ++entry) height += lanes_of(pivots[nodes.rows[entry]].size);
-      height = std::max<Index>(height, 4);
-      largest_panel = std::max(largest_panel, size * height);
-      begin_node(j);
-      pivots[j].natural = std::uint32_t(first_row[block]), pivots[j].kind = kind;
-      const Index n_below = std::max<Index>(nodes.start[j + 1] - nodes.start[j], 1);
-      if (kind != constant) {
-        counter.own += lanes_of(size) * (size + is_contribution);
-        counter.start += size * height;
+      counter.begin(pivot);
+      pivot.natural = std::uint32_t(blocks.first_row[block]);
+      pivot.kind = is_contribution                                        ? contribution
+                   : block >= blocks.n_primal()                           ? dual
+                   : opener[j] == j && blocks.may_be_constant(block)      ? constant
+                                                                          : primal;
+      const Index height = std::max<Index>(lanes_below(nodes, pivots, j), 4);
+      largest_panel = std::max(largest_panel, pivot.size * height);
+      if (pivot.kind != constant) {
+        counter.own += lanes_of(pivot.size) * (pivot.size + is_contribution);
+        counter.start += pivot.size * height;
       }
       counter.below += n_below, counter.update += is_contribution ? 1 + n_below : n_below * (n_below + 1) / 2;
-      counter.padded += lanes_of(size);
-      check(counter);
+      counter.padded += lanes_of(pivot.size);
     }
     part.empty_row = counter.padded, counter.padded += 4;
   }
-  begin_node(n);
+  counter.begin(pivots[n]);
   for (Index j = 0; j <= n; ++j) pivots[j].start += std::uint32_t(counter.own);
   pivots[n].padded = std::uint32_t(nodes.parts.back().empty_row);
   n_values = counter.own + counter.start, n_padded = counter.padded + 4;
@@ -268,7 +281,7 @@ Layout::Layout(const Graph& columns, Indices sizes, View<const Index, 2> ends, I
       if (j < part.contributions) set_updates(nodes, pivots, j, above, targets);
       else set_contribution(nodes, pivots, j, targets);
     }
-  fills = make_fills(nodes, pivots, ends, place, a_row);
+  fills = make_fills(nodes, pivots, blocks);
   for (Part& part : nodes.parts) set_window(pivots, opened, nodes.parts, part);
   parts = std::move(nodes.parts);
 }
