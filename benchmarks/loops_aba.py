@@ -24,8 +24,8 @@ from benchmarks.oracle import reference
 from benchmarks.peers import pinocchio_lean
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.tree import SpanningTree, spanning_tree
-from sparsebody.dynamics.tree.loops_aba import LoopsArticulatedBody
+from sparsebody.tree import SpanningTree, spanning_tree
+from sparsebody.tree.fronts.loops_aba import LoopsArticulatedBody
 
 SIZES = (32, 128, 512, 2048)
 MECHANISMS = ("ladder", "scissor", "lattice")

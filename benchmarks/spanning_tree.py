@@ -17,10 +17,10 @@ from benchmarks.block_ldl import least_seconds
 from benchmarks.cases import problem
 from benchmarks.peers.pinocchio import Model, constraint_dynamics
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.tree import joint_coordinates, spanning_tree
-from sparsebody.dynamics.tree.aba import ArticulatedBody
-from sparsebody.dynamics.tree.crba import CompositeRigidBody
-from sparsebody.dynamics.tree.loops_force import LoopsForce
+from sparsebody.tree import joint_coordinates, spanning_tree
+from sparsebody.tree.aba import ArticulatedBody
+from sparsebody.tree.crba import CompositeRigidBody
+from sparsebody.tree.loops.loops_force import LoopsForce
 
 SIZES = (8, 32, 128, 512)
 ROUNDS = 3  # the least of which counts: other work on the machine comes and goes

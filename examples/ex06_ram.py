@@ -8,7 +8,7 @@ y[1] about the tip of the boom. The triangle O P A gives the other joint positio
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.dynamics.tree import ExplicitDynamics, LoopClosure, spanning_tree
+from sparsebody.tree import ExplicitDynamics, LoopClosure, spanning_tree
 
 L1, L2, LENGTH = 1.0, 0.6, 1.5  # O to P, O to A, O to the tip of the boom [m]
 JOINTS = ("shoulder", "pivot", "ram", "elbow")  # of the spanning tree; the loop joint is "pin"

@@ -4,18 +4,13 @@ from .analysis.advice import advise, apply_advice
 from .analysis.reactions import determined_reactions
 from .corpus.index import read_corpus
 from .corpus.write import write_corpus
-from .dynamics.accelerations import Accelerations
 from .dynamics.compliance import uniform_compliance
-from .dynamics.forward import ForwardDynamics, forward_dynamics
-from .dynamics.initial import consistent_state
-from .dynamics.inverse import (
-    Actuation,
-    ActuatorForces,
-    InverseDynamics,
-    driven_accelerations,
-    inverse_dynamics,
-)
+from .dynamics.forward import ForwardDynamics
+from .dynamics.inverse import InverseDynamics, driven_accelerations
 from .dynamics.mobility import Mobility, count_mobility
+from .equations.accelerations import Accelerations
+from .equations.initial import consistent_state
+from .equations.inverse import Actuation, ActuatorForces
 from .errors import SparsebodyError
 from .kinematics.poses import (
     displaced,
@@ -23,6 +18,7 @@ from .kinematics.poses import (
     point_position,
     point_velocity,
 )
+from .methods import forward_dynamics, inverse_dynamics
 from .model.bodies import RigidBody
 from .model.files import load_mechanism, read_mechanism, write_mechanism
 from .model.frames import Frame, Frames

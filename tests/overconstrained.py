@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from random_mechanisms import random_inertia, random_loops, random_rotation, random_tree
 
-from sparsebody.dynamics.tree import SpanningTree, spanning_tree
 from sparsebody.model.joints import JOINT_TYPES, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State
 from sparsebody.spatial import rotation_from_quaternion
+from sparsebody.tree import SpanningTree, spanning_tree
 
 
 def random_mechanism(seed: int) -> Mechanism:

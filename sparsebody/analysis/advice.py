@@ -30,7 +30,7 @@ from sparsebody.analysis.reactions import determined_reactions
 from sparsebody.analysis.relaxations import relaxations
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.model.joints import JointType
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.replacement import with_replaced_joints

@@ -13,7 +13,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization.plain_ldl import PlainLDLSymbolic, analyze
 from sparsebody.model.mechanism import Mechanism

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sparsebody.dynamics.tree.assemblies import assemblies
-from sparsebody.dynamics.tree.choice import spanning_tree
-from sparsebody.dynamics.tree.loop_clusters import LoopClusters, loop_clusters
-from sparsebody.dynamics.tree.loop_properties import (
+from sparsebody.errors import ModelError
+from sparsebody.model.system import State, System
+from sparsebody.tree.choice import spanning_tree
+from sparsebody.tree.loops.assemblies import assemblies
+from sparsebody.tree.loops.loop_clusters import LoopClusters, loop_clusters
+from sparsebody.tree.loops.loop_properties import (
     loop_properties,
     nearby_mobilities,
     rank_of_loops,
 )
-from sparsebody.dynamics.tree.loops_projection import LoopsProjection
-from sparsebody.errors import ModelError
-from sparsebody.model.system import State, System
+from sparsebody.tree.loops.loops_projection import LoopsProjection
 
 TREE = "breadth-first"  # takes linear time
 MOST_BODIES = 60  # for which neighbouring and other configurations are looked for

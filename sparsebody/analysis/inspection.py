@@ -15,13 +15,13 @@ from sparsebody.analysis.reaction_report import ReactionReport
 from sparsebody.analysis.reactions import determined_reactions
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.mobility import (
     GenericMobility,
     count_mobility,
     generic_mobility,
     generic_mobility_in_plane,
 )
+from sparsebody.equations.initial import consistent_state
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.kinematics.motion import joint_motion

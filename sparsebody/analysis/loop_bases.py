@@ -19,13 +19,13 @@ from scipy.sparse import coo_array, csr_array
 from sparsebody._core import tree as native
 from sparsebody.analysis.circulations import successor_frames
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.tree.choice import TREE_CHOICES, spanning_tree
-from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.sparse.cycle_bases import face_cycles, minimum_cycles
 from sparsebody.sparse.cycles import Cycles, fundamental_cycles, short_cycles
+from sparsebody.tree.choice import TREE_CHOICES, spanning_tree
+from sparsebody.tree.spanning_tree import SpanningTree
 
 MOST_LOOPS = 5_000  # whose pairs are counted
 RANDOM_TREE = "random"

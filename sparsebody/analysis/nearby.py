@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsebody.analysis.circulations import joint_sizes
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State

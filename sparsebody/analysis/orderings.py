@@ -10,7 +10,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
 from sparsebody.dynamics.choice import SolverChoice, choose_solver
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.errors import OrderingError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System

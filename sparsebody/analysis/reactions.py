@@ -26,8 +26,8 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
-from sparsebody.dynamics.reactions import joint_wrenches
+from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.reactions import joint_wrenches
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.system import State, System
 from sparsebody.sparse.components import biconnected_components

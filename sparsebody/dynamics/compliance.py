@@ -20,7 +20,7 @@ from scipy.sparse import csc_array
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.constraint import ConstraintRows
 from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.dynamics.reactions import minimum_norm, smallest_multipliers
+from sparsebody.equations.reactions import minimum_norm, smallest_multipliers
 from sparsebody.errors import AccuracyWarning, ModelError
 from sparsebody.model.system import System
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix

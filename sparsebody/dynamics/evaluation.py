@@ -10,11 +10,11 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.dynamics.accelerations import Accelerations
 from sparsebody.dynamics.compliance import least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import Evaluator
-from sparsebody.dynamics.reactions import joint_wrenches, minimum_norm
+from sparsebody.equations.accelerations import Accelerations
+from sparsebody.equations.reactions import joint_wrenches, minimum_norm
 from sparsebody.errors import ShapeError
 from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities

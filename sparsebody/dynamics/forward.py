@@ -10,13 +10,11 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.accelerations import Accelerations
 from sparsebody.dynamics.choice import SolverChoice
 from sparsebody.dynamics.compliance import Compliance, joint_compliances
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluation import Evaluation
 from sparsebody.dynamics.evaluators import (
-    WORST_RESIDUAL,
     Evaluator,
     InaccurateFactors,
     KrylovSolver,
@@ -25,7 +23,6 @@ from sparsebody.dynamics.evaluators import (
     is_plain,
 )
 from sparsebody.dynamics.fallback import fallback
-from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.options import SolverOptions
 from sparsebody.dynamics.preparation import (
     ThreadPreparation,
@@ -33,7 +30,9 @@ from sparsebody.dynamics.preparation import (
     prepared_for_krylov,
 )
 from sparsebody.dynamics.structure import classes_of
-from sparsebody.errors import AccuracyWarning, ModelError, RankWarning, ShapeError, warn_user
+from sparsebody.equations.accelerations import WORST_RESIDUAL, Accelerations
+from sparsebody.equations.initial import consistent_state
+from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.model.subgroups import (
     Subgroup,
     describe,
@@ -42,7 +41,7 @@ from sparsebody.model.subgroups import (
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision
 
-__all__ = ["Evaluation", "ForwardDynamics", "forward_dynamics"]
+__all__ = ["Evaluation", "ForwardDynamics"]
 
 _NOTHING = np.zeros(0)
 Arguments = ParamSpec("Arguments")
@@ -399,67 +398,3 @@ class ForwardDynamics:
         of some ten solutions. Parameters and errors as in a call.
         """
         return Evaluation(self, state, body_force).condition()
-
-
-def forward_dynamics(
-    system: System,
-    state: State | None = None,
-    *,
-    method: str = "sparse",
-    body_force: FloatArray | None = None,
-    ordering: str = "auto",
-    factorization: str = "auto",
-    redundancy: str = "remove",
-    inconsistent: str = "auto",
-    tree: str = "auto",
-    reactions: str = "minimum-norm",
-    compliance: Compliance | None = None,
-    reduction: str = "auto",
-    baumgarte: float | None = None,
-    residuals: str = "double",
-) -> Accelerations:
-    """Return the accelerations and constraint forces at one state.
-
-    Parameters
-    ----------
-    system, state, body_force, reactions, baumgarte
-        As in ForwardDynamics, whatever the method.
-    method : str
-        "sparse" for ForwardDynamics, or a name from TREE_METHODS, in joint coordinates.
-    ordering, factorization, redundancy, inconsistent, compliance, reduction, residuals : optional
-        Of the sparse method; see ForwardDynamics.
-    tree : str
-        Which spanning tree the other methods use, see spanning_tree; "auto": what suits them.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such method or tree.
-    ModelError
-        If the method takes trees only, and the mechanism has loops.
-    """
-    state = consistent_state(system) if state is None else state
-    if method != "sparse":
-        if inconsistent == "least-squares":
-            raise ModelError(
-                f"inconsistent is 'least-squares', but method {method!r} keeps its tree joints "
-                "exactly; give method 'sparse'"
-            )
-        from sparsebody.dynamics.tree import tree_dynamics  # only those who ask load it
-
-        of_tree = tree_dynamics(method, system, tree, reactions=reactions, baumgarte=baumgarte)
-        return of_tree(state, body_force=body_force)
-    dynamics = ForwardDynamics(
-        system,
-        state,
-        ordering=ordering,
-        factorization=factorization,
-        redundancy=redundancy,
-        inconsistent=inconsistent,
-        reactions=reactions,
-        compliance=compliance,
-        reduction=reduction,
-        baumgarte=baumgarte,
-        residuals=residuals,
-    )
-    return dynamics(state, body_force=body_force)

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from sparsebody.arrays import IntArray
 from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.model.planar_motion import planar_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pebble_game import generic_bars

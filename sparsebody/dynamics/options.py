@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sparsebody.dynamics.compliance import Compliance
-from sparsebody.dynamics.reactions import REACTIONS
 from sparsebody.dynamics.redundancy import INCONSISTENT, REDUNDANCY, resolved
+from sparsebody.equations.reactions import REACTIONS
 from sparsebody.errors import ModelError, UnknownNameError
 
 REDUCTION = ("auto", "none")

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.dynamics.tree.explicit_blocks import ExplicitBlocks
 from sparsebody.plots.style import BLUE, INK, ORANGE, styled
+from sparsebody.tree.loops.explicit_blocks import ExplicitBlocks
 
 _BLOCK, _ONE, _ENTRY = 1, 2, 3
 _COLORS = ("white", "#cfd8e0", ORANGE, BLUE)

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.documents import mechanism_from_document
 from sparsebody.model.mechanism import Mechanism

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import WORST_RESIDUAL
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.equations.accelerations import WORST_RESIDUAL
 from sparsebody.errors import SingularSystemError
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import RankWatch

@@ -10,7 +10,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import velocity_errors
 from sparsebody.dynamics.forward import Evaluation
-from sparsebody.dynamics.initial import mechanism_size
+from sparsebody.equations.initial import mechanism_size
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors

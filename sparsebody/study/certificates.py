@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.dynamics.tree.choice import TREE_CHOICES
 from sparsebody.errors import ModelError, OrderingError, UnknownNameError
 from sparsebody.ordering import ORDERINGS, is_admissible, order
 from sparsebody.ordering.entry import ANY_SIZE
@@ -38,6 +37,7 @@ from sparsebody.study.laws import (
 )
 from sparsebody.study.proofs import proof_of_bounded_fronts
 from sparsebody.study.timing import Timer, timer
+from sparsebody.tree.choice import TREE_CHOICES
 
 METHODS = {"sparse": ordered, "loops-aba": recursed}
 LARGEST = {"sparse": 4096, "loops-aba": 1024}

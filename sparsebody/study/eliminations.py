@@ -10,12 +10,6 @@ import numpy as np
 
 from sparsebody.arrays import IntArray
 from sparsebody.dynamics.choice import choose_solver
-from sparsebody.dynamics.tree.choice import spanning_tree
-from sparsebody.dynamics.tree.front_order import SIZE
-from sparsebody.dynamics.tree.front_order import Elimination as TreeElimination
-from sparsebody.dynamics.tree.front_tables import LINK
-from sparsebody.dynamics.tree.front_trees import least_elimination
-from sparsebody.dynamics.tree.spanning_tree import SpanningTree
 from sparsebody.errors import ModelError
 from sparsebody.model.system import System
 from sparsebody.ordering import order
@@ -31,6 +25,12 @@ from sparsebody.sparse.metrics import elimination_metrics
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.subtree_types import Label
 from sparsebody.study.growing import Member
+from sparsebody.tree.choice import spanning_tree
+from sparsebody.tree.fronts.front_order import SIZE
+from sparsebody.tree.fronts.front_order import Elimination as TreeElimination
+from sparsebody.tree.fronts.front_tables import LINK
+from sparsebody.tree.fronts.front_trees import least_elimination
+from sparsebody.tree.spanning_tree import SpanningTree
 
 Ordering = str | Callable[[BlockPattern], IntArray]
 Tree = str | Callable[[System], SpanningTree]

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.dynamics.tree.choice import joint_freedoms
-from sparsebody.dynamics.tree.nonzero_bound import MOST_BODIES, nonzero_bound
 from sparsebody.errors import ModelError
 from sparsebody.study.eliminations import tree_of
 from sparsebody.study.fits import Growth
 from sparsebody.study.growing import FamilyLike, Member, growing_family, measured_values
 from sparsebody.study.laws import asymptotic, law
+from sparsebody.tree.choice import joint_freedoms
+from sparsebody.tree.nonzero_bound import MOST_BODIES, nonzero_bound
 
 LARGEST = 1024
 TREES = ("minimum-nonzeros", "breadth-first", "depth-first")

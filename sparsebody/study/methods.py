@@ -9,10 +9,10 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.tree import TreeDynamics, tree_dynamics
+from sparsebody.methods import SPARSE
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import PEER, Series, Study
-from sparsebody.study.study_files import SPARSE
+from sparsebody.tree import TreeDynamics, tree_dynamics
 
 
 class Prepared(Protocol):

@@ -15,16 +15,15 @@ from typing import Any
 
 import jsonschema
 
-from sparsebody.dynamics.tree import TREE_METHODS
 from sparsebody.errors import ModelError, StudyError
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
+from sparsebody.methods import METHODS, SPARSE
 from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS, available_orderings
 from sparsebody.study.families import Family, check_family
 from sparsebody.study.plan import AUTO, PEER, Case, Hook, Series, Settings, Study
+from sparsebody.tree import TREE_METHODS
 
-SPARSE = "sparse"
-METHODS = (SPARSE, *TREE_METHODS)
 _REMEDIES = {
     "required": "add it",
     "pattern": "write it as module:function",

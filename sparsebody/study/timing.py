@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.tree import tree_dynamics
 from sparsebody.errors import ModelError
 from sparsebody.study.eliminations import Ordering, Tree
 from sparsebody.study.families import Problem
@@ -13,6 +12,7 @@ from sparsebody.study.growing import Member
 from sparsebody.study.measure import timings
 from sparsebody.study.methods import Prepared, SparsePrepared, TreePrepared
 from sparsebody.study.plan import Settings
+from sparsebody.tree import tree_dynamics
 
 Timer = Callable[[Member], float]
 _SETTINGS = Settings(repeats=3, batch_seconds=0.01, longest=2.0)

@@ -4,12 +4,12 @@ import pytest
 from loop_matrix import joint_freedoms, loop_closure_matrix, loop_cycles
 
 from sparsebody.analysis.loop_bases import FUNDAMENTAL, LOOP_BASES, compare_loop_bases
-from sparsebody.dynamics.tree import spanning_tree
-from sparsebody.dynamics.tree.loop_equations import loop_equations
-from sparsebody.dynamics.tree.problem import TreeProblem
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.sparse.cycle_bases import cycle_rank
+from sparsebody.tree import spanning_tree
+from sparsebody.tree.loops.loop_equations import loop_equations
+from sparsebody.tree.problem import TreeProblem
 
 FAMILIES = {
     "ladder": {"rungs": 6},

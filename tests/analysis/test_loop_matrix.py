@@ -7,7 +7,7 @@ from scipy.linalg import null_space, subspace_angles
 
 import sparsebody as sb
 from sparsebody.analysis.loop_bases import LOOP_BASES
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.model.gallery import build
 
 

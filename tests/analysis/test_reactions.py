@@ -14,7 +14,7 @@ from sparsebody.analysis.reactions import LOOPS, RANDOM, determined_reactions
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.errors import UnknownNameError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion

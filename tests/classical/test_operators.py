@@ -11,11 +11,11 @@ from sparsebody.classical import ALGORITHMS, Arm
 from sparsebody.classical.counting import lifted, lifted_array
 from sparsebody.classical.operator_blocks import STORAGES
 from sparsebody.classical.operators import SpatialOperators
-from sparsebody.dynamics.tree import spanning_tree, tree_state
-from sparsebody.dynamics.tree.branch_sparsity import symmetric
-from sparsebody.dynamics.tree.composite_rigid_body import joint_space_inertia
-from sparsebody.dynamics.tree.motion import motion_at_state
 from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.tree import spanning_tree, tree_state
+from sparsebody.tree.branch_sparsity import symmetric
+from sparsebody.tree.composite_rigid_body import joint_space_inertia
+from sparsebody.tree.motion import motion_at_state
 
 FORWARD = [a.name for a in ALGORITHMS.values() if a.is_forward and a.takes_wrenches]
 

@@ -9,9 +9,10 @@ from sparsebody.dynamics.compliance import (
     joint_compliances,
     uniform_compliance,
 )
-from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.equations.initial import consistent_state
 from sparsebody.errors import AccuracyWarning, ModelError, UnknownNameError
+from sparsebody.methods import forward_dynamics
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Fixed, Planar, PointOnPlane, Revolute, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism

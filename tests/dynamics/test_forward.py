@@ -13,12 +13,9 @@ from random_mechanisms import TREE_TYPES, random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.dynamics.energy import energy
-from sparsebody.dynamics.forward import (
-    Accelerations,
-    ForwardDynamics,
-    forward_dynamics,
-)
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.equations.accelerations import Accelerations
+from sparsebody.equations.initial import consistent_state
 from sparsebody.errors import (
     ModelError,
     RankWarning,
@@ -30,6 +27,7 @@ from sparsebody.factorization import available_factorizations
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.kinematics.poses import displaced, linear_accelerations
+from sparsebody.methods import forward_dynamics
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES, Revolute

@@ -7,13 +7,13 @@ import pytest
 from random_mechanisms import random_loops
 
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
 from sparsebody.dynamics.mobility import (
     count_loops,
     count_mobility,
     generic_mobility,
     generic_mobility_in_plane,
 )
+from sparsebody.equations.initial import consistent_state
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Free, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism

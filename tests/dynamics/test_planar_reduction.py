@@ -12,9 +12,10 @@ from random_planar import Builder, random_planar
 import sparsebody as sb
 from benchmarks import oracle
 from benchmarks.cases import problem
-from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
+from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import count_mobility
 from sparsebody.kinematics.poses import displaced
+from sparsebody.methods import forward_dynamics
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism

@@ -13,7 +13,7 @@ from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.system import State, System

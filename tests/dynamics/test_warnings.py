@@ -9,8 +9,9 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.dynamics.evaluators import solvers
-from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
+from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import AccuracyWarning, RankWarning
+from sparsebody.methods import forward_dynamics
 from sparsebody.model.gallery import build
 from sparsebody.model.system import State, System
 

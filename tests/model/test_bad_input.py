@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sparsebody.dynamics.forward import ForwardDynamics, forward_dynamics
+from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ModelError, ShapeError, SparsebodyError, UnknownNameError
+from sparsebody.methods import forward_dynamics
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import PointOnLine, Prismatic, Spherical

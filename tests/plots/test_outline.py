@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sparsebody.dynamics.initial import consistent_state
+from sparsebody.equations.initial import consistent_state
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.joints import Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism

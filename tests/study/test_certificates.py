@@ -5,8 +5,6 @@ import numpy as np
 import pytest
 from patterns import eliminated, ladder, pattern_of
 
-from sparsebody.dynamics.tree import spanning_tree
-from sparsebody.dynamics.tree.front_trees import least_elimination
 from sparsebody.errors import ModelError, OrderingError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
@@ -14,6 +12,8 @@ from sparsebody.sparse.treewidth import exact_width
 from sparsebody.study.certificates import certify
 from sparsebody.study.eliminations import elimination_graph
 from sparsebody.study.families import Family
+from sparsebody.tree import spanning_tree
+from sparsebody.tree.fronts.front_trees import least_elimination
 
 RAILS = Family("rails", "lattice", {"rows": 3, "layers": 1})
 SQUARES = Family("squares", "lattice", {"layers": 1})

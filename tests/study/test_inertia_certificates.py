@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from networkx import Graph, SpanningTreeIterator, bfs_edges
 
-from sparsebody.dynamics.tree import spanning_tree
-from sparsebody.dynamics.tree.choice import joint_freedoms
-from sparsebody.dynamics.tree.nonzero_bound import nonzero_bound
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import build
 from sparsebody.study.inertia_certificates import certify_inertia
+from sparsebody.tree import spanning_tree
+from sparsebody.tree.choice import joint_freedoms
+from sparsebody.tree.nonzero_bound import nonzero_bound
 
 
 def all_trees(system, root):

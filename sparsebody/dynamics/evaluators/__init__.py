@@ -5,14 +5,12 @@ from sparsebody.dynamics.evaluators.evaluator import Evaluator
 from sparsebody.dynamics.evaluators.krylov_solver import KrylovSolver
 from sparsebody.dynamics.evaluators.planar_assembler import PlanarAssembler
 from sparsebody.dynamics.evaluators.solvers import (
-    WORST_RESIDUAL,
     BlockQRSolver,
     InaccurateFactors,
 )
 from sparsebody.dynamics.evaluators.spatial_assembler import SpatialAssembler, SubgroupAssembler
 
 __all__ = [
-    "WORST_RESIDUAL",
     "BlockQRSolver",
     "Evaluator",
     "InaccurateFactors",

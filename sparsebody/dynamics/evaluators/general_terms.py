@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sparsebody._core import dynamics
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.body_forces import model_loads
 from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.equations.varying_rows import VaryingRows
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
@@ -29,19 +29,6 @@ class Terms(NamedTuple):
 
 
 NO_TERMS = Terms(np.zeros((0, 6)), np.zeros((0, 2, 6)), np.zeros(0))
-
-
-class VaryingRows:
-    """Rows of A and gamma of a system of joints whose T varies on both bodies."""
-
-    def __init__(self, system: System) -> None:
-        self.rows, self.gamma = np.zeros((system.n_rows, 2, 6)), np.zeros(system.n_rows)
-        kinds = system.joint_kind, system.first_row
-        self._native = dynamics.VaryingRows(*system.joint_frames, *kinds, self.rows, self.gamma)
-
-    def fill(self, state: State) -> None:
-        """Fill `rows` and `gamma` at a state with contiguous arrays."""
-        self._native.fill(state.position, state.orientation, state.velocity)
 
 
 class GeneralTerms:

@@ -6,9 +6,9 @@ import numpy as np
 
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.accelerations import SolveReport
 from sparsebody.dynamics.evaluators.assembler import Assembler
 from sparsebody.dynamics.evaluators.solvers import Solver
+from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
 from sparsebody.factorization.least_norm import least_norm
 from sparsebody.factorization.quasi_definite import quasi_definite

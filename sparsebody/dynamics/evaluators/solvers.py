@@ -9,9 +9,9 @@ import numpy as np
 
 from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.accelerations import SolveReport
 from sparsebody.dynamics.evaluators.assembler import Assembler
 from sparsebody.dynamics.evaluators.spatial_assembler import SpatialAssembler
+from sparsebody.equations.accelerations import WORST_RESIDUAL, SolveReport
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import Numeric, block_qr, refined_solve
 from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic
@@ -21,7 +21,6 @@ MAX_CORRECTIONS = 8  # of solutions by backends; one or two are usual
 ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
 
 # Relative residuals.
-WORST_RESIDUAL = 1e-6
 ROUGH_RESIDUAL = 0.1  # before refinement of a solution by QR, that is worth a warning
 
 

@@ -8,17 +8,17 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.dynamics.choice import choose_solver
-from sparsebody.dynamics.initial import consistent_state
-from sparsebody.dynamics.inverse.actuators import (
+from sparsebody.dynamics.inverse.sparse import decided, stacked_pattern
+from sparsebody.equations.actuators import (
     Freedom,
     actuator_rows,
     actuators_of,
     released_drives,
     without_drives,
 )
-from sparsebody.dynamics.inverse.base import TOLERANCE
-from sparsebody.dynamics.inverse.sparse import decided, stacked_pattern
-from sparsebody.dynamics.inverse.wanted import Moving, checked_vectors, row_gaps
+from sparsebody.equations.desired_motion import Moving, checked_vectors, row_gaps
+from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.inverse import TOLERANCE
 from sparsebody.errors import ModelError, MotionError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.model.system import State, System, check_state

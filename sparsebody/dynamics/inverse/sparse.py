@@ -8,17 +8,17 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.dynamics.independence import independent_rows
-from sparsebody.dynamics.initial import consistent_state
-from sparsebody.dynamics.inverse.actuators import ActuatorRows, Freedom, actuator_rows
-from sparsebody.dynamics.inverse.base import TOLERANCE, Actuation, Balance, InverseMethod
 from sparsebody.dynamics.inverse.equilibrium import Equilibrium
-from sparsebody.dynamics.inverse.wanted import (
+from sparsebody.equations.actuators import ActuatorRows, Freedom, actuator_rows
+from sparsebody.equations.desired_motion import (
     Moving,
     Wanted,
     body_matrix,
     freedom_inertia,
     row_ends,
 )
+from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.inverse import TOLERANCE, Actuation, Balance, InverseMethod
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision

@@ -3,12 +3,12 @@ import pytest
 from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
-from sparsebody.dynamics.tree import spanning_tree
-from sparsebody.dynamics.tree.frames import joint_accelerations
-from sparsebody.dynamics.tree.motion import motion_at_state
 from sparsebody.errors import ModelError, MotionError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
+from sparsebody.tree import spanning_tree
+from sparsebody.tree.frames import joint_accelerations
+from sparsebody.tree.motion import motion_at_state
 
 
 def test_given_joints_accelerate_as_wanted_whatever_their_type():

@@ -1,0 +1,1 @@
+"""What both schools of dynamics need and return: constraint forces, initial states, actuators."""

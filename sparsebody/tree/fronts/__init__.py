@@ -1,0 +1,1 @@
+"""Method "loops-aba": trees with loops eliminated from the leaves inwards, on small fronts."""

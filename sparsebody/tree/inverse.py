@@ -1,0 +1,195 @@
+"""Inverse dynamics in joint coordinates. Featherstone (2008), secs. 5.3 and 8.12."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import ClassVar
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, lstsq, qr, solve_triangular, svd
+
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.assembly.body_forces import add_joint_wrenches
+from sparsebody.equations.actuators import ActuatorRows, Freedom
+from sparsebody.equations.desired_motion import Wanted, freed_norms, row_ends
+from sparsebody.equations.inverse import TOLERANCE, Actuation, Balance, InverseMethod
+from sparsebody.model.system import System
+from sparsebody.tree.branch_sparsity import symmetric
+from sparsebody.tree.choice import spanning_tree
+from sparsebody.tree.composite_rigid_body import joint_space_inertia
+from sparsebody.tree.frames import joint_accelerations
+from sparsebody.tree.loops.independent import DEPENDENT, independent_velocities
+from sparsebody.tree.loops.loop_constraints import (
+    fill_loop_matrix,
+    loop_matrix,
+    loop_rows,
+    rows_to_links,
+)
+from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.recursive_newton_euler import inverse_dynamics
+from sparsebody.tree.solution import TreeSolution, accelerations_of
+from sparsebody.tree.spanning_tree import loop_error
+
+
+class TreeInverseMethod(InverseMethod):
+    """Inverse dynamics by a spanning tree.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    tree : str
+        What spanning_tree is to choose.
+    actuated, weights, reactions, tolerance
+        As in InverseMethod; actuators may be on loop joints too.
+
+    Raises
+    ------
+    ModelError
+        If the method takes trees only, and a joint closes a loop.
+    """
+
+    takes_loops: ClassVar[bool]
+
+    def __init__(
+        self,
+        system: System,
+        tree: str = "minimum-nonzeros",
+        *,
+        actuated: Iterable[Freedom] | None = None,
+        weights: ArrayLike | None = None,
+        reactions: str = "minimum-norm",
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        super().__init__(
+            system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
+        )
+        self.tree = spanning_tree(self.system, tree)
+        if self.tree.n_loops and not self.takes_loops:
+            raise loop_error(self.tree, self.name, ["sparse", ProjectedInverse.name])
+
+    def solve(self, wanted: Wanted, actuators: ActuatorRows) -> Balance:
+        """Return the balance from tau_ID of the tree."""
+        problem = TreeProblem(self.tree, wanted.state, wanted.body_force)
+        qdd = joint_accelerations(self.tree, problem.motion, wanted.acceleration)
+        tau = inverse_dynamics(self.tree, problem.motion, qdd, problem.force)
+        force, loop_multiplier, actuation = self.forces(problem, tau, actuators)
+        system, joint = self.system, self.actuators.joint
+        load = np.zeros((system.n_bodies, 6))
+        if wanted.body_force is not None:
+            load += wanted.body_force
+        add_joint_wrenches(system, wanted.motion, joint, actuators.dual * force[:, None], load)
+        acted = TreeProblem(self.tree, wanted.state, load)
+        found = accelerations_of(acted, TreeSolution(qdd, loop_multiplier), "basic")
+        return Balance(force, found.multiplier, self.tree.n_loops == 0, actuation)
+
+    @abstractmethod
+    def forces(
+        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
+    ) -> tuple[FloatArray, FloatArray, Actuation]:
+        """Return u, multipliers (n_rows,) of loop rows, and the classification, from tau_ID."""
+
+
+class RecursiveNewtonEuler(TreeInverseMethod):
+    """Trees in O(n): u is tau_ID. Featherstone (2008), sec. 5.3. Parameters: TreeInverseMethod."""
+
+    name = "rnea"
+    takes_loops = False
+
+    def forces(
+        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
+    ) -> tuple[FloatArray, FloatArray, Actuation]:
+        """Pick the actuated coordinates; what the others would need stays unbalanced."""
+        tree, p = self.tree, len(self.actuators)
+        place = tree.first_velocity[tree.tree_index[self.actuators.joint]]
+        mobility = tree.n_velocities - len(problem.drives.velocity)
+        actuation = Actuation(p, p, mobility)
+        return tau[place + self.actuators.coordinate], np.zeros(self.system.n_rows), actuation
+
+
+class ProjectedInverse(TreeInverseMethod):
+    """Loops by G_u' u = G' tau_ID. Featherstone (2008), (8.63). Parameters: TreeInverseMethod."""
+
+    name = "loops-projection"
+    takes_loops = True
+
+    def forces(
+        self, problem: TreeProblem, tau: FloatArray, actuators: ActuatorRows
+    ) -> tuple[FloatArray, FloatArray, Actuation]:
+        """Solve (8.63), then tau_ID - tau = K' lambda."""
+        G, _ = independent_velocities(problem)
+        rates = actuator_matrix(problem, self.actuators.joint, actuators.rows)
+        H = symmetric(self.tree.pattern, joint_space_inertia(self.tree, problem.motion))
+        scale = 1.0 / freed_norms(self.system, self.actuators.joint, actuators.rows)
+        force, rank = actuator_forces(rates, G, H, tau, self.weights, scale)
+        rows = loop_rows(problem)
+        multiplier = np.zeros(self.system.n_rows)
+        if rows.n_rows:
+            K = loop_matrix(problem, rows)
+            rest = tau - rates.T @ force
+            if len(problem.is_driven):
+                rest[problem.is_driven] = 0.0
+            multiplier[rows.row] = lstsq(K.T, rest, cond=DEPENDENT)[0]
+        return force, multiplier, Actuation(len(force), rank, G.shape[1])
+
+
+def actuator_matrix(problem: TreeProblem, joint: IntArray, rows: FloatArray) -> FloatArray:
+    """Return the rates of actuated coordinates (p, n_velocities) for unit velocities of the tree.
+
+    Rows of the identity for tree joints, of loop Jacobians for loop joints.
+    """
+    tree = problem.tree
+    link = np.append(tree.index, -1)[row_ends(problem.system, joint)]
+    wrench = rows.copy()
+    rows_to_links(tree.links, problem.motion, link, wrench)
+    matrix = np.zeros((len(joint), tree.n_velocities))
+    fill_loop_matrix(problem.links, problem.motion, link, wrench, matrix)
+    return matrix
+
+
+def actuator_forces(
+    rates: FloatArray,
+    G: FloatArray,
+    H: FloatArray,
+    tau: FloatArray,
+    weights: FloatArray,
+    scale: FloatArray,
+) -> tuple[FloatArray, int]:
+    """Return u (p,) with G_u' u = G' tau and least sum(weights u^2), and the rank of G_u.
+
+    Parameters
+    ----------
+    rates : (p, n) float array
+        Rates of the actuated coordinates for unit velocities of the tree: G_u = rates @ G.
+    G : (n, m) float array
+        Independent velocities.
+    H : (n, n) float array
+        Joint-space inertia, which makes coordinates of different units comparable; what
+        actuators cannot balance is least in its metric.
+    tau : (n,) float array
+        tau_ID.
+    weights : (p,) float array
+        Positive.
+    scale : (p,) float array
+        What makes rates of bodies that nothing else holds about one.
+
+    References
+    ----------
+    Featherstone (2008), eq. (8.63).
+    """
+    p, m = len(rates), G.shape[1]
+    if m == 0 or p == 0:
+        return np.zeros(p), 0
+    L = cholesky(H, lower=True)
+    motions = qr(L.T @ G, mode="economic")[0]
+    whole = solve_triangular(L, rates.T, lower=True)
+    U, singular, Vt = svd(scale[:, None] * (whole.T @ motions))
+    rank = int(np.count_nonzero(singular > DEPENDENT))
+    right = motions.T @ solve_triangular(L, tau, lower=True)
+    force = U[:, :rank] @ (Vt[:rank] @ right / singular[:rank])
+    null, stiff = U[:, rank:], weights * scale**2
+    if rank < p:
+        square = null.T @ (stiff[:, None] * null)
+        force -= null @ cho_solve((cholesky(square, lower=True), True), null.T @ (stiff * force))
+    return scale * force, rank

@@ -1,0 +1,63 @@
+"""What the methods for closed loops have in common."""
+
+from __future__ import annotations
+
+from sparsebody.errors import UnknownNameError
+from sparsebody.model.system import System
+from sparsebody.tree.loops.loop_clusters import loop_clusters
+from sparsebody.tree.loops.loop_equations import COORDINATES, LoopEquations, loop_equations
+from sparsebody.tree.methods import TreeDynamics
+from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.spanning_tree import SpanningTree
+
+RANK_TOLERANCE = 1e-8  # of LoopEquations.size, below which a row depends on the others
+
+
+class LoopDynamics(TreeDynamics):
+    """Forward dynamics by a spanning tree and the equations K qdd = k of its loop joints.
+
+    Parameters
+    ----------
+    system, tree, reactions, baumgarte
+        As in TreeDynamics.
+    coordinates : {"link", "base", "floating-base"}
+        Those in which K and k are computed; see loop_equations.
+
+    Raises
+    ------
+    UnknownNameError
+        If there are no such coordinates.
+    """
+
+    takes_loops = True
+
+    def __init__(
+        self,
+        system: System,
+        tree: SpanningTree | str = "minimum-nonzeros",
+        *,
+        reactions: str = "minimum-norm",
+        baumgarte: float | None = None,
+        coordinates: str = "link",
+    ) -> None:
+        super().__init__(system, tree, reactions=reactions, baumgarte=baumgarte)
+        if coordinates not in COORDINATES:
+            raise UnknownNameError(
+                f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}"
+            )
+        self.coordinates = coordinates
+        self.clusters = loop_clusters(self.tree)
+
+    def equations(self, problem: TreeProblem) -> LoopEquations:
+        """Return K and k at a state."""
+        return loop_equations(problem, self.clusters, self.coordinates)
+
+    def explain(self) -> dict[str, object]:
+        """Say which tree is used, and how large what it leads to is."""
+        clusters = self.clusters
+        return {
+            **super().explain(),
+            "loop_rows": clusters.n_rows,
+            "loop_clusters": clusters.n_clusters,
+            "loop_matrix_entries": int(clusters.start[-1]),
+        }

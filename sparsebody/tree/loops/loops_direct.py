@@ -1,0 +1,88 @@
+"""Method "loops-direct": the indefinite system of tree and loops at once."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import qr
+from scipy.linalg.lapack import dsytrf, dsytrs
+
+from sparsebody.arrays import BoolArray, FloatArray
+from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.tree.branch_sparsity import symmetric
+from sparsebody.tree.crba import free_equations
+from sparsebody.tree.loops.loop_dynamics import RANK_TOLERANCE, LoopDynamics
+from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.solution import TreeSolution
+
+MOST_UNKNOWNS = 20_000  # 3 GB
+REFINEMENTS = 2
+
+
+class LoopsDirect(LoopDynamics):
+    """Method 1: [H, K'; K, 0] [x; -lambda] = [tau - C; k] by a dense L D L' factorization.
+
+    Dependent rows are left out, by a pivoted QR factorization of K' in units in which H has ones
+    on its diagonal. Simple, and O((n + n^c)^3). Featherstone (2008), eq. (8.36).
+
+    Parameters as in LoopDynamics.
+    """
+
+    name = "loops-direct"
+
+    def solve(self, problem: TreeProblem) -> TreeSolution:
+        """Return qdd and the multipliers of independent loop rows."""
+        equations = self.equations(problem)
+        n, m = self.tree.n_velocities, self.clusters.n_rows
+        if n + m > MOST_UNKNOWNS:
+            raise ModelError(
+                f"the dense system of {problem.system.name!r} has {n + m} unknowns, more than "
+                f"{MOST_UNKNOWNS}; use method 'loops-force' or 'sparse'"
+            )
+        H, right = free_equations(problem)
+        H = symmetric(self.tree.pattern, H)
+        scale, size = 1.0 / np.sqrt(np.diag(H)), equations.size
+        K = equations.matrix * scale / size[:, None]
+        keep = independent_rows(K)
+        k = (equations.right / size)[keep]
+        x, force = _saddle_solve(scale[:, None] * H * scale, K[keep], scale * right, k)
+        x *= scale
+        multiplier = np.zeros(problem.system.n_rows)
+        multiplier[self.clusters.row[keep]] = force / size[keep]
+        return TreeSolution(
+            problem.driven_qdd + x,
+            multiplier,
+            is_unique=bool(keep.all()),
+            dropped_residual=float(np.abs(equations.violation(x)[~keep]).max(initial=0.0)),
+        )
+
+
+def independent_rows(K: FloatArray, tolerance: float = RANK_TOLERANCE) -> BoolArray:
+    """Return which rows (m,) of K are independent; no row is much longer than one."""
+    keep = np.zeros(len(K), dtype=bool)
+    if K.size:
+        R, order = qr(K.T, mode="r", pivoting=True, check_finite=False)
+        pivots = np.abs(np.diag(R))
+        keep[order[: np.count_nonzero(pivots > tolerance)]] = True
+    return keep
+
+
+def _saddle_solve(
+    H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return x and lambda of H x - K' lambda = right, K x = k, by Bunch and Kaufman's method."""
+    n, m = K.shape[1], K.shape[0]
+    if n + m == 0:
+        return np.zeros(0), np.zeros(0)
+    matrix = np.zeros((n + m, n + m))
+    matrix[:n, :n], matrix[n:, :n], matrix[:n, n:] = H, K, K.T
+    given = np.concatenate([right, k])
+    factors, pivots, info = dsytrf(matrix, lower=1, lwork=64 * (n + m))
+    if info != 0:
+        raise SingularSystemError(
+            "the system of tree and loops is singular: look at the masses and inertias of the "
+            "bodies, and at numbers that are not finite"
+        )
+    x = np.zeros(n + m)
+    for _ in range(1 + REFINEMENTS):
+        x += dsytrs(factors, pivots, given - matrix @ x, lower=1)[0]
+    return x[:n], -x[n:]

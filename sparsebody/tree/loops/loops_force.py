@@ -1,0 +1,181 @@
+"""Method "loops-force": loop forces first, from A lambda = b with A = K H^-1 K'."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import qr, solve_triangular
+
+from sparsebody._core import tree as native
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.equations.accelerations import WORST_RESIDUAL
+from sparsebody.errors import RankWarning, warn_user
+from sparsebody.model.system import System
+from sparsebody.tree.crba import free_equations
+from sparsebody.tree.loops.delassus import coupled_groups
+from sparsebody.tree.loops.loop_dynamics import RANK_TOLERANCE, LoopDynamics
+from sparsebody.tree.loops.loop_equations import LoopEquations
+from sparsebody.tree.ltl import ltl_factor
+from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.solution import TreeSolution
+from sparsebody.tree.spanning_tree import SpanningTree
+
+PIVOT_TOLERANCE = 1e-9  # a pivot of A, of rows of unit length, below which QR is more accurate
+INDEPENDENCE_TOLERANCE = (
+    1e-5  # remainder of a row that makes it independent where it was not before
+)
+REFINEMENTS = 2
+
+
+class LoopsForce(LoopDynamics):
+    """Method 2: A lambda = b, then H x = tau - C + K' lambda. Featherstone (2008), eq. (8.37).
+
+    With H = L' L and X = L'^-1 K', A = X' X is factorized by Cholesky's method, group by group of
+    loops that stand on common joints. Where that shows dependent rows, a pivoted QR factorization
+    of X decides which to leave out; they stay out as long as they are obeyed.
+
+    Parameters as in LoopDynamics.
+    """
+
+    name = "loops-force"
+
+    def __init__(
+        self,
+        system: System,
+        tree: SpanningTree | str = "minimum-nonzeros",
+        *,
+        reactions: str = "minimum-norm",
+        baumgarte: float | None = None,
+        coordinates: str = "link",
+    ) -> None:
+        super().__init__(
+            system, tree, reactions=reactions, baumgarte=baumgarte, coordinates=coordinates
+        )
+        self._keep(np.ones(self.clusters.n_rows, dtype=bool))
+
+    def _keep(self, keep: BoolArray) -> None:
+        """Prepare for the rows of K in `keep` (m,)."""
+        self.keep = keep
+        self._groups = coupled_groups(self.clusters, keep)
+        self._X = np.empty(self._groups.start[-1])
+        self._A = np.empty(self._groups.start_product[-1])
+
+    def solve(self, problem: TreeProblem) -> TreeSolution:
+        """Return qdd and the multipliers of independent loop rows.
+
+        Warns
+        -----
+        RankWarning
+            If the rows that are left out are violated: the state is not consistent.
+        """
+        tree, equations = self.tree, self.equations(problem)
+        H, right = free_equations(problem)
+        L = ltl_factor(tree, H)
+        z = right[None].copy()
+        native.solve_upper(tree.pattern, L, z)
+        force, x, is_left_out = self._by_products(equations, L, z[0])
+        dropped = self._dropped(equations, x)
+        if is_left_out.any() or dropped > WORST_RESIDUAL:
+            force, x = self._by_factors(equations, L, z[0])
+            dropped = self._dropped(equations, x)
+        if dropped > WORST_RESIDUAL:
+            warn_user(
+                f"loop constraints that depend on others are violated by {dropped:.1e}: make the "
+                "state consistent",
+                RankWarning,
+            )
+        multiplier = np.zeros(problem.system.n_rows)
+        multiplier[self.clusters.row] = force
+        return TreeSolution(problem.driven_qdd + x, multiplier, bool(self.keep.all()), dropped)
+
+    def _by_products(
+        self, equations: LoopEquations, L: FloatArray, z: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return lambda, x, and which groups are left out, by Cholesky factors of A."""
+        groups, layout, pattern = self._groups, self.clusters.layout, self.tree.pattern
+        force, x = np.zeros(self.clusters.n_rows), z.copy()
+        native.fill_whitened_rows(layout, groups, equations.values, pattern, L, self._X)
+        is_left_out = native.solve_delassus(
+            groups,
+            self._X,
+            self._A,
+            equations.right,
+            equations.size,
+            PIVOT_TOLERANCE,
+            RANK_TOLERANCE,
+            force,
+            x,
+        )
+        native.solve_lower(pattern, L, x[None])
+        return force, x, is_left_out
+
+    def _by_factors(
+        self, equations: LoopEquations, L: FloatArray, z: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return lambda and x by a pivoted QR factorization of X, and keep its independent rows.
+
+        Rows that were left out before come back only if they are independent beyond doubt.
+        """
+        before, clusters = self.keep, self.clusters
+        groups = coupled_groups(clusters, np.ones(clusters.n_rows, dtype=bool))
+        X = np.empty(groups.start[-1])
+        native.fill_whitened_rows(
+            clusters.layout, groups, equations.values, self.tree.pattern, L, X
+        )
+        keep, force, w = np.zeros_like(before), np.zeros(clusters.n_rows), z.copy()
+        for g in range(groups.n_groups):
+            row = groups.row[groups.first_row[g] : groups.first_row[g + 1]]
+            own = groups.coordinate[groups.first_coordinate[g] : groups.first_coordinate[g + 1]]
+            Y = X[groups.start[g] : groups.start[g + 1]].reshape(len(own), len(row))
+            change = least_change(Y, equations.right[row], z[own], equations.size[row])
+            if change.floor < INDEPENDENCE_TOLERANCE and not before[row[change.independent]].all():
+                usable = before[row]
+                row = row[usable]
+                Y, size = Y[:, usable], equations.size[row]
+                change = least_change(Y, equations.right[row], z[own], size)
+            independent = row[change.independent]
+            keep[independent], force[independent], w[own] = True, change.force, change.whitened
+        self._keep(keep)
+        native.solve_lower(self.tree.pattern, L, w[None])
+        return force, w
+
+    def _dropped(self, equations: LoopEquations, x: FloatArray) -> float:
+        """Return the largest relative violation of the rows left out."""
+        if self.keep.all():
+            return 0.0
+        return float(np.abs(equations.violation(x)[~self.keep]).max())
+
+
+@dataclass(frozen=True, eq=False)
+class LeastChange:
+    """The least change of z that obeys the rows, and which of them do it."""
+
+    independent: IntArray  # (r,) independent rows
+    force: FloatArray  # (r,) their multipliers
+    whitened: FloatArray  # (n,) z + X lambda
+    floor: float  # smallest remainder of an independent row, relative to its size
+
+
+def least_change(X: FloatArray, k: FloatArray, z: FloatArray, size: FloatArray) -> LeastChange:
+    """Return lambda and w = z + X lambda with X' w = k, for X (n, m) of any rank.
+
+    `size` (m,) are the natural lengths of the columns.
+
+    By a QR factorization with column pivoting: the error grows with the condition of X, not with
+    its square. Golub and Van Loan (2013), sec. 5.4.2.
+    """
+    X, k = X / size, k / size
+    if X.size == 0:
+        return LeastChange(np.zeros(0, dtype=np.intp), np.zeros(0), z.copy(), np.inf)
+    Q, R, order = qr(X, mode="economic", pivoting=True, check_finite=False)
+    pivots = np.abs(np.diag(R))
+    rank = int(np.count_nonzero(pivots > RANK_TOLERANCE))
+    independent, Q, R = order[:rank], Q[:, :rank], R[:rank, :rank]
+    w, force = z.copy(), np.zeros(rank)
+    for _ in range(REFINEMENTS if rank else 0):
+        change = solve_triangular(R, (k - X.T @ w)[independent], trans="T", check_finite=False)
+        w += Q @ change
+        force += solve_triangular(R, change, check_finite=False)
+    floor = float(pivots[:rank].min(initial=np.inf))
+    return LeastChange(independent, force / size[independent], w, floor)

@@ -1,0 +1,197 @@
+"""A mechanism at a state in the terms of its spanning tree: what every method starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.assembly.body_forces import model_loads
+from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
+from sparsebody.errors import ModelError, ShapeError
+from sparsebody.kinematics.coordinates import (
+    CoordinateMotion,
+    coordinate_motion,
+    prescribed_motion,
+)
+from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
+from sparsebody.kinematics.motion import JointMotion, joint_motion
+from sparsebody.model.system import State, System, check_state
+from sparsebody.tree.frames import link_forces
+from sparsebody.tree.links import Links
+from sparsebody.tree.motion import TreeMotion, motion_at_state
+from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.stabilization import add_tree_shift
+
+
+@dataclass(frozen=True, eq=False)
+class Drives:
+    """Prescribed coordinates of tree joints: rows that fix qdd[velocity], one number each."""
+
+    velocity: IntArray  # (n,) velocity coordinates of the tree
+    row: IntArray  # (n,) their constraint rows in the system
+    item: IntArray  # (n,) their indices in TrackedCoordinates.prescribed
+
+
+def tree_drives(tree: SpanningTree) -> Drives:
+    """Return the prescribed coordinates of tree joints; those of loop joints are loop rows."""
+    tracked = tree.system.coordinates
+    joint = tree.tree_index[tracked.joint[tracked.prescribed]]
+    item = np.flatnonzero(joint >= 0)
+    own = tracked.prescribed[item]
+    return Drives(tree.first_velocity[joint[item]] + tracked.index[own], tracked.row[own], item)
+
+
+class TreeProblem:
+    """Motion, forces and constraint rows at a state; computed only as needed.
+
+    Springs, dampers and efforts, on tree and on loop joints alike, are wrenches on the bodies, so
+    that no joint of the tree is active: tau = 0, tau_a is part of `force`.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+        The spanning tree.
+    state : State
+        Poses and velocities.
+    body_force : (n_bodies, 6) array, optional
+        Additional wrenches about the centers of mass in body axes [N m, N].
+    baumgarte : float, optional
+        Time constant [s] of the stabilization terms of (8.22), on tree and on loop joints.
+    """
+
+    def __init__(
+        self,
+        tree: SpanningTree,
+        state: State,
+        body_force: FloatArray | None = None,
+        baumgarte: float | None = None,
+    ) -> None:
+        check_state(tree.system, state)
+        self.tree, self.state = tree, _contiguous(state)
+        self.body_force = _checked_force(tree.system, body_force)
+        self.baumgarte = baumgarte
+
+    @property
+    def system(self) -> System:
+        """The mechanism."""
+        return self.tree.system
+
+    @property
+    def links(self) -> Links:
+        """Constants of the tree for kernels."""
+        return self.tree.links
+
+    @cached_property
+    def motion(self) -> TreeMotion:
+        """Of the links, in world axes; Baumgarte's terms of tree joints are part of the drift."""
+        motion = motion_at_state(self.tree, self.state)
+        if self.baumgarte is not None:
+            add_tree_shift(self.tree, motion, self.subspace, self.shift)
+        return motion
+
+    @cached_property
+    def joints(self) -> JointMotion:
+        """Relative motion at all joints of the system."""
+        return joint_motion(self.system, self.state)
+
+    @cached_property
+    def coordinates(self) -> CoordinateMotion:
+        """Of the tracked coordinates."""
+        return coordinate_motion(self.system, self.state, self.joints)
+
+    @cached_property
+    def constraint(self) -> ConstraintRows:
+        """All constraint rows of the system, on the bodies."""
+        return constraint_rows(self.system, self.state, self.joints, self.coordinates)
+
+    @property
+    def subspace(self) -> FloatArray:
+        """(n_rows, 6) T' in S coordinates, which few joint types let vary."""
+        system = self.system
+        varies = len(system.coordinates.prescribed) or any(
+            group.has_varying_T for group in system.groups
+        )
+        return self.constraint.subspace if varies else system.subspace
+
+    @cached_property
+    def shift(self) -> FloatArray:
+        """(n_rows,) Baumgarte's terms k_stab of every row, zero without them. (8.22)."""
+        if self.baumgarte is None:
+            return np.zeros(self.system.n_rows)
+        T, rows = self.baumgarte, self.constraint
+        velocity = rows.velocity - prescribed_velocities(self.system, self.state.time)
+        position = position_errors(self.system, self.state, self.joints, self.coordinates)
+        return -2.0 / T * velocity - position / T**2
+
+    @property
+    def gamma(self) -> FloatArray:
+        """(n_rows,) right-hand sides of all rows, A a = gamma, with Baumgarte's terms."""
+        return self.constraint.acceleration + self.shift
+
+    @cached_property
+    def loop_rows(self) -> IntArray:
+        """Rows of the system's loop joints, drives among them, in order."""
+        return np.flatnonzero(self.tree.tree_index[self.system.row_joint] < 0)
+
+    @cached_property
+    def load(self) -> FloatArray | None:
+        """(n_bodies, 6) wrenches on the bodies besides gravity in body axes, None for none."""
+        system = self.system
+        sources = system.external_forces.body, system.joint_forces.item, system.point_forces.first
+        if not any(map(len, sources)):
+            return self.body_force
+        load = model_loads(system, self.state, self.joints, self.coordinates)
+        return load if self.body_force is None else load + self.body_force
+
+    @cached_property
+    def force(self) -> FloatArray:
+        """(n_bodies, 6) the same on the links, or (0, 6) for none; world axes, links' origins."""
+        if self.load is None:
+            return np.zeros((0, 6))
+        return link_forces(self.tree, self.motion, self.load)
+
+    @cached_property
+    def drives(self) -> Drives:
+        """Prescribed coordinates of tree joints."""
+        return tree_drives(self.tree)
+
+    @cached_property
+    def is_driven(self) -> BoolArray:
+        """(n_velocities,) whether qdd is prescribed, or (0,) if none is."""
+        if len(self.drives.velocity) == 0:
+            return np.zeros(0, dtype=bool)
+        is_driven = np.zeros(self.tree.n_velocities, dtype=bool)
+        is_driven[self.drives.velocity] = True
+        return is_driven
+
+    @cached_property
+    def driven_qdd(self) -> FloatArray:
+        """(n_velocities,) prescribed accelerations, zero elsewhere."""
+        qdd, drives = np.zeros(self.tree.n_velocities), self.drives
+        if len(drives.velocity):
+            acceleration = prescribed_motion(self.system, self.state.time)[drives.item, 2]
+            qdd[drives.velocity] = acceleration + self.shift[drives.row]
+        return qdd
+
+
+def _contiguous(state: State) -> State:
+    """Return the state with arrays as compiled code takes them; other kinds cost a compilation."""
+    fields = ("position", "orientation", "velocity", "coordinate")
+    if all(getattr(state, field).flags.carray for field in fields):
+        return state
+    return state.with_(**{field: np.array(getattr(state, field), order="C") for field in fields})
+
+
+def _checked_force(system: System, body_force: FloatArray | None) -> FloatArray | None:
+    if body_force is None:
+        return None
+    if np.shape(body_force) != (system.n_bodies, 6):
+        raise ShapeError(f"body_force is {np.shape(body_force)}, not {(system.n_bodies, 6)}")
+    finite = np.isfinite(body_force).all(axis=1)
+    if not finite.all():
+        name = system.body_names[int(np.argmin(finite))]
+        raise ModelError(f"body_force of {name!r} is not finite; give six numbers")
+    return np.ascontiguousarray(body_force, dtype=float)

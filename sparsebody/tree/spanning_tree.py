@@ -1,0 +1,156 @@
+"""The spanning tree of a mechanism: tree joints, loop joints, regular numbering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sparsebody._core import tree as native
+from sparsebody.arrays import IntArray
+from sparsebody.errors import ModelError
+from sparsebody.model.system import System
+from sparsebody.tree.branch_sparsity import BranchPattern, branch_pattern
+from sparsebody.tree.links import Links, links_of
+from sparsebody.tree.tables import TreeTables, tree_tables
+
+
+@dataclass(frozen=True, eq=False)
+class SpanningTree:
+    """A spanning tree of a System; every array is in the tree's own, regular numbering.
+
+    Body i has tree joint i, which leads to it from body parent[i] < i; -1 is the world. The
+    numbering is depth first, so that the subtree of body i is i, ..., subtree_end[i] - 1. A joint
+    keeps its own coordinates, velocities and forces if the tree runs through it from successor to
+    predecessor; direction -1 says so, and its motion subspace in the tree is then -X S. A body
+    that no joint leads to has a virtual free joint: its coordinates are those of a Free joint from
+    the world's frame to its center of mass in body axes.
+    """
+
+    system: System
+    choice: str  # a name from TREE_CHOICES
+    body: IntArray  # (n,) the system's number of each body
+    joint: IntArray  # (n,) the system's number of each tree joint, -1 for a virtual free joint
+    parent: IntArray  # (n,) lambda(i)
+    direction: IntArray  # (n,) 1, or -1 where the parent is the joint's successor
+    kind: IntArray  # (n,) index of the joint type in the native list
+    first_velocity: IntArray  # (n + 1,) where each joint's velocity coordinates begin
+    first_position: IntArray  # (n + 1,) where its position coordinates begin
+    subtree_end: IntArray  # (n,) the number after the last of nu(i)
+    loop_joint: IntArray  # (n_loops,) the system's numbers of the joints that close loops
+    loop_predecessor: IntArray  # (n_loops,) bodies in the tree's numbering, -1 for the world
+    loop_successor: IntArray
+
+    @property
+    def n_bodies(self) -> int:
+        """Number of bodies, and of tree joints."""
+        return len(self.body)
+
+    @property
+    def n_loops(self) -> int:
+        """Number of loop joints."""
+        return len(self.loop_joint)
+
+    @property
+    def n_velocities(self) -> int:
+        """Number of velocity coordinates qd: the freedoms of the tree."""
+        return int(self.first_velocity[-1])
+
+    @property
+    def n_positions(self) -> int:
+        """Number of position coordinates q."""
+        return int(self.first_position[-1])
+
+    @cached_property
+    def index(self) -> IntArray:
+        """(n,) the tree's number of each body of the system; index[-1] must not be asked for."""
+        index = np.empty_like(self.body)
+        index[self.body] = np.arange(self.n_bodies)
+        return index
+
+    @cached_property
+    def tree_index(self) -> IntArray:
+        """(n_joints,) the tree's number of each joint of the system, -1 for loop joints."""
+        index = np.full(self.system.n_joints, -1, dtype=np.intp)
+        is_real = self.joint >= 0
+        index[self.joint[is_real]] = np.flatnonzero(is_real)
+        return index
+
+    @cached_property
+    def tables(self) -> TreeTables:
+        """Joint frames, masses and topology for compiled code."""
+        return tree_tables(self)
+
+    @cached_property
+    def links(self) -> Links:
+        """The same and inertias in the axes of the joint frames, for the kernels of dynamics."""
+        return links_of(self)
+
+    @cached_property
+    def pattern(self) -> BranchPattern:
+        """The branch-induced sparsity of H."""
+        return branch_pattern(self)
+
+    @cached_property
+    def freedoms(self) -> IntArray:
+        """(n,) number of velocity coordinates of each tree joint."""
+        return np.diff(self.first_velocity)
+
+    @cached_property
+    def expanded_parent(self) -> IntArray:
+        """(n_velocities,) the velocity coordinate before each one. Featherstone, sec. 6.5."""
+        return native.expanded_parents(self.parent, self.first_velocity)
+
+    @cached_property
+    def depth(self) -> IntArray:
+        """(n,) number of joints between the world and each body."""
+        return native.depths(self.parent, np.ones(self.n_bodies, dtype=np.intp))
+
+    @property
+    def n_inertia_nonzeros(self) -> int:
+        """Nonzeros of the lower triangle of H, its diagonal included."""
+        return native.inertia_nonzeros(self.parent, self.freedoms)
+
+    def velocities(self, i: int) -> slice:
+        """Return the velocity coordinates of tree joint i."""
+        return slice(int(self.first_velocity[i]), int(self.first_velocity[i + 1]))
+
+    def positions(self, i: int) -> slice:
+        """Return the position coordinates of tree joint i."""
+        return slice(int(self.first_position[i]), int(self.first_position[i + 1]))
+
+    def children(self, i: int) -> IntArray:
+        """Return mu(i), in order; mu(-1) are the bodies on the world."""
+        return np.flatnonzero(self.parent == i)
+
+    def support(self, i: int) -> IntArray:
+        """Return kappa(i): the joints between the world and body i, outermost last."""
+        support = []
+        while i >= 0:
+            support.append(i)
+            i = int(self.parent[i])
+        return np.array(support[::-1], dtype=np.intp)
+
+    def subtree(self, i: int) -> IntArray:
+        """Return nu(i): body i and all that it supports."""
+        return np.arange(i, self.subtree_end[i])
+
+    def velocity_name(self, k: int) -> str:
+        """Say which velocity coordinate number k is, for messages."""
+        i = int(np.searchsorted(self.first_velocity, k, side="right")) - 1
+        system, j = self.system, int(self.joint[i])
+        if j < 0:
+            return f"the free motion of body {system.body_names[int(self.body[i])]!r}"
+        return f"coordinate {k - int(self.first_velocity[i])} of joint {system.joint_names[j]!r}"
+
+
+def loop_error(tree: SpanningTree, method: str, others: Iterable[str]) -> ModelError:
+    """Return the error of a method for trees that is given a mechanism with loops."""
+    name = tree.system.joint_names[int(tree.loop_joint[0])]
+    listed = ", ".join(repr(other) for other in others)
+    return ModelError(
+        f"method {method!r} takes trees only, and joint {name!r} closes a loop "
+        f"({tree.n_loops} joints do); use one of {listed}"
+    )

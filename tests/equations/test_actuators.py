@@ -1,0 +1,84 @@
+import numpy as np
+import pytest
+from random_mechanisms import random_tree
+
+import sparsebody as sb
+from sparsebody.equations.actuators import (
+    actuator_rows,
+    actuators_of,
+    released_drives,
+    without_drives,
+)
+from sparsebody.errors import ModelError
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.gallery import build
+from sparsebody.model.joints import JOINT_TYPES
+from sparsebody.tree import joint_coordinates, spanning_tree
+
+
+def test_rows_give_the_velocities_of_joints_of_every_type():
+    system = random_tree(np.random.default_rng(0), 24, tuple(JOINT_TYPES)).compile()
+    actuators, tree = actuators_of(system), spanning_tree(system)
+    _, qd = joint_coordinates(tree, system.initial_state)
+    found = actuator_rows(system, actuators, joint_motion(system, system.initial_state))
+    place = tree.first_velocity[tree.tree_index[actuators.joint]] + actuators.coordinate
+    np.testing.assert_allclose(found.rate, qd[place], atol=1e-12)
+    v = np.concatenate([system.initial_state.velocity, np.zeros((1, 6))])
+    ends = np.stack([system.predecessor, system.successor], axis=1)[actuators.joint]
+    np.testing.assert_allclose(np.einsum("mea,mea->m", found.rows, v[ends]), qd[place], atol=1e-12)
+
+
+def test_forces_act_where_those_of_the_model_do():
+    mechanism = random_tree(np.random.default_rng(1), 20, tuple(JOINT_TYPES))
+    pairs = [(n, k) for n, j in mechanism.joints.items() for k in j.type.scalar_positions]
+    for name, k in pairs:
+        mechanism.add_joint_force(f"{name} {k}", name, coordinate=k, effort=1.0)
+    system = mechanism.compile()
+    motion = joint_motion(system, system.initial_state)
+    found = actuator_rows(system, actuators_of(system, pairs), motion)
+    model = coordinate_motion(system, system.initial_state, motion)
+    items = [system.coordinates.joint.tolist(), system.coordinates.index.tolist()]
+    order = [list(zip(*items, strict=True)).index((system.joint(n), k)) for n, k in pairs]
+    np.testing.assert_allclose(found.dual, model.dual[order], atol=1e-14)
+
+
+def test_joints_stand_for_all_their_freedoms_in_the_order_given():
+    system = build("slider-crank").compile()
+    found = actuators_of(system, ["pin", ("wrist", 1), "pivot"])
+    assert list(found.names) == ["pin 0", "pin 1", "pin 2", "wrist 1", "pivot"]
+    assert found.coordinate.tolist() == [0, 1, 2, 1, 0]
+    assert len(actuators_of(system)) == 1 + 3 + 2 + 1
+    assert list(actuators_of(system, "slide").names) == ["slide"]
+
+
+def test_other_drives_keep_their_rows_when_one_is_released():
+    mechanism = sb.Mechanism("two")
+    mechanism.add_body("a", mass=1.0, inertia=np.eye(3))
+    motion = {k: sb.Polynomial((0.0, float(k + 1))) for k in range(2)}
+    mechanism.add_joint("tube", sb.Cylindrical(), sb.WORLD, "a", prescribed=motion)
+    system = mechanism.compile()
+    items, actuator = released_drives(system, actuators_of(system, [("tube", 1), ("tube", 0)]))
+    assert (items.tolist(), actuator.tolist()) == ([0, 1], [1, 0])
+    items, _ = released_drives(system, actuators_of(system, [("tube", 0)]))
+    rest = without_drives(system, items)
+    assert (system.n_rows, rest.n_rows) == (6, 5)
+    assert rest.coordinates.row.tolist() == [-1, 4]
+    assert rest.coordinates.motion[0] is None
+    np.testing.assert_array_equal(rest.subspace[:4], system.subspace[:4])
+    assert without_drives(system, items[:0]) is system
+
+
+def test_freedoms_that_are_not_there_are_refused():
+    mechanism = build("slider-crank")
+    mechanism.add_body("lid", mass=1.0, inertia=np.eye(3))
+    mechanism.add_joint("weld", sb.Fixed(), "slider", "lid")
+    system = mechanism.compile()
+    with pytest.raises(ModelError, match="no joint 'knee'"):
+        actuators_of(system, ["knee"])
+    with pytest.raises(ModelError, match="'weld' is fixed and has no freedom"):
+        actuators_of(system, ["weld"])
+    with pytest.raises(ModelError, match=r"'wrist' has no coordinate 2.*from 0 to 1"):
+        actuators_of(system, [("wrist", 2)])
+    with pytest.raises(ModelError, match="coordinate 1 of joint 'wrist' is named twice"):
+        actuators_of(system, ["wrist", ("wrist", 1)])

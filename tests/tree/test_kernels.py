@@ -1,0 +1,218 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from random_mechanisms import random_tree
+
+from sparsebody.assembly.body_forces import bias_forces
+from sparsebody.errors import SingularSystemError
+from sparsebody.kinematics.motion import body_rotations
+from sparsebody.model.gallery import build
+from sparsebody.model.joints import JOINT_TYPES
+from sparsebody.tree.articulated_body import forward_dynamics_tree
+from sparsebody.tree.branch_sparsity import lower_triangle, multiply, symmetric
+from sparsebody.tree.choice import spanning_tree
+from sparsebody.tree.composite_rigid_body import joint_space_inertia
+from sparsebody.tree.coordinates import joint_coordinates, tree_state
+from sparsebody.tree.crba import CompositeRigidBody
+from sparsebody.tree.frames import body_accelerations, link_forces
+from sparsebody.tree.jacobians import body_jacobian, velocity_product_accelerations
+from sparsebody.tree.ltl import ltdl_factor, ltdl_solve, ltl_factor, ltl_solve
+from sparsebody.tree.motion import motion_at_coordinates, motion_at_state
+from sparsebody.tree.recursive_newton_euler import (
+    inverse_dynamics,
+    joint_space_bias_force,
+    recursion,
+)
+
+AUTOTREE = json.loads((Path(__file__).parent / "data" / "autotree.json").read_text())["cases"]
+
+
+@pytest.fixture(params=[(seed, root) for seed in range(4) for root in (None, "b6")])
+def moving(request):
+    """A tree, its motion, and random numbers."""
+    seed, root = request.param
+    rng = np.random.default_rng(seed)
+    system = random_tree(rng, 10, tuple(JOINT_TYPES)).compile()
+    tree = spanning_tree(system, "breadth-first", root=root)
+    return tree, motion_at_state(tree, system.initial_state), rng
+
+
+def test_the_motion_is_the_same_from_bodies_and_from_coordinates(moving):
+    tree, motion, _ = moving
+    other = motion_at_coordinates(tree, *joint_coordinates(tree, tree.system.initial_state))
+    for field in motion._fields:
+        np.testing.assert_allclose(
+            getattr(motion, field), getattr(other, field), atol=1e-11, err_msg=field
+        )
+
+
+def test_jacobians_give_velocities_and_inertia(moving):
+    tree, motion, _ = moving
+    system = tree.system
+    J = np.array([body_jacobian(tree, motion, i) for i in range(system.n_bodies)])
+    np.testing.assert_allclose(J @ motion.rate, system.initial_state.velocity, atol=1e-11)
+    H = np.einsum("iak,iab,ibl->kl", J, system.spatial_inertia, J)
+    found = symmetric(tree.pattern, joint_space_inertia(tree, motion))
+    np.testing.assert_allclose(found, H, atol=1e-12 * np.abs(H).max())
+    x, y = np.random.default_rng(0).normal(size=tree.n_velocities), np.empty(tree.n_velocities)
+    multiply(tree.pattern, joint_space_inertia(tree, motion), x, y)
+    np.testing.assert_allclose(y, H @ x, atol=1e-11 * np.abs(H).max())
+
+
+def test_inverse_dynamics_is_newton_and_euler_projected(moving):
+    tree, motion, rng = moving
+    system, state = tree.system, tree.system.initial_state
+    qdd, wrench = rng.normal(size=tree.n_velocities), rng.normal(size=(system.n_bodies, 6))
+    tau, acceleration, _ = recursion(tree, motion, qdd, link_forces(tree, motion, wrench))
+    a = body_accelerations(tree, motion, acceleration)
+    J = np.array([body_jacobian(tree, motion, i) for i in range(system.n_bodies)])
+    np.testing.assert_allclose(
+        a, J @ qdd + velocity_product_accelerations(tree, motion), atol=1e-10
+    )
+    force = np.einsum("iab,ib->ia", system.spatial_inertia, a)
+    force += bias_forces(system, state.velocity) - wrench
+    force[:, 3:] -= system.mass[:, None] * (
+        body_rotations(state).transpose(0, 2, 1) @ system.gravity
+    )
+    expected = np.einsum("iak,ia->k", J, force)
+    np.testing.assert_allclose(tau, expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_velocity_product_accelerations_are_the_change_of_velocities_at_constant_rates():
+    rng = np.random.default_rng(5)
+    names = ("revolute", "prismatic", "helical", "cylindrical", "planar", "universal")
+    system = random_tree(rng, 8, names).compile()
+    tree = spanning_tree(system, root="b3")
+    q, qd = joint_coordinates(tree, system.initial_state)
+    h, rate = 1e-5, np.zeros_like(q)
+    rate[7:] = qd[6:]  # the virtual joint of the root comes first, and rests
+    qd[:6] = 0.0
+    ends = [tree_state(tree, q + sign * h * rate, qd).velocity for sign in (-1, 1)]
+    motion = motion_at_coordinates(tree, q, qd)
+    found = velocity_product_accelerations(tree, motion)
+    np.testing.assert_allclose(found, (ends[1] - ends[0]) / (2 * h), atol=1e-6)
+
+
+def test_forward_and_inverse_dynamics_undo_each_other(moving):
+    tree, motion, rng = moving
+    tau = rng.normal(size=tree.n_velocities)
+    force = rng.normal(size=(tree.n_bodies, 6))
+    qdd = forward_dynamics_tree(tree, motion, tau, force)
+    size = np.abs(joint_space_bias_force(tree, motion, force)).max()
+    np.testing.assert_allclose(inverse_dynamics(tree, motion, qdd, force), tau, atol=1e-11 * size)
+    H = joint_space_inertia(tree, motion)
+    solved = ltl_solve(tree, ltl_factor(tree, H), tau - joint_space_bias_force(tree, motion, force))
+    np.testing.assert_allclose(qdd, solved, atol=1e-11 * np.abs(solved).max())
+
+
+def test_factors_give_the_inertia_back_and_solve_with_it(moving):
+    tree, motion, rng = moving
+    packed = joint_space_inertia(tree, motion)
+    H = symmetric(tree.pattern, packed)
+    L = lower_triangle(tree.pattern, ltl_factor(tree, packed))
+    np.testing.assert_allclose(L.T @ L, H, atol=1e-13 * np.abs(H).max())
+    LD = lower_triangle(tree.pattern, ltdl_factor(tree, packed))
+    D = np.diag(LD)
+    unit = np.tril(LD, -1) + np.eye(len(D))
+    np.testing.assert_allclose(unit.T * D @ unit, H, atol=1e-13 * np.abs(H).max())
+    right = rng.normal(size=(3, tree.n_velocities))
+    for x in (
+        ltl_solve(tree, ltl_factor(tree, packed), right),
+        ltdl_solve(tree, ltdl_factor(tree, packed), right),
+    ):
+        np.testing.assert_allclose(x @ H, right, atol=1e-10)
+    assert np.count_nonzero(np.tril(H)) <= tree.n_inertia_nonzeros == len(packed)
+
+
+def test_the_factor_at_coordinates_is_that_of_the_inertia():
+    system = random_tree(np.random.default_rng(8), 9).compile()
+    dynamics = CompositeRigidBody(system)
+    tree = dynamics.tree
+    q, _ = joint_coordinates(tree, system.initial_state)
+    motion = motion_at_state(tree, system.initial_state)
+    expected = ltl_factor(tree, joint_space_inertia(tree, motion))
+    for _ in range(2):
+        np.testing.assert_allclose(dynamics.inertia_factor(q), expected, rtol=1e-11, atol=1e-11)
+
+
+def test_an_inertia_that_is_not_positive_definite_is_refused_and_the_joint_named():
+    tree = spanning_tree(build("chain", bodies=3).compile())
+    H = joint_space_inertia(tree, motion_at_state(tree, tree.system.initial_state))
+    H[tree.pattern.start[1] + 1] = -1.0
+    for factor in (ltl_factor, ltdl_factor):
+        with pytest.raises(SingularSystemError, match="coordinate 0 of joint 'joint-1'"):
+            factor(tree, H)
+
+
+@pytest.mark.parametrize("case", AUTOTREE, ids=lambda case: f"{case['nb']} bodies")
+def test_the_published_trees_come_out_right(case):
+    n = case["nb"]
+    mechanism = build(
+        "tree",
+        bodies=n,
+        branching=float(case["bf"]),
+        skew=case["skew"],
+        taper=float(case["taper"]),
+        moving=True,
+    )
+    tree = spanning_tree(mechanism.compile(), "breadth-first")
+    assert [tree.body[p] + 1 if p >= 0 else 0 for p in tree.parent[tree.index]] == case["parent"]
+    i = np.arange(1, n + 1)
+    own = tree.body  # the coordinate of joint i + 1 is number index[i]
+    q, qd = 0.1 * i * np.cos(i), 0.3 * np.sin(2 * i)
+    qdd, tau = 0.5 * np.cos(1.7 * i), 2 * np.sin(0.9 * i)
+    motion = motion_at_coordinates(tree, q[own], qd[own])
+    at_state = joint_coordinates(tree, tree.system.initial_state)
+    np.testing.assert_allclose(at_state[0], q[own], atol=1e-13)
+    np.testing.assert_allclose(at_state[1], qd[own], atol=1e-13)
+    H = symmetric(tree.pattern, joint_space_inertia(tree, motion))
+    exact = {"rtol": 1e-12, "atol": 1e-12}
+    np.testing.assert_allclose(
+        inverse_dynamics(tree, motion, qdd[own]), np.array(case["ID_tau"])[own], **exact
+    )
+    np.testing.assert_allclose(
+        forward_dynamics_tree(tree, motion, tau[own]), np.array(case["FD_qdd"])[own], **exact
+    )
+    np.testing.assert_allclose(
+        joint_space_bias_force(tree, motion), np.array(case["C"])[own], **exact
+    )
+    np.testing.assert_allclose(np.trace(H), case["H_trace"], **exact)
+    np.testing.assert_allclose(np.linalg.slogdet(H)[1], case["logdet_H"], **exact)
+    assert 2 * tree.n_inertia_nonzeros - n == case["H_nonzeros"]
+
+
+@pytest.mark.parametrize("branching", [1.0, 1.5, 3.0])
+@pytest.mark.parametrize("taper", [1.0, 0.9])
+def test_trees_of_that_family_are_those_of_pinocchio(branching, taper):
+    system = build(
+        "tree", bodies=20, branching=branching, taper=taper, skew=0.4, moving=True
+    ).compile()
+    tree = spanning_tree(system)
+    q, qd = joint_coordinates(tree, system.initial_state)
+    model = pin.Model()
+    model.gravity = pin.Motion(np.array(system.gravity), np.zeros(3))
+    for i, b in enumerate(tree.body):  # our links, with our numbering, which is depth first
+        j, p = tree.joint[i], tree.parent[i]
+        near = pin.SE3(system.predecessor_rotation[j], system.predecessor_point[j])
+        if p >= 0:
+            above = tree.joint[p]
+            frame = pin.SE3(system.successor_rotation[above], system.successor_point[above])
+            near = frame.inverse() * near
+        model.addJoint(int(p) + 1, pin.JointModelRZ(), near, f"{i}")
+        frame = pin.SE3(system.successor_rotation[j], system.successor_point[j])
+        inertia = pin.Inertia(float(system.mass[b]), np.zeros(3), np.array(system.inertia[b]))
+        model.appendBodyToJoint(i + 1, inertia, frame.inverse())
+    data = model.createData()
+    tau = np.random.default_rng(0).normal(size=20)
+    motion = motion_at_coordinates(tree, q, qd)
+    expected = pin.aba(model, data, q, qd, tau)
+    np.testing.assert_allclose(
+        forward_dynamics_tree(tree, motion, tau), expected, atol=1e-11 * np.abs(expected).max()
+    )
+    H = np.triu(pin.crba(model, data, q))
+    H = H + np.triu(H, 1).T
+    found = symmetric(tree.pattern, joint_space_inertia(tree, motion))
+    np.testing.assert_allclose(found, H, atol=1e-12 * np.abs(H).max())

@@ -1,0 +1,200 @@
+"""Methods for closed loops on 500 random mechanisms, and what holds for their matrices."""
+
+import numpy as np
+import pytest
+from overconstrained import add_linkage, figure_8_2_a, random_mechanism
+from pinocchio_models import PinocchioModel
+
+import sparsebody as sb
+from sparsebody.errors import ModelError, RankWarning
+from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.poses import displaced
+from sparsebody.model.gallery import build
+from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
+from sparsebody.tree.branch_sparsity import symmetric
+from sparsebody.tree.crba import free_equations
+from sparsebody.tree.loops.loops_direct import LoopsDirect
+from sparsebody.tree.loops.loops_force import LoopsForce
+from sparsebody.tree.loops.loops_projection import LoopsProjection
+from sparsebody.tree.problem import TreeProblem
+
+BATCHES, PER_BATCH = 10, 50
+LOOP_METHODS = (LoopsDirect, LoopsForce, LoopsProjection)
+
+
+def gap(found, expected, system):
+    """The largest difference relative to the largest acceleration, gravity's included."""
+    size = max(np.abs(expected).max(), np.abs(system.gravity).max())
+    return np.abs(found - expected).max() / size
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_all_methods_and_pinocchio_agree_on_random_mechanisms(batch):
+    redundant = 0
+    for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
+        system = random_mechanism(seed).compile()
+        state = sb.consistent_state(system)
+        sparse = sb.ForwardDynamics(system, state)
+        solution = sparse(state)
+        expected = solution.acceleration
+        redundant += len(sparse.redundant_rows) > 0
+        tree = spanning_tree(system)
+        for name, method in TREE_METHODS.items():
+            if method.takes_loops or tree.n_loops == 0:
+                found = tree_dynamics(name, system, tree)(state)
+                assert gap(found.acceleration, expected, system) < 1e-9, (name, seed)
+                assert max(found.residual, found.dropped_residual) < 1e-9, (name, seed)
+        nothing = np.zeros((system.n_joints, 6)), np.zeros((system.n_bodies, 6))
+        peer = PinocchioModel(system, state).solve(*nothing)
+        assert gap(peer.acceleration, expected, system) < 1e-9, seed
+        assert_energy_is_kept(TreeProblem(tree, state), solution)
+    assert redundant > 0.4 * PER_BATCH
+
+
+def assert_energy_is_kept(problem, solution):
+    """Kinetic energy grows by the work of gravity, and of constraints on what is left of A v."""
+    system, v, a = problem.system, problem.state.velocity, solution.acceleration
+    kinetic = np.einsum("na,nab,nb->n", v[:, :3], system.inertia, a[:, :3])
+    kinetic += system.mass * np.einsum("na,na->n", v[:, 3:], a[:, 3:])
+    speed = np.einsum("nab,nb->na", body_rotations(problem.state), v[:, 3:])
+    weight = system.mass * (speed @ system.gravity)
+    violation = problem.constraint.velocity
+    assert np.abs(violation).max(initial=0.0) < 1e-8 * np.abs(v).max(initial=1.0)
+    work = solution.multiplier @ violation
+    size = np.abs([kinetic, weight]).max(initial=1.0)
+    assert abs(kinetic.sum() - weight.sum() - work) < 1e-12 * size
+
+
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_matrices_of_random_mechanisms_are_what_theory_says(batch):
+    for seed in range(batch * PER_BATCH, (batch + 1) * PER_BATCH):
+        system = random_mechanism(seed).compile()
+        state = sb.consistent_state(system)
+        tree = spanning_tree(system, list(TREE_CHOICES)[seed % len(TREE_CHOICES)])
+        projection = LoopsProjection(system, tree)
+        problem = projection.problem(state)
+        assert_subspaces_are_reciprocal(problem)
+        H, right = free_equations(problem)
+        equations = projection.equations(problem)
+        explicit = projection.explicit(equations, H)
+        K, G, g = equations.matrix, explicit.G, explicit.g
+        H = symmetric(tree.pattern, H)
+        size = np.abs(K).max(initial=1.0) * np.abs(G).max(initial=1.0)
+        np.testing.assert_allclose(K @ G, 0.0, atol=1e-12 * size)
+        size = max(np.abs(equations.right).max(initial=1.0), np.abs(K).max(initial=0.0))
+        np.testing.assert_allclose(
+            K @ g, equations.right, atol=1e-10 * size * np.abs(g).max(initial=1.0)
+        )
+        assert G.shape[1] == tree.n_velocities - np.linalg.matrix_rank(K, tol=1e-8 * size)
+        projected = np.triu(explicit.projected_inertia(tree.pattern, free_equations(problem)[0]))
+        np.testing.assert_allclose(projected, np.triu(G.T @ H @ G), atol=1e-11 * np.abs(H).max())
+        if G.shape[1]:
+            assert np.linalg.eigvalsh(G.T @ H @ G).min() > 0.0
+        solutions = [method(system, tree).solve(problem) for method in LOOP_METHODS]
+        force = [K.T @ s.multiplier[projection.clusters.row] for s in solutions]
+        size = max(np.abs(H @ solutions[0].qdd).max(initial=1.0), np.abs(right).max(initial=0.0))
+        for solution, tau_c in zip(solutions, force, strict=True):
+            np.testing.assert_allclose(tau_c, force[0], atol=1e-9 * size)
+            np.testing.assert_allclose(H @ solution.qdd - right, tau_c, atol=1e-9 * size)
+            assert solution.is_unique == (np.linalg.matrix_rank(K, tol=1e-8 * size) == len(K))
+
+
+def assert_subspaces_are_reciprocal(problem):
+    """T' S = 0 at every joint."""
+    system, motion = problem.system, problem.joints
+    for j, joint_type in enumerate(system.joint_types):
+        q = joint_type.coordinates(motion.rotation[j], motion.translation[j])
+        S, T = joint_type.motion_subspace(q), problem.subspace[system.rows(j)]
+        assert len(T) + S.shape[1] == 6
+        np.testing.assert_allclose(T @ S, 0.0, atol=1e-13 * np.abs(S).max(initial=1.0))
+
+
+@pytest.mark.parametrize("method", LOOP_METHODS)
+def test_one_object_serves_at_many_states(method):
+    system = build("n-four-bar", loops=3).compile()
+    dynamics = method(system)
+    trajectory = sb.simulate(system, duration=0.4, step=0.01)
+    for k in range(0, len(trajectory), 5):
+        state = trajectory.state(k)
+        expected = sb.ForwardDynamics(system, state)(state)
+        found = dynamics(state)
+        assert gap(found.acceleration, expected.acceleration, system) < 1e-9
+
+
+@pytest.mark.parametrize("method", LOOP_METHODS)
+def test_one_object_follows_the_rank_where_it_changes(method):
+    """From a pose of mobility three to those of one and two that begin there, and back."""
+    tree, state = figure_8_2_a(0.0, (0.0, 0.0))
+    dynamics = method(tree.system, tree)
+    poses = [(0.0, (0.0, 0.0)), (0.7, (0.7, 0.7)), (0.0, (0.9, -0.6)), (0.7, (0.7, 0.7))]
+    for crank, arms in [*poses, *poses]:
+        state = figure_8_2_a(crank, arms)[1]
+        found = dynamics(state)
+        expected = sb.ForwardDynamics(tree.system, state)(state)
+        assert gap(found.acceleration, expected.acceleration, tree.system) < 1e-9
+        np.testing.assert_allclose(
+            found.multiplier, expected.multiplier, atol=1e-9 * np.abs(expected.multiplier).max()
+        )
+
+
+def test_rows_that_depend_stay_left_out_where_the_loops_have_drifted_apart():
+    system = build("four-bar").compile()
+    state = sb.consistent_state(system)
+    dynamics = LoopsForce(system)
+    expected = dynamics(state)
+    tilted = state.with_(velocity=state.velocity + 1e-4)
+    tilted = displaced(tilted, 1e-5 * np.random.default_rng(0).normal(size=(3, 6)))
+    with pytest.warns(RankWarning, match="make the state consistent"):
+        found = dynamics(tilted)
+    assert gap(found.acceleration, expected.acceleration, system) < 0.01
+
+
+def test_independent_coordinates_can_be_chosen_by_joint():
+    """Only two bars of this squeezer move at first; the rates of the others are zero."""
+    system = build("andrews").compile()
+    state, tree = sb.consistent_state(system), spanning_tree(system)
+    expected = sb.forward_dynamics(system, state).acceleration
+    for given in ("O", "F", ("O", 0), ("F", 0)):
+        dynamics = LoopsProjection(system, tree, independent=[given])
+        (chosen,) = dynamics.explicit_at(state).independent
+        assert system.joint_names[tree.joint[chosen]] == given[0]
+        assert gap(dynamics(state).acceleration, expected, system) < 1e-9
+    with pytest.raises(ModelError, match="coordinate 0 of joint 'B'"):
+        LoopsProjection(system, tree, independent=["B"])(state)
+
+
+def test_explanations_tell_the_size_of_what_loops_lead_to():
+    found = LoopsForce(build("n-four-bar", loops=3).compile()).explain()
+    assert (found["method"], found["loop_rows"], found["loop_clusters"]) == ("loops-force", 15, 1)
+    assert found["loop_matrix_entries"] == 15 * found["velocity_coordinates"]
+
+
+@pytest.mark.parametrize(
+    ("module", "limit", "method"),
+    [
+        ("loops_direct", "MOST_UNKNOWNS", LoopsDirect),
+        ("loops_projection", "MOST_FREEDOMS", LoopsProjection),
+        ("delassus", "MOST_ENTRIES", LoopsForce),
+        ("loop_equations", "MOST_ENTRIES", LoopsForce),
+    ],
+)
+def test_mechanisms_too_large_for_a_method_are_refused_and_others_named(
+    module, limit, method, monkeypatch
+):
+    system = build("ladder", rungs=4).compile()
+    monkeypatch.setattr(f"sparsebody.tree.loops.{module}.{limit}", 10)
+    with pytest.raises(ModelError, match="'sparse'"):
+        method(system)(system.initial_state)
+
+
+def test_loops_that_stand_on_no_common_joint_are_groups_of_their_own():
+    mechanism, rng = sb.Mechanism("linkages"), np.random.default_rng(1)
+    for k in range(3):
+        add_linkage(mechanism, rng, f"on world {k}", 3, base="world")
+    add_linkage(mechanism, rng, "on bar", 3, base="on world 1 bar 1")
+    system = mechanism.compile()
+    state = sb.consistent_state(system)
+    dynamics = LoopsForce(system)
+    assert (dynamics.clusters.n_clusters, dynamics._groups.n_groups) == (4, 3)
+    expected = sb.forward_dynamics(system, state).acceleration
+    assert gap(dynamics(state).acceleration, expected, system) < 1e-9

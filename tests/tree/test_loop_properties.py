@@ -1,0 +1,131 @@
+import itertools
+
+import numpy as np
+import pytest
+from overconstrained import figure_8_2_a, hinge, linkage, random_mechanism
+from random_mechanisms import random_tree
+
+import sparsebody as sb
+from sparsebody.errors import ModelError
+from sparsebody.model.gallery import build
+from sparsebody.tree import spanning_tree
+from sparsebody.tree.loops.assemblies import assemblies
+from sparsebody.tree.loops.loop_clusters import loop_clusters
+from sparsebody.tree.loops.loop_equations import loop_equations
+from sparsebody.tree.loops.loop_properties import (
+    loop_properties,
+    loop_rank,
+    nearby_mobilities,
+    rank_of_loops,
+)
+from sparsebody.tree.problem import TreeProblem
+
+
+def figure_8_2_b():
+    """A four-bar, whose crank angle leaves two configurations."""
+    points = {"O": (0, 0), "A": (0, 1), "B": (1.2, 1.5), "C": (1.5, 0)}
+    bars = {"crank": ("O", "A"), "coupler": ("A", "B"), "rocker": ("B", "C")}
+    mechanism = linkage(points, bars)
+    ends = [("world", "crank"), ("crank", "coupler"), ("coupler", "rocker"), ("world", "rocker")]
+    for name, (first, second) in zip("OABC", ends, strict=True):
+        hinge(mechanism, name, first, second, points[name])
+    system = mechanism.compile()
+    return spanning_tree(system, joints="OAB"), system.initial_state
+
+
+@pytest.mark.parametrize(
+    ("crank", "arms", "rank", "mobility"),
+    [(0.7, (0.7, 0.7), 4, 1), (0.0, (0.9, -0.6), 3, 2), (0.0, (0.0, 0.0), 2, 3)],
+)
+def test_the_mobility_of_figure_8_2_a_is_one_two_or_three(crank, arms, rank, mobility):
+    tree, state = figure_8_2_a(crank, arms)
+    assert tree.n_velocities == 5
+    assert loop_rank(tree, state) == rank
+    found = loop_properties(loop_clusters(tree), rank)
+    assert (found.mobility, found.loops, found.constraints) == (mobility, 2, 10)
+    assert found.overconstraint == 10 - rank
+    assert not found.is_properly_constrained
+    assert (
+        sb.count_mobility(tree.system, sb.ForwardDynamics(tree.system, state)).mobility == mobility
+    )
+
+
+def test_singular_poses_have_neighbours_of_less_mobility_and_others_do_not():
+    tree, state = figure_8_2_a(0.0, (0.0, 0.0))
+    assert set(nearby_mobilities(tree, state, tries=20)) <= {1, 2}
+    assert nearby_mobilities(tree, state, tries=20)
+    tree, state = figure_8_2_a(0.7, (0.7, 0.7))
+    assert nearby_mobilities(tree, state) == (1,)
+    tree, state = figure_8_2_a(0.0, (0.9, -0.6))
+    assert nearby_mobilities(tree, state) == (2,)
+
+
+def test_figure_8_2_b_has_two_configurations_for_one_crank_angle():
+    tree, state = figure_8_2_b()
+    found = assemblies(tree, state, independent=["O"])
+    assert len(found) == 2
+    crank = tree.system.body("crank")
+    np.testing.assert_allclose(found[1].position[crank], state.position[crank], atol=1e-12)
+    q = [sb.consistent_state(tree.system, one) for one in found]
+    for one, same in zip(found, q, strict=True):  # both are closed
+        np.testing.assert_allclose(one.position, same.position, atol=1e-9)
+    found = loop_properties(loop_clusters(tree), loop_rank(tree, state))
+    assert (found.freedoms, found.constraints, found.rank, found.mobility) == (3, 5, 2, 1)
+    assert found.counted_mobility == 4 - 6
+
+
+def test_a_choice_of_coordinates_that_leaves_freedoms_open_or_is_none_is_refused():
+    tree, state = figure_8_2_a(0.0, (0.9, -0.6))
+    with pytest.raises(ModelError, match=r"leave coordinate 0 of joint .* open"):
+        assemblies(tree, state, independent=[tree.system.joint_names[tree.joint[-1]]])
+    tree, state = figure_8_2_b()
+    with pytest.raises(ModelError, match="given as independent: coordinate 0 of joint 'O'"):
+        assemblies(tree, state, independent=["O", "A"])
+    with pytest.raises(ModelError, match="joint 'C' closes a loop"):
+        assemblies(tree, state, independent=["C"])
+    with pytest.raises(ModelError, match="there is no 3"):
+        assemblies(tree, state, independent=[("O", 3)])
+
+
+def test_configurations_of_random_loops_are_closed_and_keep_the_independent_coordinates():
+    n_found, rng = 0, np.random.default_rng(2)
+    for name in ("four-bar", "slider-crank", "andrews"):
+        system = build(name).compile()
+        tree, state = spanning_tree(system), sb.consistent_state(system)
+        found = assemblies(tree, state, tries=10, seed=int(rng.integers(100)))
+        for one, other in itertools.combinations(found, 2):
+            turn = np.einsum("na,na->n", one.orientation, other.orientation)
+            far = np.abs(one.position - other.position).max()
+            assert far > 1e-6 or np.abs(turn).min() < 1.0 - 1e-6
+        for one in found:
+            closed = sb.consistent_state(system, one)
+            np.testing.assert_allclose(one.position, closed.position, atol=1e-8)
+        n_found += len(found)
+    assert n_found > 5
+
+
+def test_the_rank_of_k_is_that_of_all_rows_less_those_of_the_tree():
+    for seed in range(60):
+        system = random_mechanism(seed).compile()
+        state = sb.consistent_state(system)
+        tree = spanning_tree(system)
+        K = loop_equations(TreeProblem(tree, state)).matrix
+        expected = np.linalg.matrix_rank(K, tol=1e-9) if K.size else 0
+        assert loop_rank(tree, state) == expected
+        dynamics = sb.ForwardDynamics(system, state)
+        assert rank_of_loops(tree, dynamics.rank) == expected
+        found = loop_properties(loop_clusters(tree), expected)
+        assert found.mobility == sb.count_mobility(system, dynamics).mobility
+        assert found.mobility == found.counted_mobility + found.overconstraint
+
+
+def test_trees_are_properly_constrained_and_drives_are_no_freedoms():
+    tree = spanning_tree(random_tree(np.random.default_rng(1), 6).compile())
+    found = loop_properties(loop_clusters(tree), 0)
+    assert found.is_properly_constrained
+    assert found.mobility == found.counted_mobility == tree.n_velocities
+    lift = build("scissor", pairs=2, drive=True).compile()
+    state, tree = sb.consistent_state(lift), spanning_tree(lift)
+    found = loop_properties(loop_clusters(tree), loop_rank(tree, state))
+    assert found.mobility == 0
+    assert nearby_mobilities(tree, state) == ()

@@ -1,0 +1,316 @@
+import numpy as np
+import pytest
+from random_mechanisms import random_loops, random_tree
+
+import sparsebody as sb
+from sparsebody._core import tree as native
+from sparsebody.errors import AccuracyWarning, ModelError
+from sparsebody.model.gallery import build
+from sparsebody.model.joints import JOINT_TYPES, Revolute
+from sparsebody.tree import spanning_tree, tree_dynamics
+from sparsebody.tree.branch_sparsity import symmetric
+from sparsebody.tree.crba import free_equations
+from sparsebody.tree.fronts.front_order import Elimination
+from sparsebody.tree.fronts.front_tables import empty_fronts
+from sparsebody.tree.fronts.front_trees import cost, least_elimination
+from sparsebody.tree.fronts.proximal import LEVELS
+from sparsebody.tree.loops.loop_constraints import (
+    loop_matrix,
+    loop_right_hand_side,
+    loop_rows,
+)
+from sparsebody.tree.problem import TreeProblem
+
+TREES = ("minimum-fronts", "breadth-first", "depth-first")
+GALLERY = {
+    "four-bar": {},
+    "andrews": {},
+    "bricard": {},
+    "slider-crank": {},
+    "stewart": {},
+    "ring": {},
+    "n-four-bar": {},
+    "ladder": {"rungs": 6, "joint": "revolute"},
+    "lattice": {},
+    "rotating-squares": {"rows": 5, "columns": 5},
+    "scissor": {"pairs": 12},
+}
+
+
+def assert_same(found, expected, tolerance=1e-9):
+    for field in ("acceleration", "multiplier", "joint_wrench"):
+        right = getattr(expected, field)
+        size = np.abs(right).max(initial=1.0)
+        np.testing.assert_allclose(
+            getattr(found, field), right, rtol=0, atol=tolerance * size, err_msg=field
+        )
+    assert found.residual < tolerance
+
+
+def sparse(system, state, **options):
+    return sb.forward_dynamics(system, state, reduction="none", **options)
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_mechanisms_with_loops_of_every_type_move_as_the_sparse_system_says(tree):
+    types = set()
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        n_loops = 1 + seed % 7  # the more, the more overconstrained
+        mechanism = random_loops(rng, 4 + seed % 9, n_loops, moving=True)
+        types |= {mechanism.joints[f"loop{k}"].type.name for k in range(n_loops)}
+        system = mechanism.compile()
+        state = sb.consistent_state(system)
+        force = rng.normal(size=(system.n_bodies, 6))
+        result = sb.forward_dynamics(system, state, method="loops-aba", tree=tree, body_force=force)
+        expected = sparse(system, state, body_force=force)
+        size = max(np.abs(expected.acceleration).max(), np.abs(system.gravity).max())
+        np.testing.assert_allclose(
+            result.acceleration, expected.acceleration, rtol=0, atol=1e-9 * size
+        )
+        assert result.residual < 1e-9
+    assert types == set(JOINT_TYPES)
+
+
+@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize("name", GALLERY)
+def test_machines_of_the_gallery_move_as_the_sparse_system_says(name, tree):
+    system = build(name, **GALLERY[name]).compile()
+    state = sb.consistent_state(system)
+    dynamics = tree_dynamics("loops-aba", system, tree)
+    expected = sparse(system, state)
+    assert_same(dynamics(state), expected)
+    size = max(np.abs(expected.acceleration).max(), 9.81)  # some cannot move
+    np.testing.assert_allclose(
+        dynamics.acceleration(state), expected.acceleration, rtol=0, atol=1e-9 * size
+    )
+
+
+@pytest.mark.parametrize("closing", ["met", "early"])
+@pytest.mark.parametrize("tree", TREES)
+def test_factors_solve_the_regularized_equations_of_the_tree(closing, tree):
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        system = random_loops(rng, 12, 5, moving=True).compile()
+        tree_of = spanning_tree(system, tree)
+        problem = TreeProblem(tree_of, system.initial_state)
+        rows = loop_rows(problem)
+        H, K = symmetric(tree_of.pattern, free_equations(problem)[0]), loop_matrix(problem, rows)
+        elimination = Elimination(tree_of, closing)
+        assert elimination.is_complete
+        plan, first_row = elimination.plan(), elimination.loops.first_row
+        mu = rng.uniform(0.1, 1.0, size=rows.n_rows)
+        fronts, drives = empty_fronts(plan), np.zeros(0, dtype=bool)
+        arguments = tree_of.links, plan, problem.motion
+        native.factorize_fronts(*arguments, rows.wrench, mu, drives, fronts)
+        tau, b = rng.normal(size=len(H)), rng.normal(size=len(K))
+        qdd, multiplier = np.zeros(len(H)), np.zeros(len(K))
+        native.solve_fronts(*arguments, first_row, drives, fronts, tau, b, qdd, multiplier)
+        matrix = np.block([[H, -K.T], [K, np.diag(mu)]])
+        expected = np.linalg.solve(matrix, np.concatenate([tau, b]))
+        np.testing.assert_allclose(
+            np.concatenate([qdd, multiplier]),
+            expected,
+            rtol=0,
+            atol=1e-10 * np.abs(expected).max(),
+        )
+
+
+def test_loop_forces_balance_the_tree_even_where_multipliers_are_not_unique():
+    for name in ("four-bar", "rotating-squares", "bricard"):
+        system = build(name).compile()
+        state = sb.consistent_state(system)
+        dynamics = tree_dynamics("loops-aba", system, reactions="basic")
+        problem = dynamics.problem(state)
+        solution, rows = dynamics.solve(problem), loop_rows(problem)
+        assert not solution.is_unique
+        H, right = free_equations(problem)
+        K = loop_matrix(problem, rows)
+        H = symmetric(problem.tree.pattern, H)
+        k = loop_right_hand_side(problem, rows)
+        matrix = np.block([[H, K.T], [K, np.zeros((len(K), len(K)))]])
+        exact = np.linalg.lstsq(matrix, np.concatenate([right, k]), rcond=1e-11)[0]
+        tau_c = -K.T @ exact[len(H) :]
+        np.testing.assert_allclose(
+            K.T @ solution.multiplier[rows.row], tau_c, atol=1e-9 * np.abs(tau_c).max()
+        )
+
+
+def test_trees_move_as_the_articulated_body_algorithm_says():
+    for seed in range(6):
+        system = random_tree(np.random.default_rng(seed), 12, tuple(JOINT_TYPES)).compile()
+        state = system.initial_state
+        dynamics = tree_dynamics("loops-aba", system)
+        expected = tree_dynamics("aba", system, dynamics.tree).acceleration(state)
+        found = dynamics.acceleration(state)
+        np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
+        assert dynamics.explain()["solutions"] == 1
+
+
+def test_drives_springs_and_stabilization_act_in_loops_too():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        mechanism = random_loops(rng, 8, 2, moving=True)
+        for name, joint in mechanism.joints.items():
+            if joint.type.scalar_positions:
+                k = joint.type.scalar_positions[0]
+                mechanism.add_joint_force(name, name, coordinate=k, damping=0.2, effort=1.0)
+        system = mechanism.compile()
+        state = sb.consistent_state(system)
+        expected = sparse(system, state, baumgarte=0.1)
+        found = sb.forward_dynamics(system, state, method="loops-aba", baumgarte=0.1)
+        assert_same(found, expected, 1e-8)
+    for tree in TREES:
+        system = build("scissor", pairs=3, drive=True).compile()
+        state = sb.consistent_state(system)
+        found = sb.forward_dynamics(system, state, method="loops-aba", tree=tree)
+        assert_same(found, sparse(system, state))
+    system = driven_loop()
+    state = sb.consistent_state(system)
+    dynamics = tree_dynamics("loops-aba", system, spanning_tree(system, joints=["a", "b", "c"]))
+    assert len(dynamics.problem(state).drives.velocity) == 0
+    assert_same(dynamics(state), sparse(system, state))
+
+
+def driven_loop():
+    """A square of bars between two points of the world, its last hinge driven."""
+    mechanism = sb.Mechanism("square")
+    corners = np.array([[0.0, 0, 0], [0, 0, 1.0], [1.2, 0, 1.1], [1.5, 0, 0]])
+    for i in range(3):
+        middle = (corners[i] + corners[i + 1]) / 2
+        mechanism.add_body(f"bar{i}", mass=1.0, inertia=np.eye(3), position=middle)
+    ends = ["world", "bar0", "bar1", "bar2", "world"]
+    for i, name in enumerate("abcd"):
+        drive = {0: lambda t: (0.0, 0.0, 1.5)} if name == "d" else None
+        kind = sb.Spherical() if name == "c" else Revolute()
+        mechanism.add_joint(
+            name,
+            kind,
+            ends[i],
+            ends[i + 1],
+            point=corners[i],
+            axis=[0, 1.0, 0],
+            prescribed=drive,
+        )
+    return mechanism.compile()
+
+
+def test_light_bodies_between_heavy_ones_cost_no_accuracy():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        mechanism = random_loops(rng, 10, 3, moving=True)
+        system = mechanism.compile()
+        factor = 10.0 ** rng.uniform(-3, 3, size=system.n_bodies)
+        heavy = sb.Mechanism("uneven", gravity=mechanism.gravity)
+        for body, share in zip(mechanism.bodies.values(), factor, strict=True):
+            heavy.add_body(
+                body.name,
+                mass=share * body.mass,
+                inertia=share * np.asarray(body.inertia),
+                center_of_mass=body.center_of_mass,
+                position=body.position,
+                orientation=body.orientation,
+            )
+        for joint in mechanism.joints.values():
+            heavy.add_joint(
+                joint.name,
+                joint.type,
+                joint.predecessor,
+                joint.successor,
+                predecessor_frame=joint.predecessor_frame,
+                successor_frame=joint.successor_frame,
+            )
+        system = heavy.compile()
+        state = sb.consistent_state(system)
+        expected = sparse(system, state).acceleration
+        found = tree_dynamics("loops-aba", system).acceleration(state)
+        size = max(np.abs(expected).max(), np.abs(system.gravity).max())
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * size)
+
+
+@pytest.mark.parametrize("name", ["ladder", "scissor"])
+def test_work_is_linear_with_the_tree_that_is_chosen(name):
+    size = {"ladder": "rungs", "scissor": "pairs"}[name]
+    works = []
+    for n in (50, 200):
+        system = build(name, **{size: n}).compile()
+        dynamics = tree_dynamics("loops-aba", system)
+        told = dynamics.explain()
+        assert told["widest_front"] <= 16
+        works.append(told["front_work"] / system.n_bodies)
+    assert works[1] < 1.05 * works[0]
+
+
+def test_work_is_not_linear_with_an_unlucky_tree():
+    widest = []
+    for n in (10, 20, 40):
+        system = build("ladder", rungs=n).compile()
+        cut = {*(f"rung-{s}" for s in range(n - 1)), "base-1"}
+        names = [name for name in system.joint_names if name not in cut]
+        dynamics = tree_dynamics("loops-aba", system, spanning_tree(system, joints=names))
+        widest.append(dynamics.explain()["widest_front"])
+        expected = sparse(system, system.initial_state).acceleration
+        found = dynamics.acceleration(system.initial_state)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+    assert widest[2] > 1.8 * widest[1] > 3.0 * widest[0]
+
+
+def test_the_work_does_not_depend_on_how_things_are_numbered():
+    rng = np.random.default_rng(0)
+    mechanism = build("ladder", rungs=30)
+    works, accelerations = [], []
+    for order in (np.arange(60), rng.permutation(60)):
+        other = sb.Mechanism("other", gravity=(1.0, 2.0, -9.0))
+        bodies, joints = list(mechanism.bodies.values()), list(mechanism.joints.values())
+        for i in order:
+            body = bodies[i]
+            other.add_body(body.name, mass=body.mass, inertia=body.inertia, position=body.position)
+        for j in rng.permutation(len(joints)) if order[0] else range(len(joints)):
+            joint = joints[j]
+            other.add_joint(
+                joint.name,
+                joint.type,
+                joint.predecessor,
+                joint.successor,
+                predecessor_frame=joint.predecessor_frame,
+                successor_frame=joint.successor_frame,
+            )
+        system = other.compile()
+        dynamics = tree_dynamics("loops-aba", system)
+        works.append(dynamics.explain()["front_work"])
+        names = [system.body(body.name) for body in bodies]
+        accelerations.append(dynamics.acceleration(system.initial_state)[names])
+    assert works[1] == pytest.approx(works[0], rel=0.05)
+    np.testing.assert_allclose(accelerations[1], accelerations[0], atol=1e-11)
+
+
+def test_the_chosen_tree_costs_least_of_all_choices():
+    for seed in range(4):
+        system = random_loops(np.random.default_rng(seed), 30, 12).compile()
+        chosen = cost(least_elimination(spanning_tree(system, "minimum-fronts")))
+        for choice in ("breadth-first", "depth-first", "minimum-depth", "minimum-nonzeros"):
+            assert chosen <= cost(least_elimination(spanning_tree(system, choice)))
+
+
+def test_fronts_too_large_for_memory_are_refused_and_the_sparse_method_named():
+    elimination = Elimination(spanning_tree(build("four-bar").compile()))
+    elimination.numbers = 1 << 40
+    with pytest.raises(ModelError, match=r"'four-bar'.*method 'sparse'"):
+        elimination.plan()
+
+
+def test_contradictory_loops_leave_a_residual_that_tells_of_them():
+    system = build("four-bar").compile()
+    state = sb.consistent_state(system)
+    rng = np.random.default_rng(0)
+    state = state.with_(velocity=state.velocity + rng.normal(size=state.velocity.shape))
+    result = tree_dynamics("loops-aba", system)(state)
+    assert np.isfinite(result.acceleration).all()
+    assert result.residual > 1e-3
+
+
+def test_iterations_that_do_not_converge_are_told_of():
+    system = build("four-bar").compile()
+    dynamics = tree_dynamics("loops-aba", system)
+    with pytest.warns(AccuracyWarning, match=r"1e-03 of the largest after 90 proximal"):
+        dynamics.note_outcome((90, LEVELS + 1, 1e-3), system.initial_state)

@@ -1,0 +1,273 @@
+import numpy as np
+import pytest
+from pinocchio_models import PinocchioModel
+from random_mechanisms import random_loops, random_tree
+
+import sparsebody as sb
+from sparsebody.errors import ModelError, ShapeError, SingularSystemError, UnknownNameError
+from sparsebody.kinematics.loop_closure import prescribed_velocities
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.gallery import build
+from sparsebody.model.joints import JOINT_TYPES, Fixed
+from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
+
+FIELDS = ("acceleration", "multiplier", "joint_wrench")
+
+
+def loaded_tree(seed, n_bodies=12):
+    """A random tree of every joint type with springs, dampers, efforts and loads of every kind."""
+    rng = np.random.default_rng(seed)
+    mechanism = random_tree(rng, n_bodies, tuple(JOINT_TYPES))
+    for name, joint in mechanism.joints.items():
+        for k in joint.type.scalar_positions:
+            if rng.random() < 0.4:
+                mechanism.add_joint_force(
+                    f"{name} {k}", name, coordinate=k, stiffness=2.0, damping=0.3, effort=1.5
+                )
+    bodies = list(mechanism.bodies)
+    mechanism.add_point_force("rope", bodies[0], bodies[-1], stiffness=3.0, damping=0.1)
+    mechanism.add_external_force("push", bodies[2], force=rng.normal(size=3), axes="body")
+    return mechanism.compile(), rng
+
+
+def driven_tree(seed):
+    """A random tree with some coordinates prescribed, at a state that fits."""
+    rng = np.random.default_rng(seed)
+    mechanism = random_tree(rng, 10)
+    for name, joint in list(mechanism.joints.items()):
+        own = joint.type.scalar_positions
+        if own and rng.random() < 0.5:
+            k = int(rng.choice(own))
+            a, b = rng.normal(size=2)
+            mechanism = replaced(mechanism, name, {k: (lambda t, a=a, b=b: (0.0, a, b))})
+    system = mechanism.compile()
+    state = system.initial_state
+    items = system.coordinates.prescribed
+    return system, state, items
+
+
+def replaced(mechanism, name, prescribed):
+    """The mechanism with a motion prescribed to one of its joints."""
+    new = sb.Mechanism(mechanism.name, gravity=mechanism.gravity)
+    for body in mechanism.bodies.values():
+        new.add_body(
+            body.name,
+            mass=body.mass,
+            inertia=body.inertia,
+            center_of_mass=body.center_of_mass,
+            position=body.position,
+            orientation=body.orientation,
+            linear_velocity=body.linear_velocity,
+            angular_velocity=body.angular_velocity,
+        )
+    for joint in mechanism.joints.values():
+        new.add_joint(
+            joint.name,
+            joint.type,
+            joint.predecessor,
+            joint.successor,
+            predecessor_frame=joint.predecessor_frame,
+            successor_frame=joint.successor_frame,
+            prescribed=prescribed if joint.name == name else joint.prescribed,
+        )
+    return new
+
+
+def assert_same(result, expected, tolerance=1e-11):
+    for field in FIELDS:
+        found, right = getattr(result, field), getattr(expected, field)
+        size = np.abs(right).max(initial=1.0)
+        np.testing.assert_allclose(found, right, rtol=0, atol=tolerance * size, err_msg=field)
+    assert result.residual < tolerance
+
+
+@pytest.mark.parametrize("choice", TREE_CHOICES)
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_trees_move_as_the_sparse_system_says(method, choice):
+    for seed in range(8):
+        system, rng = loaded_tree(seed)
+        force = rng.normal(size=(system.n_bodies, 6))
+        state = system.initial_state
+        expected = sb.forward_dynamics(system, state, body_force=force)
+        result = sb.forward_dynamics(system, state, method=method, tree=choice, body_force=force)
+        assert_same(result, expected)
+
+
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_trees_move_as_pinocchio_says(method):
+    for seed in range(20):
+        system = random_tree(np.random.default_rng(seed), 8).compile()
+        state = system.initial_state
+        peer = PinocchioModel(system, state)
+        nothing = np.zeros((system.n_joints, 6))
+        expected = peer.solve(nothing, np.zeros((system.n_bodies, 6)))
+        result = sb.forward_dynamics(system, state, method=method)
+        np.testing.assert_allclose(
+            result.acceleration,
+            expected.acceleration,
+            atol=1e-9 * np.abs(expected.acceleration).max(),
+        )
+
+
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_drives_of_tree_joints_are_obeyed_and_their_forces_found(method):
+    n_drives = 0
+    for seed in range(10):
+        system, state, items = driven_tree(seed)
+        n_drives += len(items)
+        expected = sb.forward_dynamics(system, state)
+        assert_same(sb.forward_dynamics(system, state, method=method), expected)
+    assert n_drives > 20
+
+
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_stabilization_is_that_of_the_sparse_system_also_where_bodies_have_drifted_apart(method):
+    for seed in range(6):
+        system, rng = loaded_tree(seed)
+        state = system.initial_state
+        state = state.with_(
+            position=state.position + 1e-3 * rng.normal(size=state.position.shape),
+            velocity=state.velocity + 1e-3 * rng.normal(size=state.velocity.shape),
+        )
+        expected = sb.forward_dynamics(system, state, baumgarte=0.1)
+        result = sb.forward_dynamics(system, state, method=method, baumgarte=0.1)
+        assert_same(result, expected)
+
+
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_stabilized_drives_return_to_what_is_prescribed(method):
+    for seed in range(4):
+        system, state, _ = driven_tree(seed)
+        assert np.abs(prescribed_velocities(system, 0.0)).max() > 0.0
+        expected = sb.forward_dynamics(system, state, baumgarte=0.2)
+        assert_same(sb.forward_dynamics(system, state, method=method, baumgarte=0.2), expected)
+
+
+@pytest.mark.parametrize("root", ["b0", "b5"])
+@pytest.mark.parametrize(
+    "method", [name for name in TREE_METHODS if not TREE_METHODS[name].takes_loops]
+)
+def test_floating_trees_with_reversed_joints_move_as_the_sparse_system_says(method, root):
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        mechanism = random_tree(rng, 9, tuple(JOINT_TYPES))
+        system = mechanism.compile()
+        free = [name for name, joint in mechanism.joints.items() if joint.predecessor != "world"]
+        loose = sb.Mechanism("loose", gravity=mechanism.gravity)
+        for body in mechanism.bodies.values():
+            loose.add_body(
+                body.name,
+                mass=body.mass,
+                inertia=body.inertia,
+                center_of_mass=body.center_of_mass,
+                position=body.position,
+                orientation=body.orientation,
+                linear_velocity=body.linear_velocity,
+                angular_velocity=body.angular_velocity,
+            )
+        for name in free:
+            joint = mechanism.joints[name]
+            loose.add_joint(
+                name,
+                joint.type,
+                joint.predecessor,
+                joint.successor,
+                predecessor_frame=joint.predecessor_frame,
+                successor_frame=joint.successor_frame,
+            )
+        system = loose.compile()
+        dynamics = tree_dynamics(method, system, spanning_tree(system, root=root))
+        assert dynamics.tree.n_loops == 0
+        assert_same(
+            dynamics(system.initial_state), sb.forward_dynamics(system, system.initial_state)
+        )
+
+
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_accelerations_alone_are_the_same(method):
+    system, _ = loaded_tree(1)
+    dynamics = tree_dynamics(method, system)
+    state = system.initial_state
+    np.testing.assert_allclose(
+        dynamics.acceleration(state), dynamics(state).acceleration, rtol=1e-12, atol=1e-12
+    )
+    assert dynamics.explain()["loop_joints"] == 0
+
+
+def test_methods_for_trees_refuse_loops_and_name_one_with_the_methods_that_apply():
+    system = random_loops(np.random.default_rng(0), 5, 2).compile()
+    for method, kind in TREE_METHODS.items():
+        if not kind.takes_loops:
+            with pytest.raises(ModelError, match=r"'(j|loop)\d' closes a loop.*'sparse'"):
+                sb.forward_dynamics(system, system.initial_state, method=method)
+
+
+def test_arguments_that_make_no_sense_are_refused():
+    system = build("chain", bodies=3).compile()
+    state = system.initial_state
+    with pytest.raises(UnknownNameError, match="sparse, aba, crba"):
+        sb.forward_dynamics(system, state, method="best")
+    with pytest.raises(UnknownNameError, match="breadth-first"):
+        sb.forward_dynamics(system, state, method="aba", tree="best")
+    with pytest.raises(UnknownNameError, match="minimum-norm, basic"):
+        sb.forward_dynamics(system, state, method="aba", reactions="best")
+    with pytest.raises(ModelError, match="time constant is -1"):
+        sb.forward_dynamics(system, state, method="aba", baumgarte=-1.0)
+    with pytest.raises(ShapeError, match=r"body_force is \(2, 6\)"):
+        sb.forward_dynamics(system, state, method="aba", body_force=np.zeros((2, 6)))
+    force = np.zeros((3, 6))
+    force[1] = np.nan
+    with pytest.raises(ModelError, match="body_force of 'bar-1'"):
+        sb.forward_dynamics(system, state, method="aba", body_force=force)
+
+
+def test_no_joint_transmits_more_than_its_constraints():
+    system, _ = loaded_tree(2)
+    motion = joint_motion(system, system.initial_state)
+    result = sb.forward_dynamics(system, system.initial_state, method="aba")
+    for j, joint_type in enumerate(system.joint_types):
+        q = joint_type.coordinates(motion.rotation[j], motion.translation[j])
+        power = joint_type.motion_subspace(q).T @ result.joint_wrench[j]
+        np.testing.assert_allclose(power, 0.0, atol=1e-10 * np.abs(result.joint_wrench).max())
+
+
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_bodies_alone_and_bodies_fixed_are_mechanisms_too(method):
+    mechanism = sb.Mechanism("alone")
+    mechanism.add_body("a", mass=2.0, inertia=np.eye(3))
+    system = mechanism.compile()
+    falling = sb.forward_dynamics(system, system.initial_state, method=method)
+    np.testing.assert_allclose(falling.acceleration, [[0, 0, 0, 0, 0, -9.81]], atol=1e-14)
+    mechanism.add_joint("weld", Fixed(), "world", "a")
+    system = mechanism.compile()
+    held = sb.forward_dynamics(system, system.initial_state, method=method)
+    np.testing.assert_allclose(held.acceleration, 0.0, atol=1e-14)
+    np.testing.assert_allclose(held.joint_wrench, [[0, 0, 0, 0, 0, 19.62]], atol=1e-13)
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_numbers_too_large_to_multiply_are_refused(method):
+    system = build("chain", bodies=3).compile()
+    dynamics = tree_dynamics(method, system)
+    state = system.initial_state
+    state = state.with_(velocity=np.full_like(state.velocity, 1e200))
+    for call in (dynamics, dynamics.acceleration):
+        with pytest.raises(SingularSystemError, match="not finite"):
+            call(state)
+
+
+def test_an_inertia_too_large_for_memory_is_refused_and_the_sparse_method_named():
+    system = build("chain", bodies=30000).compile()
+    with pytest.raises(ModelError, match="use method 'sparse'"):
+        sb.forward_dynamics(system, system.initial_state, method="crba")
+
+
+@pytest.mark.parametrize("method", TREE_METHODS)
+def test_states_need_not_be_contiguous(method):
+    system, _ = loaded_tree(4)
+    state = system.initial_state
+    wide = np.concatenate([state.velocity, state.velocity], axis=1)
+    strided = state.with_(velocity=wide[:, :6], position=np.asfortranarray(state.position))
+    dynamics = tree_dynamics(method, system)
+    assert_same(dynamics(strided), dynamics(state))
