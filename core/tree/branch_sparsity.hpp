@@ -18,14 +18,6 @@ struct BranchPattern {
   Index diagonal(Index k) const { return start[k] + depth[k]; }
 };
 
-// depth of the expanded parent array
-inline Array<Index> branch_depths(View<const Index> parent) {
-  Array<Index> depth(parent.size());
-  for (const Index k : range(0, parent.size()))
-    if (parent[k] >= 0) depth[k] = depth[parent[k]] + 1;
-  return depth;
-}
-
 // The dense lower triangle of packed values.
 inline Array<double, 2> lower_triangle(const BranchPattern& pattern, View<const double> values) {
   Array<double, 2> dense({pattern.size(), pattern.size()});

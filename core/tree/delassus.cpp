@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/dense.hpp"
-#include "tree/tree_search.hpp"
+#include "graph/union_find.hpp"
 
 namespace sparsebody::tree {
 
@@ -30,12 +30,11 @@ Array<Index, 2> last_coordinates(View<const Index> parent, View<const Index> fir
 
 Array<Index> row_groups(View<const Index> parent, View<const Index, 2> last) {
   const Index n = parent.size();
-  std::vector<Index> root(n + 1), label(n + 1);  // the last one is that of rows without coordinates
+  std::vector<Index> root(n + 1);  // the last one is that of rows without coordinates
   std::iota(root.begin(), root.end(), 0);
-  std::iota(label.begin(), label.end(), 0);
   for (Index k = 0; k < n; ++k)
     if (parent[k] >= 0) root[k] = root[parent[k]];
-  UnionFind trees{View<Index>(label)};
+  UnionFind trees(n + 1);  // the root of a set is its least member
   const auto root_of = [&](Index k) { return root[k >= 0 ? k : n]; };
   Array<Index> group(last.rows());
   for (const bool is_last : {false, true})
@@ -43,7 +42,7 @@ Array<Index> row_groups(View<const Index> parent, View<const Index, 2> last) {
       Index a = root_of(last(r, 0)), b = root_of(last(r, 1));
       if (last(r, 0) < 0 || last(r, 1) < 0) a = b = std::min(a, b);
       a = trees.find(a), b = trees.find(b);
-      if (!is_last && a != b) trees.unite(std::max(a, b), std::min(a, b));
+      if (!is_last && a != b) trees.unite(std::min(a, b), std::max(a, b));
       group[r] = std::min(a, b);
     }
   return group;

@@ -7,6 +7,12 @@
 
 namespace sparsebody::tree {
 
+// The links of a loop's predecessor and successor, -1 for the world.
+struct LoopEnds {
+  using Element = Index;
+  Index link[2];
+};
+
 // The blocks of K in its packed values, cluster by cluster, row by row.
 struct BlockLayout {
   View<const Index> row_start;
@@ -28,7 +34,6 @@ struct BlockLayout {
 //
 // Joints that are connected are a subtree; a walk towards the world enters it, and leaves it at the body below its
 // least joint, or ends in it where the other end of the loop is there too.
-std::pair<Array<Index>, Array<Index>> loop_labels(View<const Index> parent, View<const Index> predecessor,
-                                                  View<const Index> successor);
+std::pair<Array<Index>, Array<Index>> loop_labels(View<const Index> parent, View<const LoopEnds> ends);
 
 }  // namespace sparsebody::tree

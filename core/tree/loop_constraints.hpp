@@ -6,12 +6,6 @@
 
 namespace sparsebody::tree {
 
-// The links of a loop's predecessor and successor, -1 for the world.
-struct LoopEnds {
-  using Element = Index;
-  Index link[2];
-};
-
 // A constraint row on these links: a column of T and its negative, in world axes about the links' origins.
 struct LoopRow {
   Force on[2];

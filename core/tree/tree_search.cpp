@@ -6,6 +6,8 @@
 #include <queue>
 #include <tuple>
 
+#include "graph/breadth_first.hpp"
+
 namespace sparsebody::tree {
 
 namespace {
@@ -14,55 +16,38 @@ constexpr int most_passes = 20;
 constexpr Index free_freedoms = 6;
 }  // namespace
 
-JointGraph::JointGraph(View<const Index> predecessor, View<const Index> successor, Index n_bodies)
-    : predecessor_(predecessor.begin(), predecessor.end()),
-      successor_(successor.begin(), successor.end()),
-      start_(n_bodies + 2),
-      joint_(2 * predecessor.size()) {
-  for (const auto* ends : {&predecessor_, &successor_})
-    for (const Index body : *ends) ++start_[node(body) + 1];
-  std::partial_sum(start_.begin(), start_.end(), start_.begin());
-  std::vector<Index> next(start_.begin(), start_.end() - 1);
-  for (Index j = 0; j < predecessor.size(); ++j) {
-    joint_[next[node(predecessor_[j])]++] = j;
-    joint_[next[node(successor_[j])]++] = j;
-  }
-}
+// A tree in preorder, with what counts of its bodies.
+struct JointGraph::Numbered {
+  Array<Index> body, parent;
+  std::vector<Index> freedoms;
+};
 
-Index JointGraph::other_end(Index joint, Index body) const {
-  const Index p = node(predecessor_[joint]), s = node(successor_[joint]);
-  return p == body ? s : p;
-}
-
-// Breadth first from `root`, not by way of the world; returns the sum of the distances. `distance` is -1 elsewhere.
-Index JointGraph::search(Index root, std::vector<Index>& queue, std::vector<Index>& distance,
-                         std::vector<Index>& from) const {
-  queue.assign(1, root);
-  distance[root] = 0, from[root] = -1;
-  Index total = 0;
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    const Index body = queue[i];
-    total += distance[body];
-    for (Index e = start_[body]; e < start_[body + 1]; ++e) {
-      const Index other = other_end(joint_[e], body);
-      if (other == n_bodies() || distance[other] >= 0) continue;
-      distance[other] = distance[body] + 1, from[other] = body;
-      queue.push_back(other);
-    }
-  }
-  return total;
+// Breadth first from `root`, not by way of the world: the bodies reached. `distance` is -1 elsewhere.
+View<Index> JointGraph::search(Index root, View<Index> queue, View<Index> distance, View<Index> from) const {
+  queue[0] = root, distance[root] = 0, from[root] = -1;
+  const Index end = breadth_first(at_.graph(), queue, 0, 1, [&](Index body, Index other, Index) {
+    if (other == n_bodies() || distance[other] >= 0) return false;
+    distance[other] = distance[body] + 1, from[other] = body;
+    return true;
+  });
+  return queue.slice(0, end);
 }
 
 Array<Index> JointGraph::connected(Index root) const {
-  std::vector<Index> queue, distance(n_bodies(), -1), from(n_bodies());
-  search(root, queue, distance, from);
-  return queue;
+  std::vector<Index> queue(n_bodies()), distance(n_bodies(), -1), from(n_bodies());
+  const View<Index> bodies = search(root, queue, distance, from);
+  return std::vector<Index>(bodies.begin(), bodies.end());
+}
+
+Array<bool> JointGraph::unite(View<const Index> joints) {
+  Array<bool> is_united(joints.size());
+  for (Index k = 0; k < joints.size(); ++k) is_united[k] = groups_.unite(end(joints[k], 0), end(joints[k], 1));
+  return is_united;
 }
 
 void JointGraph::grow(View<const Index> roots, Search kind, SearchRules rules, View<Index> tree_joint,
-                      View<Index> depth) const {
+                      View<Index> depth) {
   const Index n = n_bodies();
-  UnionFind groups(rules.group);
   std::vector<bool> is_entered(n + 1, false);
   // Least key first, then the oldest: key, age, joint, body. Keys are depth in bodies, youth, or depth in freedoms.
   using Entry = std::tuple<double, Index, Index, Index>;
@@ -73,12 +58,12 @@ void JointGraph::grow(View<const Index> roots, Search kind, SearchRules rules, V
       tree_joint[root] = virtual_joint;
       depth[root] = kind == Search::least_depth ? free_freedoms : 1;
     }
-    is_entered[groups.find(root)] = true;
+    is_entered[groups_.find(root)] = true;
     for (Index body = root; body >= 0;) {
-      const Index first = start_[body], last = start_[body + 1] - 1;
+      const Index first = at_.start[body], last = at_.start[body + 1] - 1;
       for (Index e = first; e <= last; ++e) {
-        const Index j = joint_[kind == Search::depth_first ? first + last - e : e];
-        const Index other = body < n ? other_end(j, body) : std::max(predecessor_[j], successor_[j]);
+        const Index entry = kind == Search::depth_first ? first + last - e : e;
+        const Index j = at_.edge[entry], other = at_.other[entry];
         if (other < 0 || other == n || !rules.is_usable[j] || tree_joint[other] != not_reached) continue;
         double key = kind == Search::depth_first   ? -double(age)
                      : kind == Search::least_depth ? double(depth[body] + rules.freedoms[j])
@@ -92,7 +77,7 @@ void JointGraph::grow(View<const Index> roots, Search kind, SearchRules rules, V
         queue.pop();
         if (tree_joint[other] != not_reached) continue;
         if (!rules.is_required[j]) {
-          const Index group = groups.find(other);
+          const Index group = groups_.find(other);
           if (is_entered[group]) continue;
           is_entered[group] = true;
         }
@@ -130,22 +115,23 @@ std::pair<Array<Index>, Array<Index>> JointGraph::preorder(View<const Index> tre
 }
 
 Index JointGraph::middle(View<const Index> bodies) const {
-  std::vector<Index> queue, distance(n_bodies(), -1), from(n_bodies());
-  search(bodies[0], queue, distance, from);
-  const Index far = queue.back();
+  std::vector<Index> queue(n_bodies()), distance(n_bodies(), -1), from(n_bodies());
+  const View<Index> reached = search(bodies[0], queue, distance, from);
+  const Index far = reached[reached.size() - 1];
   std::fill(distance.begin(), distance.end(), -1);
   search(far, queue, distance, from);
-  Index body = queue.back();
+  Index body = reached[reached.size() - 1];
   for (Index step = distance[body] / 2; step > 0; --step) body = from[body];
   return body;
 }
 
 Index JointGraph::median(View<const Index> bodies) const {
-  std::vector<Index> queue, distance(n_bodies()), from(n_bodies());
+  std::vector<Index> queue(n_bodies()), distance(n_bodies()), from(n_bodies());
   Index best = bodies[0], least = -1;
   for (const Index body : bodies) {
     for (const Index other : bodies) distance[other] = -1;
-    const Index total = search(body, queue, distance, from);
+    Index total = 0;
+    for (const Index other : search(body, queue, distance, from)) total += distance[other];
     if (least < 0 || total < least) best = body, least = total;
   }
   return best;
@@ -153,77 +139,69 @@ Index JointGraph::median(View<const Index> bodies) const {
 
 Array<Index> JointGraph::sweep(View<const bool> is_usable) const {
   const Index n = n_bodies();
-  std::vector<Index> level(n + 1, -1), queue{n};
-  level[n] = 0;
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    const Index body = queue[i];
-    for (Index e = start_[body]; e < start_[body + 1]; ++e) {
-      const Index other = other_end(joint_[e], body);
-      if (!is_usable[joint_[e]] || level[other] >= 0) continue;
-      level[other] = level[body] + 1;
-      queue.push_back(other);
-    }
-  }
+  std::vector<Index> level(n + 1, -1), queue(n + 1);
+  queue[0] = n, level[n] = 0;
+  breadth_first(at_.graph(), queue, 0, 1, [&](Index body, Index other, Index entry) {
+    if (!is_usable[at_.edge[entry]] || level[other] >= 0) return false;
+    level[other] = level[body] + 1;
+    return true;
+  });
   Array<Index> reaching(n);
   std::fill(reaching.begin(), reaching.end(), -1);
   std::vector<bool> is_reached(n + 1, false);
   is_reached[n] = true;
   for (std::vector<Index> way{n}; !way.empty();) {
-    const Index body = way.back();
     Index best = -1, least = n + 1;
-    for (Index e = start_[body]; e < start_[body + 1]; ++e) {
-      const Index other = other_end(joint_[e], body);
-      if (is_usable[joint_[e]] && !is_reached[other] && level[other] < least) best = joint_[e], least = level[other];
-    }
+    for (Index e = at_.start[way.back()]; e < at_.start[way.back() + 1]; ++e)
+      if (const Index other = at_.other[e];
+          other >= 0 && is_usable[at_.edge[e]] && !is_reached[other] && level[other] < least)
+        best = e, least = level[other];
     if (best < 0) {
       way.pop_back();
       continue;
     }
-    const Index other = other_end(best, body);
-    reaching[other] = best, is_reached[other] = true;
+    const Index other = at_.other[best];
+    reaching[other] = at_.edge[best], is_reached[other] = true;
     way.push_back(other);
   }
   return reaching;
 }
 
-Index JointGraph::inertia_nonzeros(View<const Index> tree_joint, View<const Index> freedoms) const {
+JointGraph::Numbered JointGraph::numbered(View<const Index> tree_joint, View<const Index> freedoms) const {
   auto [body, parent] = preorder(tree_joint);
   std::vector<Index> own(body.size());
   for (Index i = 0; i < body.size(); ++i) {
     const Index j = tree_joint[body[i]];
     own[i] = j >= 0 ? freedoms[j] : free_freedoms;
   }
-  return tree::inertia_nonzeros(parent, own);
+  return {std::move(body), std::move(parent), std::move(own)};
 }
 
 void JointGraph::reduce_nonzeros(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const {
-  Index least = inertia_nonzeros(tree_joint, freedoms);
+  const auto count = [&](View<const Index> joints) {
+    const Numbered tree = numbered(joints, freedoms);
+    return inertia_nonzeros(tree.parent, tree.freedoms);
+  };
+  Index least = count(tree_joint);
   for (int pass = 0; pass < most_passes; ++pass) {
     std::vector<Index> trial(tree_joint.begin(), tree_joint.end());
     if (!rehang(freedoms, movable, trial)) return;
-    const Index count = inertia_nonzeros(trial, freedoms);
-    if (count >= least) return;
+    const Index nonzeros = count(trial);
+    if (nonzeros >= least) return;
     std::copy(trial.begin(), trial.end(), tree_joint.begin());
-    least = count;
+    least = nonzeros;
   }
 }
 
 // Hangs bodies elsewhere where that helps, none in a part of the tree already changed; returns how many.
 Index JointGraph::rehang(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const {
-  auto [body, parent] = preorder(tree_joint);
+  const auto [body, parent, own] = numbered(tree_joint, freedoms);
   const Index n = body.size();
-  std::vector<Index> number(n), own(n), depth(n), hanging(n), end(n);
-  for (Index i = 0; i < n; ++i) {
-    const Index j = tree_joint[body[i]];
-    number[body[i]] = i, end[i] = i + 1;
-    own[i] = hanging[i] = j >= 0 ? freedoms[j] : free_freedoms;
-    depth[i] = own[i] + (parent[i] >= 0 ? depth[parent[i]] : 0);
-  }
+  const std::vector<Index> number = positions(body);
+  const Array<Index> depth = depths(parent, own), end = subtree_ends(parent);
+  std::vector<Index> hanging = own;
   for (Index i = n - 1; i >= 0; --i)
-    if (parent[i] >= 0) {
-      hanging[parent[i]] += hanging[i];
-      end[parent[i]] = std::max(end[parent[i]], end[i]);
-    }
+    if (parent[i] >= 0) hanging[parent[i]] += hanging[i];
   std::vector<bool> is_changed(n, false);
   Index n_moves = 0;
   for (Index i = 0; i < n; ++i) {
@@ -231,8 +209,9 @@ Index JointGraph::rehang(View<const Index> freedoms, View<const bool> movable, V
     if (old < 0 || !movable[old] || is_changed[i]) continue;
     Index best = -1, gain = 0, new_parent = -1;
     const Index below = hanging[i] - own[i];
-    for (Index e = start_[body[i]]; e < start_[body[i] + 1]; ++e) {
-      const Index j = joint_[e], other = other_end(j, body[i]);
+    for (Index e = at_.start[body[i]]; e < at_.start[body[i] + 1]; ++e) {
+      const Index j = at_.edge[e], other = at_.other[e];
+      if (other < 0) continue;
       const Index k = other < n ? number[other] : -1;
       if (j == old || !movable[j] || (i <= k && k < end[i]) || (k >= 0 && is_changed[k])) continue;
       const Index f = freedoms[j], support = k >= 0 ? depth[k] : 0;
@@ -248,18 +227,6 @@ Index JointGraph::rehang(View<const Index> freedoms, View<const bool> movable, V
       for (; k >= 0 && !is_changed[k]; k = parent[k]) is_changed[k] = true;
   }
   return n_moves;
-}
-
-Array<bool> united(View<const Index> joints, View<const Index> predecessor, View<const Index> successor,
-                   View<Index> group) {
-  const Index world = group.size() - 1;
-  UnionFind groups(group);
-  Array<bool> is_united(joints.size());
-  for (Index k = 0; k < joints.size(); ++k) {
-    const Index p = predecessor[joints[k]], s = successor[joints[k]];
-    is_united[k] = groups.unite(p >= 0 ? p : world, s >= 0 ? s : world);
-  }
-  return is_united;
 }
 
 Array<Index> subtree_ends(View<const Index> parent) {
@@ -292,13 +259,9 @@ Array<Index> depths(View<const Index> parent, View<const Index> step) {
 }
 
 Index inertia_nonzeros(View<const Index> parent, View<const Index> freedoms) {
-  std::vector<Index> support(parent.size());  // freedoms before each body's own
+  const Array<Index> depth = depths(parent, freedoms);
   Index total = 0;
-  for (Index i = 0; i < parent.size(); ++i) {
-    const Index p = parent[i], f = freedoms[i];
-    support[i] = p >= 0 ? support[p] + freedoms[p] : 0;
-    total += f * (f + 1) / 2 + f * support[i];
-  }
+  for (Index i = 0; i < parent.size(); ++i) total += freedoms[i] * (2 * depth[i] - freedoms[i] + 1) / 2;
   return total;
 }
 

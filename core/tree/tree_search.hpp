@@ -5,7 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/array.hpp"
+#include "graph/adjacency.hpp"
+#include "graph/union_find.hpp"
 
 namespace sparsebody::tree {
 
@@ -14,43 +15,29 @@ constexpr Index not_reached = -2;
 
 enum class Search : Index { breadth_first, depth_first, least_depth };
 
-// Bodies that joints unite, as a forest; the last element is the world.
-class UnionFind {
- public:
-  explicit UnionFind(View<Index> parent) : parent_(parent) {}
-  Index find(Index node) {
-    while (parent_[node] != node) node = parent_[node] = parent_[parent_[node]];
-    return node;
-  }
-  // Returns whether the two were apart.
-  bool unite(Index a, Index b) {
-    a = find(a), b = find(b);
-    parent_[a] = b;
-    return a != b;
-  }
-
- private:
-  View<Index> parent_;
-};
-
-// Joints that may be in a tree, and those that must: they form a forest whose trees are the groups of `group`. A group
-// is entered by one other joint at most, so that all required joints are in the tree.
+// Joints that may be in a tree, and those that must.
 struct SearchRules {
   View<const Index> freedoms;
   View<const bool> is_free;  // free joints constrain nothing: they are the last resort
   View<const bool> is_required, is_usable;
-  View<Index> group;
 };
 
 // Bodies and joints; the world is node n_bodies.
 class JointGraph {
  public:
-  JointGraph(View<const Index> predecessor, View<const Index> successor, Index n_bodies);
+  JointGraph(View<const Index, 2> ends, Index n_bodies)
+      : at_(incidence(n_bodies, ends, World::is_last_node)), ends_(ends.begin(), ends.end()), groups_(n_bodies + 1) {}
 
   // The bodies that joints connect with one, not by way of the world.
   Array<Index> connected(Index root) const;
+  // Which of the joints unite groups of bodies, one after the other; a joint that closes a loop does not.
+  Array<bool> unite(View<const Index> joints);
+  // Puts a body into the group of the world.
+  void unite_with_world(Index body) { groups_.unite(n_bodies(), body); }
   // Fills the tree joint (n,) and the depth (n + 1,) of all bodies reached from the roots, in bodies or freedoms.
-  void grow(View<const Index> roots, Search search, SearchRules rules, View<Index> tree_joint, View<Index> depth) const;
+  // Required joints have been united: a group is entered by one other joint at most, so that all of them are in the
+  // tree.
+  void grow(View<const Index> roots, Search search, SearchRules rules, View<Index> tree_joint, View<Index> depth);
   // Bodies (n,) numbered so that every subtree is contiguous, parents first, and their parents (n,) in these numbers.
   std::pair<Array<Index>, Array<Index>> preorder(View<const Index> tree_joint) const;
   // The body half way along a longest path of two searches: nearly the center of a part.
@@ -64,20 +51,19 @@ class JointGraph {
   void reduce_nonzeros(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const;
 
  private:
-  Index n_bodies() const { return Index(start_.size()) - 2; }
-  Index node(Index body) const { return body >= 0 ? body : n_bodies(); }
-  Index other_end(Index joint, Index body) const;
-  Index search(Index root, std::vector<Index>& queue, std::vector<Index>& distance, std::vector<Index>& from) const;
-  Index inertia_nonzeros(View<const Index> tree_joint, View<const Index> freedoms) const;
+  struct Numbered;
+  Index n_bodies() const { return Index(at_.start.size()) - 2; }
+  Index end(Index joint, int side) const { return ends_[2 * joint + side] >= 0 ? ends_[2 * joint + side] : n_bodies(); }
+  Index other_end(Index joint, Index body) const { return end(joint, end(joint, 0) == body); }
+  View<Index> search(Index root, View<Index> queue, View<Index> distance, View<Index> from) const;
+  Numbered numbered(View<const Index> tree_joint, View<const Index> freedoms) const;
   Index rehang(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const;
 
-  std::vector<Index> predecessor_, successor_;
-  std::vector<Index> start_, joint_;  // the joints of each node, in order
+  Incidence at_;             // the joints of each node, in order
+  std::vector<Index> ends_;  // (n_joints, 2)
+  UnionFind groups_;         // of bodies that required joints connect
 };
 
-// Which of the joints unite groups of bodies, one after the other; a joint that closes a loop does not.
-Array<bool> united(View<const Index> joints, View<const Index> predecessor, View<const Index> successor,
-                   View<Index> group);
 // The number after the last of each subtree.
 Array<Index> subtree_ends(View<const Index> parent);
 // lambda of the velocity coordinates, joints of no freedom passed over. Featherstone (2008), sec. 6.5.

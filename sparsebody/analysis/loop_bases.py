@@ -123,8 +123,7 @@ def _is_tree(tree: SpanningTree, joints: IntArray, ends: IntArray) -> BoolArray:
 
 def _united(sequence: IntArray, ends: IntArray, n_bodies: int) -> BoolArray:
     """Return which joints, one after the other, close no loop with earlier ones."""
-    first, second = np.ascontiguousarray(ends.T)
-    return native.united(sequence, first, second, np.arange(n_bodies + 1))
+    return native.JointGraph(ends, n_bodies).unite(sequence)
 
 
 def _drawing(system: System, joints: IntArray) -> FloatArray:

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import diags_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import BoolArray, FloatArray
-from sparsebody.assembly.constraint import ConstraintRows, constraint_rows, velocity_errors
 from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AssemblyError, SingularSystemError
-from sparsebody.kinematics.coordinates import (
-    CoordinateMotion,
-    coordinate_motion,
-    prescribed_motion,
-)
-from sparsebody.kinematics.loop_closure import position_errors
-from sparsebody.kinematics.motion import JointMotion, joint_motion
+from sparsebody.kinematics.coordinates import coordinate_motion, prescribed_motion
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
@@ -31,37 +24,6 @@ Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 _PASSES = 5  # of the velocity's projection; two are usual
 _ITERATIONS = 100
 _FEW_DIGITS, _STRAY = 1e-5, 1e3  # of an error, after which conjugate gradients end
-
-
-@dataclass(frozen=True, eq=False)
-class _Moving:
-    """A system at a state, with what several questions need computed once."""
-
-    system: System
-    state: State
-
-    @cached_property
-    def motion(self) -> JointMotion:
-        return joint_motion(self.system, self.state)
-
-    @cached_property
-    def coordinates(self) -> CoordinateMotion:
-        return coordinate_motion(self.system, self.state, self.motion)
-
-    @cached_property
-    def position_error(self) -> FloatArray:
-        """(n_rows,) [rad, m]."""
-        return position_errors(self.system, self.state, self.motion, self.coordinates)
-
-    @cached_property
-    def velocity_error(self) -> FloatArray:
-        """(n_rows,) what is too much of A v [rad/s, m/s]."""
-        return velocity_errors(self.system, self.state, self.motion, self.coordinates)
-
-    @cached_property
-    def constraint(self) -> ConstraintRows:
-        """A, row by row."""
-        return constraint_rows(self.system, self.state, self.motion, self.coordinates)
 
 
 def consistent_state(system: System, state: State | None = None) -> State:
@@ -85,19 +47,19 @@ def consistent_state(system: System, state: State | None = None) -> State:
     """
     state = system.initial_state if state is None else state
     check_state(system, state)
-    moving = _Moving(system, state)
+    moving = SystemMotion(system, state)
     if system.n_rows > 0:
         moving = _consistent_velocity(_closed_pose(moving))
     return _with_coordinates(moving)
 
 
-def _with_coordinates(moving: _Moving) -> State:
+def _with_coordinates(moving: SystemMotion) -> State:
     """Count whole turns of the joint coordinates, those of drives from the values they ask for."""
     system, state = moving.system, moving.state
     coordinate = state.coordinate.copy()
     coordinate[system.coordinates.prescribed] = prescribed_motion(system, state.time)[:, 0]
     state = state.with_(coordinate=coordinate)
-    return state.with_(coordinate=coordinate_motion(system, state, moving.motion).value)
+    return state.with_(coordinate=coordinate_motion(system, state, moving.joints).value)
 
 
 def mechanism_size(system: System) -> float:
@@ -151,7 +113,7 @@ def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
     return solve
 
 
-def _closed_pose(moving: _Moving) -> _Moving:
+def _closed_pose(moving: SystemMotion) -> SystemMotion:
     """Return the nearest pose that closes; where steps stall, one near by, in smaller steps."""
     goal = _goal(moving)
     if np.abs(moving.position_error).max() <= goal:
@@ -170,13 +132,13 @@ def _closed_pose(moving: _Moving) -> _Moving:
     return found
 
 
-def _goal(moving: _Moving) -> float:
+def _goal(moving: SystemMotion) -> float:
     """Return the error below which a joint is closed."""
     farthest = float(np.abs(moving.state.position).max())
     return max(_CLOSED * max(1.0, mechanism_size(moving.system)), _ROUNDING * farthest)
 
 
-def _turned_first(moving: _Moving, goal: float) -> tuple[_Moving, float]:
+def _turned_first(moving: SystemMotion, goal: float) -> tuple[SystemMotion, float]:
     """Return a pose that closes, and its error, in the metric of equal bodies.
 
     What is bent in the equations are rotations, most of all of slender bodies: so nothing turns
@@ -192,8 +154,8 @@ def _turned_first(moving: _Moving, goal: float) -> tuple[_Moving, float]:
 
 
 def _least_squares_pose(
-    moving: _Moving, keep: BoolArray, goal: float, metric: FloatArray | None = None
-) -> tuple[_Moving, float]:
+    moving: SystemMotion, keep: BoolArray, goal: float, metric: FloatArray | None = None
+) -> tuple[SystemMotion, float]:
     """Return the pose with the least errors of some rows, and the norm of these.
 
     Levenberg-Marquardt, undamped near the solution. A `metric` (6, 6) stands for all inertias.
@@ -209,7 +171,7 @@ def _least_squares_pose(
         if metric is not None:
             matrix = _with_metric(matrix, metric)
         step = _least_norm(matrix, -error, max(damping, 1e-13))
-        trial = _Moving(moving.system, displaced(moving.state, step))
+        trial = SystemMotion(moving.system, displaced(moving.state, step))
         trial_norm = float(np.linalg.norm(trial.position_error[keep]))
         if np.isfinite(trial_norm) and trial_norm < norm:
             stalled = trial_norm > 0.999 * norm and damping < 1e-12
@@ -234,7 +196,7 @@ def _with_metric(matrix: SaddleMatrix, metric: FloatArray) -> SaddleMatrix:
     )
 
 
-def _consistent_velocity(moving: _Moving) -> _Moving:
+def _consistent_velocity(moving: SystemMotion) -> SystemMotion:
     """Project the velocity; a few passes, because rounding leaves a trace."""
     system, solve = moving.system, None
     error = moving.velocity_error
@@ -246,7 +208,7 @@ def _consistent_velocity(moving: _Moving) -> _Moving:
             solve = _least_norm_solver(matrix, 1e-12)
         for change in (_undamped(matrix, solve, -error), solve(-error)[0]):
             velocity = moving.state.velocity + change
-            trial = _Moving(system, moving.state.with_(velocity=velocity))
+            trial = SystemMotion(system, moving.state.with_(velocity=velocity))
             if np.abs(trial.velocity_error).max() < np.abs(error).max():
                 moving, error = trial, trial.velocity_error
                 break

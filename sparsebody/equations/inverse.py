@@ -21,14 +21,12 @@ from sparsebody.equations.actuators import (
 )
 from sparsebody.equations.desired_motion import (
     TINY,
-    Wanted,
+    DesiredMotion,
     body_matrix,
-    checked_vectors,
     freedom_inertia,
-    padded,
-    row_ends,
 )
 from sparsebody.equations.reactions import REACTIONS, joint_wrenches, minimum_norm
+from sparsebody.equations.system_motion import checked_vectors, joint_ends, padded
 from sparsebody.errors import ModelError, MotionError, ShapeError, UnknownNameError
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
@@ -162,8 +160,8 @@ class InverseMethod(ABC):
         return found
 
     @abstractmethod
-    def solve(self, wanted: Wanted, actuators: ActuatorRows) -> Balance:
-        """Return forces of the actuators and constraints in balance with `wanted.needed`."""
+    def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
+        """Return forces of the actuators and constraints in balance with `desired.required`."""
 
     def __call__(
         self, state: State, acceleration: FloatArray, *, body_force: FloatArray | None = None
@@ -192,30 +190,30 @@ class InverseMethod(ABC):
         acceleration = checked_vectors(system, acceleration, "the acceleration")
         if body_force is not None:
             body_force = checked_vectors(system, body_force, "body_force")
-        wanted = Wanted(system, state, body_force, acceleration)
-        violation = wanted.check_constraints(self.tolerance)
-        rows = actuator_rows(system, self.actuators, wanted.motion)
-        found = self.solve(wanted, rows)
-        residual = self._check_balance(wanted, rows, found)
-        return self._forces(wanted, found, residual, violation)
+        desired = DesiredMotion(system, state, body_force, acceleration)
+        violation = desired.check_constraints(self.tolerance)
+        rows = actuator_rows(system, self.actuators, desired.joints)
+        found = self.solve(desired, rows)
+        residual = self._check_balance(desired, rows, found)
+        return self._forces(desired, found, residual, violation)
 
-    def _check_balance(self, wanted: Wanted, rows: ActuatorRows, found: Balance) -> float:
+    def _check_balance(self, desired: DesiredMotion, rows: ActuatorRows, found: Balance) -> float:
         """Return the residual; raise MotionError where a body's forces do not balance."""
         system, n = self.system, self.system.n_bodies
-        A = body_matrix(system, system.row_joint, wanted.constraint.rows)
+        A = body_matrix(system, system.row_joint, desired.constraint.rows)
         B = body_matrix(system, self.actuators.joint, rows.rows)
         exerted = (A.T @ found.multiplier).reshape(n, 6), (B.T @ found.force).reshape(n, 6)
         scale = 1.0 / np.sqrt(freedom_inertia(system))
-        rest = (wanted.needed - exerted[0] - exerted[1]) * scale
-        terms = wanted.inertial, wanted.bias, wanted.applied, *exerted
+        rest = (desired.required - exerted[0] - exerted[1]) * scale
+        terms = desired.inertial, desired.bias, desired.applied, *exerted
         size = max(TINY, *(float(np.abs(term * scale).max(initial=0.0)) for term in terms))
         residual = float(np.abs(rest).max(initial=0.0)) / size
         if not residual <= self.tolerance:
-            raise self._unbalanced(wanted, found.actuation, rest / scale, residual)
+            raise self._unbalanced(desired, found.actuation, rest / scale, residual)
         return residual
 
     def _unbalanced(
-        self, wanted: Wanted, actuation: Actuation, rest: FloatArray, residual: float
+        self, desired: DesiredMotion, actuation: Actuation, rest: FloatArray, residual: float
     ) -> MotionError:
         system = self.system
         acceleration = rest / freedom_inertia(system)
@@ -227,8 +225,8 @@ class InverseMethod(ABC):
             f"{push:.4g} N, {residual:.1e} of all, stay unbalanced"
         )
         everything = actuators_of(system)
-        rows = actuator_rows(system, everything, wanted.motion)
-        ends = padded(acceleration)[row_ends(system, everything.joint)]
+        rows = actuator_rows(system, everything, desired.joints)
+        ends = padded(acceleration)[joint_ends(system, everything.joint)]
         missing = np.abs(np.einsum("mea,mea->m", rows.rows, ends))
         most = 6
         acted = most * self.actuators.joint + self.actuators.coordinate
@@ -240,14 +238,14 @@ class InverseMethod(ABC):
         return MotionError(f"{text}, or ask for accelerations as driven_accelerations returns them")
 
     def _forces(
-        self, wanted: Wanted, found: Balance, residual: float, violation: float
+        self, desired: DesiredMotion, found: Balance, residual: float, violation: float
     ) -> ActuatorForces:
         multiplier, system = found.multiplier, self.system
         if not found.is_unique and self.reactions == "minimum-norm":
-            matrix = kkt_structure(system).matrix(wanted.constraint)
+            matrix = kkt_structure(system).matrix(desired.constraint)
             multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
         given = self.given_system
-        wrench = joint_wrenches(system, wanted.constraint.subspace, multiplier)
+        wrench = joint_wrenches(system, desired.constraint.subspace, multiplier)
         if len(self._released):
             tracked, force = given.coordinates, found.force[self._replaced_by]
             of_drives = tracked.row[self._released]
@@ -256,6 +254,6 @@ class InverseMethod(ABC):
             everything = np.empty(given.n_rows)
             everything[kept], everything[of_drives] = multiplier, force
             multiplier = everything
-            dual = wanted.coordinates.dual[self._released]
+            dual = desired.coordinates.dual[self._released]
             np.add.at(wrench, tracked.joint[self._released], dual * force[:, None])
         return ActuatorForces(found.force, multiplier, wrench, found.actuation, residual, violation)

@@ -16,7 +16,7 @@ from sparsebody.tree.inverse import ProjectedInverse, RecursiveNewtonEuler, Tree
 from sparsebody.tree.loops.loops_direct import LoopsDirect
 from sparsebody.tree.loops.loops_force import LoopsForce
 from sparsebody.tree.loops.loops_projection import LoopsProjection
-from sparsebody.tree.methods import TreeDynamics
+from sparsebody.tree.method import TreeDynamics
 from sparsebody.tree.spanning_tree import SpanningTree, loop_error
 from sparsebody.tree.state_space import StateSpace
 

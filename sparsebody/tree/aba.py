@@ -1,23 +1,62 @@
-"""Method "aba": trees by the articulated-body algorithm."""
+"""Forward dynamics of trees by the articulated-body algorithm. Featherstone (2008), table 7.1.
+
+leaves to root   U = I^A S,  D = S' U,  u = tau - S' p^A
+I^A_parent += I^A - U D^-1 U',  p^A_parent += p^A + (I^A - U D^-1 U') c + U D^-1 u
+root to leaves   a' = a_parent + c,  qdd = D^-1 (u - U' a'),  a = a' + S qdd
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
-from sparsebody.model.system import State, System
-from sparsebody.tree.articulated_body import empty_articulated
+from sparsebody.model.system import State
 from sparsebody.tree.coordinates import checked_coordinates
-from sparsebody.tree.methods import TreeDynamics
-from sparsebody.tree.motion import empty_motion
+from sparsebody.tree.method import TreeDynamics, TreeSolution, check_finite
+from sparsebody.tree.motion import TreeMotion, empty_motion
 from sparsebody.tree.problem import TreeProblem
-from sparsebody.tree.solution import TreeSolution, check_finite
+from sparsebody.tree.rnea import NO_FORCE
 from sparsebody.tree.spanning_tree import SpanningTree
+
+NONE_PRESCRIBED = np.zeros(0, dtype=np.bool_)
+
+
+class Articulated(NamedTuple):
+    """Articulated inertias and bias forces, and what the elimination of each coordinate leaves."""
+
+    link: FloatArray  # (n, 27) I^A = [A B; B' D], triangles of A and D, and p^A; world axes
+    coordinate: FloatArray  # (n_velocities, 8) U = I^A S, 1 / (S' U), u = tau - S' p^A
+    acceleration: FloatArray  # (n, 6) true ones, in world axes about the links' origins
+
+
+def empty_articulated(tree: SpanningTree) -> Articulated:
+    """Return arrays of the right shapes."""
+    n, n_v = tree.n_bodies, tree.n_velocities
+    return Articulated(np.zeros((n, 27)), np.zeros((n_v, 8)), np.zeros((n, 6)))
+
+
+def forward_dynamics_tree(
+    tree: SpanningTree, motion: TreeMotion, tau: FloatArray, force: FloatArray = NO_FORCE
+) -> FloatArray:
+    """Return qdd (n_velocities,) of the tree, its loop joints exerting nothing.
+
+    Parameters
+    ----------
+    tree, motion, force
+        As in rnea.recursion.
+    tau : (n_velocities,) float array
+        Forces of the tree joints [N m, N].
+    """
+    qdd, work = np.empty(tree.n_velocities), empty_articulated(tree)
+    native.articulated_body(tree.links, motion, tau, force, NONE_PRESCRIBED, work, qdd)
+    return qdd
 
 
 class ArticulatedBody(TreeDynamics):
-    """O(n) on trees. Featherstone (2008), sec. 7.3.
+    """Method "aba", O(n) on trees. Featherstone (2008), sec. 7.3.
 
     Parameters as in TreeDynamics.
     """
@@ -25,15 +64,8 @@ class ArticulatedBody(TreeDynamics):
     name = "aba"
     takes_loops = False
 
-    def __init__(
-        self,
-        system: System,
-        tree: SpanningTree | str = "minimum-nonzeros",
-        *,
-        reactions: str = "minimum-norm",
-        baumgarte: float | None = None,
-    ) -> None:
-        super().__init__(system, tree, reactions=reactions, baumgarte=baumgarte)
+    def prepare(self) -> None:
+        """Make the work space."""
         self._motion, self._work = empty_motion(self.tree), empty_articulated(self.tree)
         self._passive = np.zeros(self.tree.n_velocities)
 
@@ -82,12 +114,10 @@ class ArticulatedBody(TreeDynamics):
         qd, tau : (n_velocities,) float array
             Velocities, and forces of the tree joints [N m, N].
         """
-        n_v = self.tree.n_velocities
-        q = checked_coordinates(self.tree, q, "q", self.tree.n_positions)
-        qd = checked_coordinates(self.tree, qd, "qd", n_v)
-        tau = checked_coordinates(self.tree, tau, "tau", n_v)
+        tree, n_v = self.tree, self.tree.n_velocities
+        q = checked_coordinates(tree, q, "q", tree.n_positions)
+        qd = checked_coordinates(tree, qd, "qd", n_v)
+        tau = checked_coordinates(tree, tau, "tau", n_v)
         qdd = np.empty(n_v)
-        native.accelerations_at_coordinates(
-            self.tree.links, q, qd, tau, self._motion, self._work, qdd
-        )
+        native.accelerations_at_coordinates(tree.links, q, qd, tau, self._motion, self._work, qdd)
         return qdd

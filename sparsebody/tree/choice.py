@@ -9,6 +9,7 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.joints import JOINT_TYPES, Free
 from sparsebody.model.system import System
@@ -75,7 +76,7 @@ def spanning_tree(
 
 def _grown(system: System, choice: str, root: str | None, given: list[int]) -> SpanningTree:
     """Return the tree of a choice that grows."""
-    graph = native.JointGraph(system.predecessor, system.successor, system.n_bodies)
+    graph = _joint_graph(system)
     tree_joint = _tree_joints(system, graph, choice, root, given)
     body, parent = graph.preorder(tree_joint)
     return _numbered(system, choice, tree_joint, body, parent)
@@ -86,13 +87,16 @@ def _sweep(system: System) -> list[int]:
 
     Bodies that hang on free joints alone are left out.
     """
-    ends, is_free = (system.predecessor, system.successor), _freedoms(system)[1]
-    sweep = native.JointGraph(*ends, system.n_bodies).sweep(~is_free)
+    graph, is_free = _joint_graph(system), _freedoms(system)[1]
+    sweep = graph.sweep(~is_free)
     active = np.unique(system.coordinates.joint)
     joints = np.concatenate([active[~is_free[active]], sweep[sweep >= 0]])
     joints = joints[np.sort(np.unique(joints, return_index=True)[1])]
-    group = np.arange(system.n_bodies + 1)
-    return [int(j) for j in joints[native.united(joints, *ends, group)]]
+    return [int(j) for j in joints[graph.unite(joints)]]
+
+
+def _joint_graph(system: System) -> native.JointGraph:
+    return native.JointGraph(joint_ends(system, np.arange(system.n_joints)), system.n_bodies)
 
 
 def _tree_joints(
@@ -103,22 +107,22 @@ def _tree_joints(
     Required joints form a forest whose trees are groups of bodies; a group is entered by one other
     joint at most, so that all of them are in the tree.
     """
-    n, ends = system.n_bodies, (system.predecessor, system.successor)
+    n, is_usable = system.n_bodies, np.ones(system.n_joints, dtype=bool)
     freedoms, is_free = _freedoms(system)
-    group, is_usable = np.arange(n + 1), np.ones(system.n_joints, dtype=bool)
     first = -1
     if root is not None:
         first = system.body(root)
-        group[first] = n
-        touches_world = (ends[0] < 0) | (ends[1] < 0)
-        is_usable = ~(touches_world & np.isin(np.maximum(*ends), graph.connected(first)))
+        graph.unite_with_world(first)
+        touches_world = np.minimum(system.predecessor, system.successor) < 0
+        outer = np.maximum(system.predecessor, system.successor)
+        is_usable = ~(touches_world & np.isin(outer, graph.connected(first)))
     is_required = np.zeros(system.n_joints, dtype=bool)
     chosen = np.array(given, dtype=np.intp)
-    _check_given(system, chosen, native.united(chosen, *ends, group), is_usable)
+    _check_given(system, chosen, graph.unite(chosen), is_usable)
     active = np.setdiff1d(system.coordinates.joint, chosen)
     active = active[is_usable[active] & ~is_free[active]]
     is_required[chosen] = True
-    is_required[active[native.united(active, *ends, group)]] = True
+    is_required[active[graph.unite(active)]] = True
 
     tree_joint, depth = np.full(n, -2), np.zeros(n + 1, dtype=np.intp)
     roots = [n] if first < 0 else [n, first]
@@ -130,7 +134,6 @@ def _tree_joints(
             is_free,
             is_required,
             is_usable,
-            group,
             tree_joint,
             depth,
         )
@@ -179,9 +182,6 @@ def _numbered(
     kind, n_positions, n_velocities = _joint_sizes(system)
     is_loop = np.ones(system.n_joints + 1, dtype=bool)
     is_loop[joint] = False  # the last one is that of virtual joints
-    loop_joint = np.flatnonzero(is_loop[:-1])
-    index = np.full(system.n_bodies + 1, -1, dtype=np.intp)
-    index[body] = np.arange(len(body))
     is_reversed = (joint != VIRTUAL) & (np.append(system.successor, -2)[joint] != body)
     return SpanningTree(
         system=system,
@@ -194,9 +194,7 @@ def _numbered(
         first_velocity=_offsets(n_velocities[joint]),
         first_position=_offsets(n_positions[joint]),
         subtree_end=native.subtree_ends(parent),
-        loop_joint=loop_joint,
-        loop_predecessor=index[system.predecessor[loop_joint]],
-        loop_successor=index[system.successor[loop_joint]],
+        loop_joint=np.flatnonzero(is_loop[:-1]),
     )
 
 

@@ -1,4 +1,8 @@
-"""Joint coordinates q and qd from poses and velocities of the bodies, and back."""
+"""Joint coordinates q and qd from poses and velocities of the bodies, and back; rates of q.
+
+Spherical and free joints have quaternions as positions and angular velocities as velocities, so
+that qd is not dq/dt = Q(q) qd. Featherstone (2008), eqs. (3.6) and (3.7), sec. 4.6.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,8 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.system import State, check_state
 from sparsebody.tree.motion import empty_motion, motion_at_coordinates
 from sparsebody.tree.spanning_tree import SpanningTree
@@ -79,8 +82,7 @@ def tree_state(tree: SpanningTree, q: FloatArray, qd: FloatArray, *, time: float
     tracked = np.zeros(len(tree.system.coordinates.joint))
     state = State(position, orientation, velocity, tracked, time)
     if len(tracked):
-        joints = joint_motion(tree.system, state)
-        tracked[:] = coordinate_motion(tree.system, state, joints).value
+        tracked[:] = SystemMotion(tree.system, state).coordinates.value
         items, index_in_q, _ = _tracked(tree)
         tracked[items] = q[index_in_q]
     return state
@@ -96,6 +98,32 @@ def checked_coordinates(tree: SpanningTree, values: FloatArray, name: str, n: in
         who = tree.velocity_name(bad) if n == tree.n_velocities else f"number {bad}"
         raise ModelError(f"{name} of {who} is {values[bad]}; it must be finite")
     return values
+
+
+def position_rates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> FloatArray:
+    """Return dq/dt (n_positions,) = Q(q) qd; quaternions keep their length."""
+    q = checked_coordinates(tree, q, "q", tree.n_positions)
+    qd = checked_coordinates(tree, qd, "qd", tree.n_velocities)
+    rate = np.empty(tree.n_positions)
+    native.position_rates(tree.links, q, qd, rate)
+    return rate
+
+
+def velocities_of_rates(
+    tree: SpanningTree, q: FloatArray, rate: FloatArray, second: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return qd and qdd (n_velocities,) of joint positions with given time derivatives.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+        The spanning tree.
+    q, rate, second : (n_positions,) float arrays
+        Positions, dq/dt and d^2 q/dt^2; quaternions may have any length, and change it.
+    """
+    qd, qdd = np.empty(tree.n_velocities), np.empty(tree.n_velocities)
+    native.velocities_of_rates(tree.links, q, rate, second, qd, qdd)
+    return qd, qdd
 
 
 def _tracked(tree: SpanningTree) -> tuple[IntArray, IntArray, IntArray]:

@@ -9,27 +9,28 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, lstsq, qr, solve_triangular, svd
 
+from sparsebody._core import tree as native
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.equations.actuators import ActuatorRows, Freedom
-from sparsebody.equations.desired_motion import Wanted, freed_norms, row_ends
+from sparsebody.equations.desired_motion import DesiredMotion, freed_norms
 from sparsebody.equations.inverse import TOLERANCE, Actuation, Balance, InverseMethod
 from sparsebody.model.system import System
-from sparsebody.tree.branch_sparsity import symmetric
 from sparsebody.tree.choice import spanning_tree
-from sparsebody.tree.composite_rigid_body import joint_space_inertia
-from sparsebody.tree.frames import joint_accelerations
-from sparsebody.tree.loops.independent import DEPENDENT, independent_velocities
+from sparsebody.tree.crba import joint_space_inertia
 from sparsebody.tree.loops.loop_constraints import (
-    fill_loop_matrix,
     loop_matrix,
+    loop_right_hand_side,
     loop_rows,
-    rows_to_links,
 )
+from sparsebody.tree.ltl import symmetric
+from sparsebody.tree.method import TreeSolution, accelerations_of
+from sparsebody.tree.motion import joint_accelerations
 from sparsebody.tree.problem import TreeProblem
-from sparsebody.tree.recursive_newton_euler import inverse_dynamics
-from sparsebody.tree.solution import TreeSolution, accelerations_of
+from sparsebody.tree.rnea import inverse_dynamics
 from sparsebody.tree.spanning_tree import loop_error
+
+DEPENDENT = 1e-9  # singular values below this, relative, of K with rows made comparable
 
 
 class TreeInverseMethod(InverseMethod):
@@ -69,18 +70,18 @@ class TreeInverseMethod(InverseMethod):
         if self.tree.n_loops and not self.takes_loops:
             raise loop_error(self.tree, self.name, ["sparse", ProjectedInverse.name])
 
-    def solve(self, wanted: Wanted, actuators: ActuatorRows) -> Balance:
+    def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
         """Return the balance from tau_ID of the tree."""
-        problem = TreeProblem(self.tree, wanted.state, wanted.body_force)
-        qdd = joint_accelerations(self.tree, problem.motion, wanted.acceleration)
+        problem = TreeProblem(self.tree, desired.state, desired.body_force)
+        qdd = joint_accelerations(self.tree, problem.motion, desired.acceleration)
         tau = inverse_dynamics(self.tree, problem.motion, qdd, problem.force)
         force, loop_multiplier, actuation = self.forces(problem, tau, actuators)
         system, joint = self.system, self.actuators.joint
         load = np.zeros((system.n_bodies, 6))
-        if wanted.body_force is not None:
-            load += wanted.body_force
-        add_joint_wrenches(system, wanted.motion, joint, actuators.dual * force[:, None], load)
-        acted = TreeProblem(self.tree, wanted.state, load)
+        if desired.body_force is not None:
+            load += desired.body_force
+        add_joint_wrenches(system, desired.joints, joint, actuators.dual * force[:, None], load)
+        acted = TreeProblem(self.tree, desired.state, load)
         found = accelerations_of(acted, TreeSolution(qdd, loop_multiplier), "basic")
         return Balance(force, found.multiplier, self.tree.n_loops == 0, actuation)
 
@@ -134,17 +135,46 @@ class ProjectedInverse(TreeInverseMethod):
         return force, multiplier, Actuation(len(force), rank, G.shape[1])
 
 
+def independent_velocities(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
+    """Return G (n_velocities, n - r) and g (n_velocities,) with K G = 0 and K g = k.
+
+    Rows of G at driven coordinates are zero, and g has their accelerations. Featherstone (2008),
+    eqs. (8.41) and (8.42).
+    """
+    rows = loop_rows(problem)
+    K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
+    is_free = np.ones(problem.tree.n_velocities, dtype=np.bool_)
+    if len(problem.is_driven):
+        is_free = ~problem.is_driven
+    K = K[:, is_free]
+    scale = 1.0 / np.linalg.norm(rows.wrench, axis=(1, 2))  # K may have rows that are but rounding
+    null = null_space(scale[:, None] * K)
+    G, g = np.zeros((len(is_free), null.shape[1])), problem.driven_qdd.copy()
+    G[is_free] = null
+    if len(K):
+        g[is_free] += lstsq(scale[:, None] * K, scale * k, cond=DEPENDENT)[0]
+    return G, g
+
+
+def null_space(K: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the columns x with K x = 0."""
+    if K.size == 0:
+        return np.eye(K.shape[1])
+    _, singular, Vt = svd(K)
+    rank = int(np.count_nonzero(singular > DEPENDENT * singular[0])) if singular[0] > 0.0 else 0
+    return Vt[rank:].T
+
+
 def actuator_matrix(problem: TreeProblem, joint: IntArray, rows: FloatArray) -> FloatArray:
     """Return the rates of actuated coordinates (p, n_velocities) for unit velocities of the tree.
 
     Rows of the identity for tree joints, of loop Jacobians for loop joints.
     """
     tree = problem.tree
-    link = np.append(tree.index, -1)[row_ends(problem.system, joint)]
-    wrench = rows.copy()
-    rows_to_links(tree.links, problem.motion, link, wrench)
+    link, wrench = tree.ends(joint), rows.copy()
+    native.rows_to_links(tree.links, problem.motion, link, wrench)
     matrix = np.zeros((len(joint), tree.n_velocities))
-    fill_loop_matrix(problem.links, problem.motion, link, wrench, matrix)
+    native.fill_loop_matrix(tree.links, problem.motion, link, wrench, matrix)
     return matrix
 
 

@@ -34,16 +34,20 @@ class Links(NamedTuple):
 
 def links_of(tree: SpanningTree) -> Links:
     """Return the constants of a tree; SpanningTree.links keeps them."""
-    tables, n = tree.tables, tree.n_bodies
-    is_forward = (tree.direction > 0)[:, None, None]
-    forward = (tree.direction > 0)[:, None]
-    far = np.where(is_forward, tables.successor_rotation, tables.predecessor_rotation)
-    far_point = np.where(forward, tables.successor_point, tables.predecessor_point)
-    near = np.where(is_forward, tables.predecessor_rotation, tables.successor_rotation)
-    near_point = np.where(forward, tables.predecessor_point, tables.successor_point)
-    parent = np.append(tree.parent, -1)[:n]  # of bodies on the world: the last row added here
-    parent_frame = np.concatenate([far, np.eye(3)[None]])[parent]
-    parent_point = np.concatenate([far_point, np.zeros((1, 3))])[parent]
+    system, n = tree.system, tree.n_bodies
+
+    def of_joints(values: FloatArray, virtual: object) -> FloatArray:
+        """Rows of the tree joints; a virtual free joint (-1) has the last."""
+        return np.concatenate([values, [virtual]])[tree.joint]
+
+    one, zero = np.eye(3), np.zeros(3)
+    P = of_joints(system.predecessor_rotation, one), of_joints(system.predecessor_point, zero)
+    S = of_joints(system.successor_rotation, one), of_joints(system.successor_point, zero)
+    is_forward = (tree.direction > 0)[:, None]
+    far, near = (np.where(is_forward[..., None], *pair) for pair in ((S[0], P[0]), (P[0], S[0])))
+    far_point, near_point = (np.where(is_forward, *pair) for pair in ((S[1], P[1]), (P[1], S[1])))
+    parent_frame = np.concatenate([far, [one]])[tree.parent]
+    parent_point = np.concatenate([far_point, [zero]])[tree.parent]
     constants = np.empty((n, WIDTH))
     constants[:, NEAR:NEAR_POINT] = (np.swapaxes(parent_frame, 1, 2) @ near).reshape(n, 9)
     constants[:, NEAR_POINT:FRAME] = np.einsum(
@@ -52,11 +56,11 @@ def links_of(tree: SpanningTree) -> Links:
     constants[:, FRAME:FRAME_POINT] = far.reshape(n, 9)
     constants[:, FRAME_POINT:COM] = far_point
     constants[:, COM:INERTIA] = -np.einsum("nij,ni->nj", far, far_point)
-    turned = np.swapaxes(far, 1, 2) @ tables.inertia @ far
+    turned = np.swapaxes(far, 1, 2) @ system.inertia[tree.body] @ far
     constants[:, INERTIA:MASS] = turned[:, *np.tril_indices(3)]
-    constants[:, MASS] = tables.mass
-    constants[:, PARAMETER] = tables.parameter
+    constants[:, MASS] = system.mass[tree.body]
+    constants[:, PARAMETER] = of_joints(system.parameter, 0.0)
     indices = np.zeros((n + 1, 6), dtype=np.intp)
     indices[:n, :4] = np.stack([tree.parent, tree.kind, tree.direction, tree.body], axis=1)
     indices[:, 4], indices[:, 5] = tree.first_velocity, tree.first_position
-    return Links(indices, constants, np.array(tree.system.gravity, dtype=float))
+    return Links(indices, constants, np.array(system.gravity, dtype=float))

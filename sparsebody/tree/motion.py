@@ -1,7 +1,8 @@
 """Poses and velocities of the links of a tree, in world axes about each link's own origin.
 
 World axes make every transform a shift between neighbouring origins, without rotations; no vector
-is taken about the world's origin, which would lose digits on long mechanisms.
+is taken about the world's origin, which would lose digits on long mechanisms. Vectors of bodies are
+in body axes about the centers of mass.
 """
 
 from __future__ import annotations
@@ -56,3 +57,69 @@ def motion_at_coordinates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> 
     motion = empty_motion(tree)
     native.motion_from_coordinates(tree.links, q, qd, motion)
     return motion
+
+
+def link_forces(tree: SpanningTree, motion: TreeMotion, body_force: FloatArray) -> FloatArray:
+    """Return wrenches on the links (n, 6) in the tree's order, from those on the bodies."""
+    force = np.empty((tree.n_bodies, 6))
+    native.link_forces(tree.links, motion, body_force, force)
+    return force
+
+
+def link_accelerations(tree: SpanningTree, motion: TreeMotion, qdd: FloatArray) -> FloatArray:
+    """Return true accelerations of the links (n, 6) for qdd (n_velocities,)."""
+    acceleration = np.empty((tree.n_bodies, 6))
+    native.link_accelerations(tree.links, motion, qdd, acceleration)
+    return acceleration
+
+
+def body_accelerations(
+    tree: SpanningTree, motion: TreeMotion, link_acceleration: FloatArray
+) -> FloatArray:
+    """Return spatial accelerations (n, 6) of the system's bodies, from those of the links."""
+    acceleration = np.empty((tree.n_bodies, 6))
+    native.body_accelerations(tree.links, motion, link_acceleration, acceleration)
+    return acceleration
+
+
+def joint_accelerations(
+    tree: SpanningTree, motion: TreeMotion, acceleration: FloatArray
+) -> FloatArray:
+    """Return qdd (n_velocities,) of accelerations (n_bodies, 6) of the system's bodies.
+
+    What tree joints forbid is not looked at.
+    """
+    qdd = np.empty(tree.n_velocities)
+    native.joint_accelerations(tree.links, motion, acceleration, qdd)
+    return qdd
+
+
+def body_jacobian(tree: SpanningTree, motion: TreeMotion, body: int) -> FloatArray:
+    """Return J (6, n_velocities): v = J qd of a body of the system, in body coordinates.
+
+    Featherstone (2008), eq. (4.27); the columns beyond the body's support are zero.
+    """
+    return native.body_jacobian(tree.links, motion, int(tree.index[body])).T
+
+
+def velocity_product_accelerations(tree: SpanningTree, motion: TreeMotion) -> FloatArray:
+    """Return (dJ/dt) qd of every body of the system (n_bodies, 6), in body coordinates.
+
+    The accelerations that the bodies have where qdd = 0.
+    """
+    of_links = link_accelerations(tree, motion, np.zeros(tree.n_velocities))
+    return body_accelerations(tree, motion, of_links)
+
+
+def add_tree_shift(
+    tree: SpanningTree, motion: TreeMotion, subspace: FloatArray, shift: FloatArray
+) -> None:
+    """Add Baumgarte's terms of tree joints, `shift` (n_rows,), to the drift of the links. (8.22).
+
+    T' (a_s - a_p) of tree joints becomes larger by `shift`: of all such accelerations the least in
+    S coordinates that leaves prescribed coordinates alone. `subspace` (n_rows, 6) is T'.
+    """
+    system = tree.system
+    of_joints = shift.copy()
+    of_joints[system.coordinates.row[system.coordinates.prescribed]] = 0.0
+    native.add_stabilization(tree.links, motion, tree.joint, system.first_row, subspace, of_joints)

@@ -9,21 +9,13 @@ import numpy as np
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.body_forces import model_loads
-from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
-from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.coordinates import (
-    CoordinateMotion,
-    coordinate_motion,
-    prescribed_motion,
-)
-from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
-from sparsebody.kinematics.motion import JointMotion, joint_motion
-from sparsebody.model.system import State, System, check_state
-from sparsebody.tree.frames import link_forces
+from sparsebody.equations.system_motion import SystemMotion, checked_vectors
+from sparsebody.kinematics.coordinates import prescribed_motion
+from sparsebody.kinematics.loop_closure import prescribed_velocities
+from sparsebody.model.system import State, check_state
 from sparsebody.tree.links import Links
-from sparsebody.tree.motion import TreeMotion, motion_at_state
+from sparsebody.tree.motion import TreeMotion, add_tree_shift, link_forces, motion_at_state
 from sparsebody.tree.spanning_tree import SpanningTree
-from sparsebody.tree.stabilization import add_tree_shift
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +36,7 @@ def tree_drives(tree: SpanningTree) -> Drives:
     return Drives(tree.first_velocity[joint[item]] + tracked.index[own], tracked.row[own], item)
 
 
-class TreeProblem:
+class TreeProblem(SystemMotion):
     """Motion, forces and constraint rows at a state; computed only as needed.
 
     Springs, dampers and efforts, on tree and on loop joints alike, are wrenches on the bodies, so
@@ -70,14 +62,10 @@ class TreeProblem:
         baumgarte: float | None = None,
     ) -> None:
         check_state(tree.system, state)
-        self.tree, self.state = tree, _contiguous(state)
-        self.body_force = _checked_force(tree.system, body_force)
-        self.baumgarte = baumgarte
-
-    @property
-    def system(self) -> System:
-        """The mechanism."""
-        return self.tree.system
+        if body_force is not None:
+            body_force = checked_vectors(tree.system, body_force, "body_force")
+        super().__init__(tree.system, _contiguous(state), body_force)
+        self.tree, self.baumgarte = tree, baumgarte
 
     @property
     def links(self) -> Links:
@@ -91,21 +79,6 @@ class TreeProblem:
         if self.baumgarte is not None:
             add_tree_shift(self.tree, motion, self.subspace, self.shift)
         return motion
-
-    @cached_property
-    def joints(self) -> JointMotion:
-        """Relative motion at all joints of the system."""
-        return joint_motion(self.system, self.state)
-
-    @cached_property
-    def coordinates(self) -> CoordinateMotion:
-        """Of the tracked coordinates."""
-        return coordinate_motion(self.system, self.state, self.joints)
-
-    @cached_property
-    def constraint(self) -> ConstraintRows:
-        """All constraint rows of the system, on the bodies."""
-        return constraint_rows(self.system, self.state, self.joints, self.coordinates)
 
     @property
     def subspace(self) -> FloatArray:
@@ -123,8 +96,7 @@ class TreeProblem:
             return np.zeros(self.system.n_rows)
         T, rows = self.baumgarte, self.constraint
         velocity = rows.velocity - prescribed_velocities(self.system, self.state.time)
-        position = position_errors(self.system, self.state, self.joints, self.coordinates)
-        return -2.0 / T * velocity - position / T**2
+        return -2.0 / T * velocity - self.position_error / T**2
 
     @property
     def gamma(self) -> FloatArray:
@@ -183,15 +155,3 @@ def _contiguous(state: State) -> State:
     if all(getattr(state, field).flags.carray for field in fields):
         return state
     return state.with_(**{field: np.array(getattr(state, field), order="C") for field in fields})
-
-
-def _checked_force(system: System, body_force: FloatArray | None) -> FloatArray | None:
-    if body_force is None:
-        return None
-    if np.shape(body_force) != (system.n_bodies, 6):
-        raise ShapeError(f"body_force is {np.shape(body_force)}, not {(system.n_bodies, 6)}")
-    finite = np.isfinite(body_force).all(axis=1)
-    if not finite.all():
-        name = system.body_names[int(np.argmin(finite))]
-        raise ModelError(f"body_force of {name!r} is not finite; give six numbers")
-    return np.ascontiguousarray(body_force, dtype=float)

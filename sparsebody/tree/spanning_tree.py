@@ -10,11 +10,11 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import IntArray
+from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError
 from sparsebody.model.system import System
-from sparsebody.tree.branch_sparsity import BranchPattern, branch_pattern
 from sparsebody.tree.links import Links, links_of
-from sparsebody.tree.tables import TreeTables, tree_tables
+from sparsebody.tree.ltl import BranchPattern, branch_pattern
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,8 +40,6 @@ class SpanningTree:
     first_position: IntArray  # (n + 1,) where its position coordinates begin
     subtree_end: IntArray  # (n,) the number after the last of nu(i)
     loop_joint: IntArray  # (n_loops,) the system's numbers of the joints that close loops
-    loop_predecessor: IntArray  # (n_loops,) bodies in the tree's numbering, -1 for the world
-    loop_successor: IntArray
 
     @property
     def n_bodies(self) -> int:
@@ -65,8 +63,8 @@ class SpanningTree:
 
     @cached_property
     def index(self) -> IntArray:
-        """(n,) the tree's number of each body of the system; index[-1] must not be asked for."""
-        index = np.empty_like(self.body)
+        """(n + 1,) the tree's number of each body of the system, and -1 for the world."""
+        index = np.full(self.n_bodies + 1, -1)
         index[self.body] = np.arange(self.n_bodies)
         return index
 
@@ -79,13 +77,8 @@ class SpanningTree:
         return index
 
     @cached_property
-    def tables(self) -> TreeTables:
-        """Joint frames, masses and topology for compiled code."""
-        return tree_tables(self)
-
-    @cached_property
     def links(self) -> Links:
-        """The same and inertias in the axes of the joint frames, for the kernels of dynamics."""
+        """Joint frames, masses and inertias in the axes of the links, for the kernels."""
         return links_of(self)
 
     @cached_property
@@ -112,6 +105,15 @@ class SpanningTree:
     def n_inertia_nonzeros(self) -> int:
         """Nonzeros of the lower triangle of H, its diagonal included."""
         return native.inertia_nonzeros(self.parent, self.freedoms)
+
+    @cached_property
+    def loop_ends(self) -> IntArray:
+        """(n_loops, 2) links of predecessor and successor of the loop joints, -1 for the world."""
+        return self.ends(self.loop_joint)
+
+    def ends(self, joint: IntArray) -> IntArray:
+        """Return the links (m, 2) of predecessor and successor of the system's joints (m,)."""
+        return self.index[joint_ends(self.system, joint)]
 
     def velocities(self, i: int) -> slice:
         """Return the velocity coordinates of tree joint i."""

@@ -7,9 +7,8 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ShapeError
 from sparsebody.model.system import State
-from sparsebody.tree.coordinates import joint_coordinates, tree_state
-from sparsebody.tree.methods import TreeDynamics
-from sparsebody.tree.position_rates import position_rates
+from sparsebody.tree.coordinates import joint_coordinates, position_rates, tree_state
+from sparsebody.tree.method import TreeDynamics
 
 
 class StateSpace:

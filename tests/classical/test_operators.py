@@ -13,8 +13,8 @@ from sparsebody.classical.operator_blocks import STORAGES
 from sparsebody.classical.operators import SpatialOperators
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.tree import spanning_tree, tree_state
-from sparsebody.tree.branch_sparsity import symmetric
-from sparsebody.tree.composite_rigid_body import joint_space_inertia
+from sparsebody.tree.crba import joint_space_inertia
+from sparsebody.tree.ltl import symmetric
 from sparsebody.tree.motion import motion_at_state
 
 FORWARD = [a.name for a in ALGORITHMS.values() if a.is_forward and a.takes_wrenches]

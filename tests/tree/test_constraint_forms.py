@@ -6,22 +6,22 @@ from random_mechanisms import random_loops
 
 import sparsebody as sb
 from sparsebody.tree import joint_coordinates, spanning_tree
-from sparsebody.tree.branch_sparsity import symmetric
-from sparsebody.tree.composite_rigid_body import joint_space_inertia
+from sparsebody.tree.crba import joint_space_inertia
 from sparsebody.tree.explicit.constraint_forms import (
     dual_system,
     explicit_system,
     implicit_system,
     projected_system,
 )
-from sparsebody.tree.loops.independent import independent_velocities
+from sparsebody.tree.inverse import independent_velocities
 from sparsebody.tree.loops.loop_constraints import (
     loop_matrix,
     loop_right_hand_side,
     loop_rows,
 )
+from sparsebody.tree.ltl import symmetric
 from sparsebody.tree.problem import TreeProblem
-from sparsebody.tree.recursive_newton_euler import joint_space_bias_force
+from sparsebody.tree.rnea import joint_space_bias_force
 
 
 @pytest.fixture(params=range(4))

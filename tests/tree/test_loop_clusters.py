@@ -19,7 +19,7 @@ from sparsebody.tree.problem import TreeProblem
 def paths(tree):
     """The tree joints of every loop whose joint has a row."""
     found = {}
-    for loop, (p, s) in enumerate(zip(tree.loop_predecessor, tree.loop_successor, strict=True)):
+    for loop, (p, s) in enumerate(tree.loop_ends):
         if len(range(*tree.system.rows(int(tree.loop_joint[loop])).indices(10**6))):
             found[loop] = set(tree.support(int(p))) ^ set(tree.support(int(s)))
     return found

@@ -5,16 +5,16 @@ from random_mechanisms import random_loops
 import sparsebody as sb
 from sparsebody.model.gallery import build
 from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree
-from sparsebody.tree.branch_sparsity import symmetric
 from sparsebody.tree.crba import free_equations
-from sparsebody.tree.jacobians import body_jacobian
 from sparsebody.tree.loops.loop_constraints import (
     loop_matrix,
     loop_right_hand_side,
     loop_rows,
 )
+from sparsebody.tree.ltl import symmetric
+from sparsebody.tree.method import TreeSolution, accelerations_of
+from sparsebody.tree.motion import body_jacobian
 from sparsebody.tree.problem import TreeProblem
-from sparsebody.tree.solution import TreeSolution, accelerations_of
 
 
 def solved(problem):

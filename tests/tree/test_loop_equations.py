@@ -13,7 +13,6 @@ from sparsebody.tree import (
     tree_state,
 )
 from sparsebody.tree.crba import free_equations
-from sparsebody.tree.jacobians import body_jacobian
 from sparsebody.tree.loops.loop_constraints import (
     loop_matrix,
     loop_right_hand_side,
@@ -21,6 +20,7 @@ from sparsebody.tree.loops.loop_constraints import (
 )
 from sparsebody.tree.loops.loop_equations import COORDINATES, loop_equations
 from sparsebody.tree.loops.loops_force import LoopsForce
+from sparsebody.tree.motion import body_jacobian
 from sparsebody.tree.problem import TreeProblem
 
 

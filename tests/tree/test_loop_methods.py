@@ -11,11 +11,11 @@ from sparsebody.kinematics.motion import body_rotations
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
 from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
-from sparsebody.tree.branch_sparsity import symmetric
 from sparsebody.tree.crba import free_equations
 from sparsebody.tree.loops.loops_direct import LoopsDirect
 from sparsebody.tree.loops.loops_force import LoopsForce
 from sparsebody.tree.loops.loops_projection import LoopsProjection
+from sparsebody.tree.ltl import symmetric
 from sparsebody.tree.problem import TreeProblem
 
 BATCHES, PER_BATCH = 10, 50

@@ -15,10 +15,9 @@ from sparsebody.tree import (
     tree_dynamics,
     tree_state,
 )
-from sparsebody.tree.frames import body_accelerations
-from sparsebody.tree.motion import motion_at_coordinates
-from sparsebody.tree.position_rates import position_rates, velocities_of_rates
-from sparsebody.tree.recursive_newton_euler import recursion
+from sparsebody.tree.coordinates import position_rates, velocities_of_rates
+from sparsebody.tree.motion import body_accelerations, motion_at_coordinates
+from sparsebody.tree.rnea import recursion
 
 STEP = 1e-6
 

@@ -1,20 +1,19 @@
 import numpy as np
 import pytest
-from random_mechanisms import random_tree
-
-from sparsebody.errors import ModelError
-from sparsebody.spatial import rotation_exponential, spatial_inertia
-from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
-from sparsebody.tree.frames import body_accelerations, link_forces
-from sparsebody.tree.motion import motion_at_coordinates
-from sparsebody.tree.product_of_exponentials import (
+from product_of_exponentials import (
     ScrewTree,
     adjoint,
     articulated_bodies,
     pose,
     screw_tree,
 )
-from sparsebody.tree.recursive_newton_euler import recursion
+from random_mechanisms import random_tree
+
+from sparsebody.errors import ModelError
+from sparsebody.spatial import rotation_exponential, spatial_inertia
+from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
+from sparsebody.tree.motion import body_accelerations, link_forces, motion_at_coordinates
+from sparsebody.tree.rnea import recursion
 
 SCREWS = ("revolute", "prismatic", "helical")
 LINEAR_FIRST = [3, 4, 5, 0, 1, 2]

@@ -54,8 +54,8 @@ def test_tree_and_loop_joints_are_all_joints(system, choice):
         assert ends == ((parent, tree.body[i]) if tree.direction[i] > 0 else (tree.body[i], parent))
         assert tree.tree_index[j] == i
     back = np.append(tree.body, -1)
-    assert np.array_equal(back[tree.loop_predecessor], system.predecessor[tree.loop_joint])
-    assert np.array_equal(back[tree.loop_successor], system.successor[tree.loop_joint])
+    assert np.array_equal(back[tree.loop_ends[:, 0]], system.predecessor[tree.loop_joint])
+    assert np.array_equal(back[tree.loop_ends[:, 1]], system.successor[tree.loop_joint])
 
 
 @pytest.mark.parametrize("choice", CHOICES)

@@ -16,9 +16,10 @@ from sparsebody.equations.actuators import (
     released_drives,
     without_drives,
 )
-from sparsebody.equations.desired_motion import Moving, checked_vectors, row_gaps
+from sparsebody.equations.desired_motion import row_gaps
 from sparsebody.equations.initial import consistent_state
 from sparsebody.equations.inverse import TOLERANCE
+from sparsebody.equations.system_motion import SystemMotion, checked_vectors
 from sparsebody.errors import ModelError, MotionError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.model.system import State, System, check_state
@@ -68,21 +69,21 @@ def driven_accelerations(
     system = without_drives(system, released_drives(system, actuators)[0])
     if body_force is not None:
         body_force = checked_vectors(system, body_force, "body_force")
-    moving = Moving(system, state, body_force)
+    moving = SystemMotion(system, state, body_force)
     constraint = moving.constraint
-    driven = actuator_rows(system, actuators, moving.motion)
+    driven = actuator_rows(system, actuators, moving.joints)
     rows = np.concatenate([constraint.rows, driven.rows])
-    asked = np.concatenate([constraint.acceleration, qdd + driven.velocity_product])
+    gamma = np.concatenate([constraint.acceleration, qdd + driven.velocity_product])
     keep = decided(system, constraint.rows, actuators.joint, driven.rows).keep
     pattern = _kept(stacked_pattern(system, actuators.joint), keep)
     kept = SaddleMatrix(pattern, system.spatial_inertia, system.inverse_inertia, rows[keep])
     force = (moving.applied - moving.bias).ravel()
     choice = choose_solver(pattern, "auto", "auto")
     numeric = analyze(choice.factorization, pattern, choice.order).factorize(kept)
-    x, _ = refined_solve(numeric, kept, np.concatenate([force, asked[keep]]))
+    x, _ = refined_solve(numeric, kept, np.concatenate([force, gamma[keep]]))
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
-    gap, scale = row_gaps(moving, acceleration, joint, rows, asked)
+    gap, scale = row_gaps(moving, acceleration, joint, rows, gamma)
     if np.abs(gap).max(initial=0.0) > TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
         raise MotionError(

@@ -10,15 +10,10 @@ from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.dynamics.independence import independent_rows
 from sparsebody.dynamics.inverse.equilibrium import Equilibrium
 from sparsebody.equations.actuators import ActuatorRows, Freedom, actuator_rows
-from sparsebody.equations.desired_motion import (
-    Moving,
-    Wanted,
-    body_matrix,
-    freedom_inertia,
-    row_ends,
-)
+from sparsebody.equations.desired_motion import DesiredMotion, body_matrix, freedom_inertia
 from sparsebody.equations.initial import consistent_state
 from sparsebody.equations.inverse import TOLERANCE, Actuation, Balance, InverseMethod
+from sparsebody.equations.system_motion import SystemMotion, joint_ends
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
@@ -59,8 +54,8 @@ class InverseDynamics(InverseMethod):
         )
         state = consistent_state(system) if state is None else state
         check_state(system, state)
-        moving = Moving(self.system, state, None)
-        rows = actuator_rows(self.system, self.actuators, moving.motion)
+        moving = SystemMotion(self.system, state)
+        rows = actuator_rows(self.system, self.actuators, moving.joints)
         A, nothing = moving.constraint.rows, np.zeros(0, dtype=np.intp)
         self.rank_decision = decided(self.system, A, nothing, np.zeros((0, 2, 6)))
         rank = self.rank_decision.rank
@@ -68,19 +63,19 @@ class InverseDynamics(InverseMethod):
         mobility = int(self.system.freedoms.sum()) - rank
         self.actuation = Actuation(len(self.actuators), both.rank - rank, mobility)
 
-    def solve(self, wanted: Wanted, actuators: ActuatorRows) -> Balance:
+    def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
         """Return the balance by one factorization."""
         system, keep = self.system, self.rank_decision.keep
         kept = np.flatnonzero(keep)
         equilibrium = Equilibrium(
-            body_matrix(system, system.row_joint[kept], wanted.constraint.rows[kept]),
+            body_matrix(system, system.row_joint[kept], desired.constraint.rows[kept]),
             body_matrix(system, self.actuators.joint, actuators.rows),
             freedom_inertia(system).ravel(),
             self.weights,
             self.actuation.is_underactuated,
         )
         multiplier = np.zeros(system.n_rows)
-        force, multiplier[kept] = equilibrium.solve(wanted.needed.ravel())
+        force, multiplier[kept] = equilibrium.solve(desired.required.ravel())
         return Balance(force, multiplier, bool(keep.all()), self.actuation)
 
 
@@ -98,7 +93,7 @@ def stacked_pattern(system: System, joint: IntArray) -> BlockPattern:
     """Return the pattern of all constraint rows, then one row for each of the given joints."""
     n_rows = np.diff(system.first_row)
     constrained = np.flatnonzero(n_rows)
-    ends = np.concatenate([row_ends(system, constrained), row_ends(system, joint)])
+    ends = np.concatenate([joint_ends(system, constrained), joint_ends(system, joint)])
     ones = np.ones(len(joint), dtype=np.intp)
     sizes = np.concatenate([system.freedoms, n_rows[constrained], ones]).astype(np.intp)
     return BlockPattern(sizes, ends)

@@ -9,14 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors
-from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.system import State
-from sparsebody.tree.coordinates import checked_coordinates, tree_state
+from sparsebody.tree.coordinates import checked_coordinates, tree_state, velocities_of_rates
 from sparsebody.tree.explicit.jets import differentiate
-from sparsebody.tree.position_rates import velocities_of_rates
 from sparsebody.tree.spanning_tree import SpanningTree
 
 Numbers: TypeAlias = FloatArray | Sequence[Any] | Mapping[str, Any]  # by joints, or in a row
@@ -151,8 +148,7 @@ class LoopClosure:
         """Return the same for what a call has returned."""
         tree, system = self.tree, self.tree.system
         state = tree_state(tree, motion.q, motion.qd, time=time)
-        joints = joint_motion(system, state)
-        error = position_errors(system, state, joints, coordinate_motion(system, state, joints))
+        error = SystemMotion(system, state).position_error
         size = 1.0 + np.abs(state.position).max(initial=0.0)
         if np.abs(error).max(initial=0.0) > _CLOSED * size:
             k = int(np.argmax(np.abs(error)))

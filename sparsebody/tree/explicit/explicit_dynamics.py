@@ -9,13 +9,13 @@ from scipy.linalg import cho_factor, cho_solve
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ShapeError
-from sparsebody.tree.branch_sparsity import symmetric
-from sparsebody.tree.composite_rigid_body import joint_space_inertia
+from sparsebody.tree.crba import joint_space_inertia
 from sparsebody.tree.explicit.closure_functions import ExplicitMotion, LoopClosure
 from sparsebody.tree.explicit.constraint_forms import projected_system
-from sparsebody.tree.frames import body_accelerations
+from sparsebody.tree.ltl import symmetric
+from sparsebody.tree.motion import body_accelerations
 from sparsebody.tree.problem import TreeProblem
-from sparsebody.tree.recursive_newton_euler import joint_space_bias_force, recursion
+from sparsebody.tree.rnea import joint_space_bias_force, recursion
 
 
 @dataclass(frozen=True, eq=False)

@@ -55,9 +55,8 @@ def constrained_loops(tree: SpanningTree) -> Loops:
     first = tree.system.first_row
     joint = tree.loop_joint
     rows = first[joint + 1] - first[joint]
-    ends = np.stack([tree.loop_predecessor, tree.loop_successor], axis=1)
     offsets = np.concatenate([[0], np.cumsum(rows[rows > 0])])
-    return Loops(ends[rows > 0], offsets.astype(np.intp))
+    return Loops(tree.loop_ends[rows > 0], offsets.astype(np.intp))
 
 
 class Elimination:

@@ -3,31 +3,65 @@
 The articulated-body algorithm with the multipliers of loops eliminated on the way inwards and a
 proximal term for rows that depend on others, after Sathya and Carpentier (2024 to 2026). O(n)
 where fronts stay bounded, as on ladders with a good tree. Any joint closes a loop.
+
+Proximal iterations solve [H K'; K -mu] for the residuals of the equations of motion and of the
+loops, formed anew from the accelerations of all links, so that neither mu nor the rounding of the
+factors stays. Carpentier, Budhiraja and Mansard (2021), sec. III; Rockafellar (1976).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import AccuracyWarning, warn_user
-from sparsebody.model.system import State, System
-from sparsebody.tree.articulated_body import NONE_PRESCRIBED
+from sparsebody.model.system import State
+from sparsebody.tree.aba import NONE_PRESCRIBED
+from sparsebody.tree.fronts.front_tables import FrontPlan, Fronts, empty_fronts
 from sparsebody.tree.fronts.front_trees import least_elimination
-from sparsebody.tree.fronts.proximal import LEVELS, STIFFER, empty_proximal
+from sparsebody.tree.fronts.loop_rows import VaryingLoops, loop_table
 from sparsebody.tree.loops.loop_constraints import loop_rows
-from sparsebody.tree.loops.loop_rows import VaryingLoops, loop_table
-from sparsebody.tree.methods import TreeDynamics
+from sparsebody.tree.method import TreeDynamics, TreeSolution, check_finite
 from sparsebody.tree.motion import TreeMotion, empty_motion
 from sparsebody.tree.problem import TreeProblem
-from sparsebody.tree.recursive_newton_euler import NO_FORCE
-from sparsebody.tree.solution import TreeSolution, check_finite
-from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.rnea import NO_FORCE
 
 SOFT = 1e-14  # proximal term of a row, relative to A I^-1 A' of its two bodies
 SOFT_EARLY = 1e-12  # where a loop is eliminated before its ends have met
 DEPENDENT = 1e-6  # relative pivots below this may be those of dependent rows
+STIFFER = 1e3  # how many times the proximal term grows where iterations do not converge
+LEVELS = 3
+
+
+class ProximalWork(NamedTuple):
+    """Work space of the iterations."""
+
+    fronts: Fronts
+    force: FloatArray  # (n, 6) on the links, with those of the loops
+    acceleration: FloatArray  # (n, 6) of the links
+    transmitted: FloatArray  # (n, 6)
+    tau: FloatArray  # (n_velocities,) residuals of the equations of motion
+    b: FloatArray  # (m,) residuals of the loop rows
+    qdd_step: FloatArray
+    multiplier_step: FloatArray
+
+
+def empty_proximal(plan: FrontPlan, n_links: int, n_velocities: int, n_rows: int) -> ProximalWork:
+    """Return arrays of the right sizes."""
+    return ProximalWork(
+        empty_fronts(plan),
+        np.zeros((n_links, 6)),
+        np.zeros((n_links, 6)),
+        np.zeros((n_links, 6)),
+        np.zeros(n_velocities),
+        np.zeros(n_rows),
+        np.zeros(n_velocities),
+        np.zeros(n_rows),
+    )
 
 
 class LoopsArticulatedBody(TreeDynamics):
@@ -37,16 +71,9 @@ class LoopsArticulatedBody(TreeDynamics):
     takes_loops = True
     best_tree = "minimum-fronts"
 
-    def __init__(
-        self,
-        system: System,
-        tree: SpanningTree | str = "auto",
-        *,
-        reactions: str = "minimum-norm",
-        baumgarte: float | None = None,
-    ) -> None:
-        super().__init__(system, tree, reactions=reactions, baumgarte=baumgarte)
-        tree = self.tree
+    def prepare(self) -> None:
+        """Plan the elimination of the tree that has the smallest fronts."""
+        tree, system = self.tree, self.system
         elimination = least_elimination(tree)
         self.front_size, self.plan = elimination.size, elimination.plan()
         self.n_early = int(elimination.closed_early.sum())
@@ -69,8 +96,7 @@ class LoopsArticulatedBody(TreeDynamics):
         """Return A I^-1 A' (m,) of every loop row, of its two bodies alone."""
         problem = self.problem(self.system.initial_state)
         row = problem.loop_rows
-        joint = self.system.row_joint[row]
-        ends = np.stack([self.system.predecessor[joint], self.system.successor[joint]], axis=1)
+        ends = joint_ends(self.system, self.system.row_joint[row])
         inverse = np.concatenate([self.system.inverse_inertia, np.zeros((1, 6, 6))])
         A = problem.constraint.rows[row]
         return np.asarray(np.einsum("mea,meab,meb->m", A, inverse[ends], A))

@@ -12,7 +12,6 @@ import numpy as np
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.equations.initial import mechanism_size
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.model.system import State
 from sparsebody.spatial import plucker_parts
 from sparsebody.tree.coordinates import joint_coordinates, tree_state
@@ -144,8 +143,7 @@ def _closed(
     state = tree_state(tree, q, nothing)
     for _ in range(MOST_STEPS):
         problem = TreeProblem(tree, state)
-        error = position_errors(tree.system, state, problem.joints, problem.coordinates)
-        error = error[clusters.row]
+        error = problem.position_error[clusters.row]
         if np.abs(error).max(initial=0.0) < CLOSURE_TOLERANCE * max(length, 1.0):
             return state if _are_closed(problem) else None
         K = loop_equations(problem, clusters).matrix[:, ~is_fixed]

@@ -15,7 +15,7 @@ import numpy as np
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.tree.loops.loop_clusters import LoopClusters
+from sparsebody.tree.loops.loop_clusters import LoopClusters, offsets
 
 MOST_ENTRIES = 2**28  # of X, or of A: 2 GB
 
@@ -48,8 +48,7 @@ def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
         If X or A has more than MOST_ENTRIES entries.
     """
     tree = clusters.tree
-    loop = np.searchsorted(tree.loop_joint, tree.system.row_joint[clusters.row])
-    ends = np.stack([tree.loop_predecessor[loop], tree.loop_successor[loop]], axis=1)
+    ends = tree.ends(tree.system.row_joint[clusters.row])
     last = native.last_coordinates(tree.parent, tree.first_velocity, ends)
     group = native.row_groups(tree.expanded_parent, last)
     row = np.flatnonzero(keep)
@@ -61,11 +60,11 @@ def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
     owner, low, high = native.coordinate_groups(tree.expanded_parent, last[row], number, local)
     coordinate = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
     sizes = np.bincount(owner[coordinate], minlength=n_groups)[:n_groups]
-    first_coordinate = _sums(sizes)
+    first_coordinate = offsets(sizes)
     row_of_x = np.full(tree.n_velocities, -1, dtype=np.intp)
     row_of_x[coordinate] = np.arange(len(coordinate)) - first_coordinate[owner[coordinate]]
     n_rows = np.diff(first_row)
-    start, start_product = _sums(sizes * n_rows), _sums(n_rows**2)
+    start, start_product = offsets(sizes * n_rows), offsets(n_rows**2)
     if max(start[-1], start_product[-1]) > MOST_ENTRIES:
         raise ModelError(
             f"K H^-1 K' of {tree.system.name!r} has {start_product[-1]:.2g} entries, its factor "
@@ -74,7 +73,3 @@ def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
     return Groups(
         row, first_row, coordinate, first_coordinate, row_of_x, low, high, start, start_product
     )
-
-
-def _sums(sizes: IntArray) -> IntArray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)

@@ -1,17 +1,29 @@
-"""x = G y + g, all solutions of K x = k, by Gaussian elimination. Featherstone (2008), sec. 8.8."""
+"""x = G y + g, all solutions of K x = k, by Gaussian elimination with complete pivoting.
+
+    P K Q = L [U_11 U_12]:   x_2 = y,  x_1 = -U_11^-1 U_12 y + U_11^-1 L^-1 P k
+
+Of any matrix, dense; and cluster by cluster of the loops, where y is numbered in the order of
+LoopClusters.joint_order, in which G is block diagonal: a dense block for each cluster, and ones for
+the coordinates of no loop. Featherstone (2008), secs. 8.8 and 8.9.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
+from sparsebody.tree.loops.loop_clusters import LoopClusters
+from sparsebody.tree.loops.loop_equations import LoopEquations
+from sparsebody.tree.ltl import BranchPattern, symmetric
 
 TOLERANCE = 1e-8  # of pivots, relative to the largest entry or to sizes that are given
+SPARSE_SHARE = 10  # one in so many entries of H may be nonzero for sparse products to be faster
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +104,126 @@ def explicit_form(
     G[dependent[:, None], np.searchsorted(free, others)] = entries
     g[dependent] = size[dependent] * right[:r]
     return ExplicitForm(G, g, free, dependent, row_order[:r])
+
+
+class GBlocks(NamedTuple):
+    """The rows of G; that of a dependent coordinate holds a stretch of numbers, others a one."""
+
+    values: FloatArray  # as K is packed: in K[:r, :r] of a block L and U, in K[:r, r:] entries of G
+    entry: IntArray  # (n,) where the stretch of a dependent row begins, -1 for independent ones
+    first: IntArray  # (n,) where the stretch begins in y, or what number of y it is
+    size: IntArray  # (n,) how long it is
+    g: FloatArray  # (n,)
+
+
+@dataclass(frozen=True, eq=False)
+class ExplicitBlocks:
+    """G, g, and the factors of K_11 that they were made with."""
+
+    clusters: LoopClusters
+    matrix: FloatArray  # K, packed
+    blocks: GBlocks
+    rank: IntArray  # (n_clusters,) of the blocks of K
+    row_order: IntArray  # (m,) rows of each cluster, pivots first, numbers within the cluster
+    column_order: IntArray  # columns of each cluster, pivots first
+    row_size: FloatArray  # (m,) of the rows
+    weight: FloatArray  # (n,) of the columns
+    independent: IntArray  # (n - r,) velocity coordinate of each number of y
+
+    @property
+    def g(self) -> FloatArray:
+        """(n,)."""
+        return self.blocks.g
+
+    @property
+    def G(self) -> FloatArray:
+        """(n, n - r), dense."""
+        return native.unpack_g(self.blocks, len(self.independent))
+
+    @property
+    def dependent_rows(self) -> IntArray:
+        """Rows of K, in the order of LoopClusters.row, that depend on the others."""
+        clusters = self.clusters
+        n_rows = np.diff(clusters.first_row)
+        first = np.repeat(clusters.first_row[:-1], n_rows)
+        is_dependent = np.arange(clusters.n_rows) - first >= np.repeat(self.rank, n_rows)
+        return np.sort((first + self.row_order)[is_dependent])
+
+    def accelerations(self, y: FloatArray) -> FloatArray:
+        """Return x = G y + g."""
+        return native.expand(self.blocks, y)
+
+    def projected(self, force: FloatArray) -> FloatArray:
+        """Return u = G' force (n - r,). Featherstone (2008), eq. (8.45)."""
+        return native.project(self.blocks, len(self.independent), force)
+
+    def projected_inertia(self, pattern: BranchPattern, H: FloatArray) -> FloatArray:
+        """Return G' H G (n - r, n - r) from the packed H; only the upper triangle is right."""
+        if SPARSE_SHARE * len(H) > len(self.g) ** 2:
+            G = self.G
+            return np.asarray(G.T @ (symmetric(pattern, H) @ G))
+        return native.projected_inertia(pattern, H, self.blocks, len(self.independent))
+
+    def multipliers(self, force: FloatArray) -> FloatArray:
+        """Return lambda (m,) with K' lambda = force, zero at dependent rows.
+
+        Only the dependent coordinates of `force` (n,) enter; they determine the others.
+        """
+        return native.block_multipliers(
+            self.clusters.layout,
+            self.clusters.first_row,
+            self.blocks.values,
+            self.rank,
+            self.row_order,
+            self.column_order,
+            self.row_size,
+            self.weight * force,
+        )
+
+
+def explicit_blocks(
+    equations: LoopEquations,
+    weight: FloatArray,
+    is_given: BoolArray | None = None,
+    tolerance: float = TOLERANCE,
+) -> ExplicitBlocks:
+    """Return G and g of K x = k; see explicit_form for the parameters.
+
+    Raises
+    ------
+    ModelError
+        If given coordinates are not independent; the message names those of the cluster.
+    """
+    clusters = equations.clusters
+    is_required = np.zeros(len(weight), dtype=bool) if is_given is None else is_given
+    values, right = equations.values.copy(), equations.right.copy()
+    failed, rank, row_order, column_order, entry, first, size, g, independent = (
+        native.eliminate_blocks(
+            clusters.layout,
+            clusters.first_row,
+            clusters.velocity_order,
+            is_required,
+            weight,
+            equations.size,
+            tolerance,
+            values,
+            right,
+        )
+    )
+    if failed >= 0:
+        own = [k for k in clusters.columns(failed) if is_required[k]]
+        raise ModelError(
+            f"the loops join coordinates that were given as independent: "
+            f"{', '.join(clusters.tree.velocity_name(k) for k in own)}; leave some out"
+        )
+    return ExplicitBlocks(
+        clusters,
+        equations.values,
+        GBlocks(values, entry, first, size, g),
+        rank,
+        row_order,
+        column_order,
+        equations.size,
+        weight,
+        independent,
+    )

@@ -77,7 +77,7 @@ class LoopClusters:
     def start(self) -> IntArray:
         """(n_clusters + 1,) where each block begins in the packed values of K."""
         n_rows, n_columns = np.diff(self.first_row), np.diff(self.layout.first_column)
-        return _sums(n_rows * n_columns)
+        return offsets(n_rows * n_columns)
 
     @cached_property
     def velocity_order(self) -> IntArray:
@@ -104,10 +104,10 @@ def loop_clusters(tree: SpanningTree) -> LoopClusters:
     system = tree.system
     n_rows = np.diff(system.first_row)[tree.loop_joint]
     loop = np.flatnonzero(n_rows > 0)
-    ends = tree.loop_predecessor[loop], tree.loop_successor[loop]
-    label, loop_label = native.loop_labels(tree.parent, *ends)
+    ends = tree.loop_ends[loop]
+    label, loop_label = native.loop_labels(tree.parent, ends)
     known, cluster = np.unique(loop_label, return_inverse=True)
-    order = np.lexsort((np.maximum(*ends), cluster))
+    order = np.lexsort((ends.max(axis=1), cluster))
     loop, cluster = loop[order], cluster[order]
     joint_cluster = np.full(tree.n_bodies, -1, dtype=np.intp)
     index = np.searchsorted(known, label)
@@ -115,7 +115,7 @@ def loop_clusters(tree: SpanningTree) -> LoopClusters:
     joint_cluster[on_a_loop] = index[on_a_loop]
     first_loop = np.searchsorted(cluster, np.arange(len(known) + 1))
     row = _ranges(system.first_row[tree.loop_joint[loop]], n_rows[loop])
-    first_row = _sums(n_rows[loop])[first_loop]
+    first_row = offsets(n_rows[loop])[first_loop]
     return LoopClusters(
         tree=tree,
         loop=loop,
@@ -134,22 +134,22 @@ def _block_layout(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArr
     column = np.argsort(velocity_cluster, kind="stable")
     column = column[np.count_nonzero(velocity_cluster < 0) :]
     n_columns = np.bincount(velocity_cluster[column], minlength=n_clusters)[:n_clusters]
-    first_column = _sums(n_columns)
+    first_column = offsets(n_columns)
     local = np.full(tree.n_velocities, -1, dtype=np.intp)
     local[column] = np.arange(len(column)) - np.repeat(first_column[:-1], n_columns)
     n_rows = np.diff(first_row)
     row_cluster = np.repeat(np.arange(n_clusters), n_rows)
     widths = n_columns[row_cluster]
-    starts = _sums(widths)[:-1]
+    starts = offsets(widths)[:-1]
     return BlockLayout(starts, local, row_cluster, velocity_cluster, first_column, column)
 
 
-def _sums(sizes: IntArray) -> IntArray:
+def offsets(sizes: IntArray) -> IntArray:
     """Return the sums of the sizes before each one, and of all."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
 
 
 def _ranges(first: IntArray, sizes: IntArray) -> IntArray:
     """Return first[0], first[0] + 1, ..., and so on for each range."""
-    before = _sums(sizes)
+    before = offsets(sizes)
     return np.asarray(np.arange(before[-1]) + np.repeat(first - before[:-1], sizes), dtype=np.intp)

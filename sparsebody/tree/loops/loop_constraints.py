@@ -13,8 +13,8 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.tree.links import Links
-from sparsebody.tree.motion import TreeMotion
+from sparsebody.equations.system_motion import padded
+from sparsebody.tree.motion import link_accelerations
 from sparsebody.tree.problem import TreeProblem
 
 
@@ -36,17 +36,15 @@ class LoopRows:
 def loop_rows(problem: TreeProblem, row: IntArray | None = None) -> LoopRows:
     """Return the rows of the loop joints at a state, in the order of `row` if it is given."""
     tree, row = problem.tree, problem.loop_rows if row is None else row
-    loop = np.searchsorted(tree.loop_joint, problem.system.row_joint[row])
-    link = np.stack([tree.loop_predecessor[loop], tree.loop_successor[loop]], axis=1)
-    wrench = problem.constraint.rows[row]
-    rows_to_links(tree.links, problem.motion, link, wrench)
+    link, wrench = tree.ends(problem.system.row_joint[row]), problem.constraint.rows[row]
+    native.rows_to_links(tree.links, problem.motion, link, wrench)
     return LoopRows(row, link, wrench, problem.gamma[row])
 
 
 def loop_matrix(problem: TreeProblem, rows: LoopRows) -> FloatArray:
     """Return K (m, n_velocities); columns of driven coordinates are zero."""
     K = np.zeros((rows.n_rows, problem.tree.n_velocities))
-    fill_loop_matrix(problem.links, problem.motion, rows.link, rows.wrench, K)
+    native.fill_loop_matrix(problem.links, problem.motion, rows.link, rows.wrench, K)
     if len(problem.is_driven):
         K[:, problem.is_driven] = 0.0
     return K
@@ -54,19 +52,6 @@ def loop_matrix(problem: TreeProblem, rows: LoopRows) -> FloatArray:
 
 def loop_right_hand_side(problem: TreeProblem, rows: LoopRows) -> FloatArray:
     """Return k + k_stab (m,), with qdd measured from problem.driven_qdd. (8.15), (8.22)."""
-    velocity_product = np.empty((problem.tree.n_bodies, 6))
-    native.link_accelerations(problem.links, problem.motion, problem.driven_qdd, velocity_product)
-    padded = np.concatenate([velocity_product, np.zeros((1, 6))])  # the world is the last
-    return np.asarray(rows.gamma - np.einsum("mea,mea->m", rows.wrench, padded[rows.link]))
-
-
-def rows_to_links(links: Links, motion: TreeMotion, link: IntArray, wrench: FloatArray) -> None:
-    """Turn rows in body coordinates about centers of mass into those about links' origins."""
-    native.rows_to_links(links, motion, link, wrench)
-
-
-def fill_loop_matrix(
-    links: Links, motion: TreeMotion, link: IntArray, wrench: FloatArray, K: FloatArray
-) -> None:
-    """Fill K (m, n_velocities), which starts at zero. Featherstone (2008), table 8.4."""
-    native.fill_loop_matrix(links, motion, link, wrench, K)
+    velocity_product = link_accelerations(problem.tree, problem.motion, problem.driven_qdd)
+    ends = padded(velocity_product)[rows.link]
+    return np.asarray(rows.gamma - np.einsum("mea,mea->m", rows.wrench, ends))

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from sparsebody.errors import UnknownNameError
+from typing import Any
+
 from sparsebody.model.system import System
 from sparsebody.tree.loops.loop_clusters import loop_clusters
-from sparsebody.tree.loops.loop_equations import COORDINATES, LoopEquations, loop_equations
-from sparsebody.tree.methods import TreeDynamics
+from sparsebody.tree.loops.loop_equations import (
+    LoopEquations,
+    check_coordinates,
+    loop_equations,
+)
+from sparsebody.tree.method import TreeDynamics
 from sparsebody.tree.problem import TreeProblem
 from sparsebody.tree.spanning_tree import SpanningTree
 
@@ -34,18 +39,17 @@ class LoopDynamics(TreeDynamics):
     def __init__(
         self,
         system: System,
-        tree: SpanningTree | str = "minimum-nonzeros",
+        tree: SpanningTree | str = "auto",
         *,
-        reactions: str = "minimum-norm",
-        baumgarte: float | None = None,
         coordinates: str = "link",
+        **options: Any,
     ) -> None:
-        super().__init__(system, tree, reactions=reactions, baumgarte=baumgarte)
-        if coordinates not in COORDINATES:
-            raise UnknownNameError(
-                f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}"
-            )
+        check_coordinates(coordinates)
         self.coordinates = coordinates
+        super().__init__(system, tree, **options)
+
+    def prepare(self) -> None:
+        """Find the loop clusters."""
         self.clusters = loop_clusters(self.tree)
 
     def equations(self, problem: TreeProblem) -> LoopEquations:

@@ -10,17 +10,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
 from sparsebody.equations.initial import consistent_state
 from sparsebody.errors import AssemblyError
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
 from sparsebody.tree.crba import free_equations
-from sparsebody.tree.frames import body_accelerations
-from sparsebody.tree.loops.explicit_blocks import ExplicitBlocks, explicit_blocks
+from sparsebody.tree.loops.elimination import ExplicitBlocks, explicit_blocks
 from sparsebody.tree.loops.loop_clusters import LoopClusters, loop_clusters
 from sparsebody.tree.loops.loop_equations import loop_equations
+from sparsebody.tree.motion import body_accelerations, link_accelerations
 from sparsebody.tree.problem import TreeProblem
 from sparsebody.tree.spanning_tree import SpanningTree
 
@@ -143,6 +142,5 @@ def moved(tree: SpanningTree, state: State, change: FloatArray) -> State:
     """
     state = state.with_(velocity=np.zeros_like(state.velocity))
     motion = TreeProblem(tree, state).motion
-    of_links = np.empty((tree.n_bodies, 6))
-    native.link_accelerations(tree.links, motion, change, of_links)  # at rest, J change
+    of_links = link_accelerations(tree, motion, change)  # at rest, J change
     return displaced(state, body_accelerations(tree, motion, of_links))

@@ -8,11 +8,11 @@ from scipy.linalg.lapack import dsytrf, dsytrs
 
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.errors import ModelError, SingularSystemError
-from sparsebody.tree.branch_sparsity import symmetric
 from sparsebody.tree.crba import free_equations
 from sparsebody.tree.loops.loop_dynamics import RANK_TOLERANCE, LoopDynamics
+from sparsebody.tree.ltl import symmetric
+from sparsebody.tree.method import TreeSolution
 from sparsebody.tree.problem import TreeProblem
-from sparsebody.tree.solution import TreeSolution
 
 MOST_UNKNOWNS = 20_000  # 3 GB
 REFINEMENTS = 2

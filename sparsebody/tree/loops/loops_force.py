@@ -11,15 +11,13 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.equations.accelerations import WORST_RESIDUAL
 from sparsebody.errors import RankWarning, warn_user
-from sparsebody.model.system import System
 from sparsebody.tree.crba import free_equations
 from sparsebody.tree.loops.delassus import coupled_groups
 from sparsebody.tree.loops.loop_dynamics import RANK_TOLERANCE, LoopDynamics
 from sparsebody.tree.loops.loop_equations import LoopEquations
 from sparsebody.tree.ltl import ltl_factor
+from sparsebody.tree.method import TreeSolution
 from sparsebody.tree.problem import TreeProblem
-from sparsebody.tree.solution import TreeSolution
-from sparsebody.tree.spanning_tree import SpanningTree
 
 PIVOT_TOLERANCE = 1e-9  # a pivot of A, of rows of unit length, below which QR is more accurate
 INDEPENDENCE_TOLERANCE = (
@@ -40,18 +38,9 @@ class LoopsForce(LoopDynamics):
 
     name = "loops-force"
 
-    def __init__(
-        self,
-        system: System,
-        tree: SpanningTree | str = "minimum-nonzeros",
-        *,
-        reactions: str = "minimum-norm",
-        baumgarte: float | None = None,
-        coordinates: str = "link",
-    ) -> None:
-        super().__init__(
-            system, tree, reactions=reactions, baumgarte=baumgarte, coordinates=coordinates
-        )
+    def prepare(self) -> None:
+        """Prepare for all rows of K."""
+        super().prepare()
         self._keep(np.ones(self.clusters.n_rows, dtype=bool))
 
     def _keep(self, keep: BoolArray) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -11,13 +12,13 @@ from scipy.linalg import cho_factor, cho_solve
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.model.system import State, System
-from sparsebody.tree.branch_sparsity import multiply
 from sparsebody.tree.crba import free_equations
-from sparsebody.tree.loops.explicit_blocks import ExplicitBlocks, explicit_blocks
+from sparsebody.tree.loops.elimination import ExplicitBlocks, explicit_blocks
 from sparsebody.tree.loops.loop_dynamics import LoopDynamics
 from sparsebody.tree.loops.loop_equations import LoopEquations
+from sparsebody.tree.ltl import multiply
+from sparsebody.tree.method import TreeSolution
 from sparsebody.tree.problem import TreeProblem
-from sparsebody.tree.solution import TreeSolution
 from sparsebody.tree.spanning_tree import SpanningTree
 
 MOST_FREEDOMS = 20_000  # 3 GB
@@ -49,16 +50,12 @@ class LoopsProjection(LoopDynamics):
     def __init__(
         self,
         system: System,
-        tree: SpanningTree | str = "minimum-nonzeros",
+        tree: SpanningTree | str = "auto",
         *,
-        reactions: str = "minimum-norm",
-        baumgarte: float | None = None,
-        coordinates: str = "link",
         independent: Iterable[str | tuple[str, int]] = (),
+        **options: Any,
     ) -> None:
-        super().__init__(
-            system, tree, reactions=reactions, baumgarte=baumgarte, coordinates=coordinates
-        )
+        super().__init__(system, tree, **options)
         self.is_given = np.zeros(self.tree.n_velocities, dtype=bool)
         for one in independent:
             name, number = (one, None) if isinstance(one, str) else one

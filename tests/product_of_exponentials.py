@@ -97,21 +97,21 @@ def screw_tree(tree: SpanningTree) -> ScrewTree:
     ModelError
         If a tree joint has not one freedom.
     """
-    tables, n = tree.tables, tree.n_bodies
+    system, n = tree.system, tree.n_bodies
     home, screw = np.empty((n, 4, 4)), np.empty((n, 6))
     for i in range(n):
         if tree.freedoms[i] != 1:
             raise ModelError(f"{tree.velocity_name(int(tree.first_velocity[i]))} is not a screw's")
-        P = pose(tables.predecessor_rotation[i], tables.predecessor_point[i])
-        S = pose(tables.successor_rotation[i], tables.successor_point[i])
+        j = int(tree.joint[i])
+        P = pose(system.predecessor_rotation[j], system.predecessor_point[j])
+        S = pose(system.successor_rotation[j], system.successor_point[j])
         near, far = (P, S) if tree.direction[i] > 0 else (S, P)
         home[i] = near @ np.linalg.inv(far)
         axis = np.zeros(6)
-        j = int(tree.joint[i])
-        own = tree.system.joint_types[j].motion_subspace(np.zeros(1))[:, 0]
+        own = system.joint_types[j].motion_subspace(np.zeros(1))[:, 0]
         axis[[2, 5]] = tree.direction[i] * own[[2, 5]]
         screw[i] = adjoint(far) @ axis
-    inertia = tree.system.spatial_inertia[tree.body]
+    inertia = system.spatial_inertia[tree.body]
     return ScrewTree(tree.parent, home, screw, inertia)
 
 

@@ -1,8 +1,10 @@
-"""Accelerations of bodies and constraint forces, from accelerations of joint coordinates."""
+"""Methods in joint coordinates: prepared once, called at many states; and what they return."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,12 +13,16 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.reactions import joint_wrenches, minimum_norm
-from sparsebody.errors import SingularSystemError
+from sparsebody.equations.reactions import REACTIONS, joint_wrenches, minimum_norm
+from sparsebody.equations.system_motion import joint_ends, padded
+from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
+from sparsebody.model.system import State, System
 from sparsebody.sparse.saddle import constraint_matrix
-from sparsebody.tree.frames import body_accelerations, link_forces
+from sparsebody.tree.choice import spanning_tree
+from sparsebody.tree.motion import body_accelerations, link_accelerations, link_forces
 from sparsebody.tree.problem import TreeProblem
-from sparsebody.tree.recursive_newton_euler import recursion
+from sparsebody.tree.rnea import recursion
+from sparsebody.tree.spanning_tree import SpanningTree
 
 TINY = 1e-300
 
@@ -29,6 +35,92 @@ class TreeSolution:
     multiplier: FloatArray  # (n_rows,) of the rows of loop joints; others are ignored
     is_unique: bool = True  # whether the multipliers are
     dropped_residual: float = 0.0  # of rows that the method left out
+
+
+class TreeDynamics(ABC):
+    """Forward dynamics by a spanning tree.
+
+    A method derives from it, states its name and whether it takes loops, and solves; what it needs
+    at every state it makes once in `prepare`.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    tree : SpanningTree or str
+        The tree, what spanning_tree is to choose, or "auto" for the choice that suits the method.
+    reactions : {"minimum-norm", "basic"}
+        Which multipliers to return where they are not unique.
+    baumgarte : float, optional
+        Time constant [s] of the stabilization terms of (8.22) on all joints.
+
+    Raises
+    ------
+    ModelError
+        If the method takes trees only, and a joint closes a loop.
+    """
+
+    name: ClassVar[str]
+    takes_loops: ClassVar[bool]
+    best_tree: ClassVar[str] = "minimum-nonzeros"
+
+    def __init__(
+        self,
+        system: System,
+        tree: SpanningTree | str = "auto",
+        *,
+        reactions: str = "minimum-norm",
+        baumgarte: float | None = None,
+    ) -> None:
+        if reactions not in REACTIONS:
+            raise UnknownNameError(
+                f"reactions is {reactions!r}; give one of {', '.join(REACTIONS)}"
+            )
+        if baumgarte is not None and not baumgarte > 0.0:
+            raise ModelError(f"the Baumgarte time constant is {baumgarte}; it must be positive")
+        self.system = system
+        tree = self.best_tree if tree == "auto" else tree
+        self.tree = spanning_tree(system, tree) if isinstance(tree, str) else tree
+        self.reactions = reactions
+        self.baumgarte = baumgarte
+        self.prepare()
+
+    def prepare(self) -> None:  # noqa: B027
+        """Make what is needed at every state; nothing here."""
+
+    def problem(self, state: State, body_force: FloatArray | None = None) -> TreeProblem:
+        """Return the motion, forces and rows at a state."""
+        return TreeProblem(self.tree, state, body_force, self.baumgarte)
+
+    @abstractmethod
+    def solve(self, problem: TreeProblem) -> TreeSolution:
+        """Return the accelerations of the joint coordinates, and the multipliers of loop rows."""
+
+    def __call__(self, state: State, *, body_force: FloatArray | None = None) -> Accelerations:
+        """Return the accelerations and constraint forces; see ForwardDynamics."""
+        problem = self.problem(state, body_force)
+        return accelerations_of(problem, self.solve(problem), self.reactions)
+
+    def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
+        """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
+        problem = self.problem(state, body_force)
+        qdd = self.solve(problem).qdd
+        links = link_accelerations(self.tree, problem.motion, qdd)
+        bodies = body_accelerations(self.tree, problem.motion, links)
+        check_finite(bodies, state.time)
+        return bodies
+
+    def explain(self) -> dict[str, object]:
+        """Say which tree is used, and how large what it leads to is."""
+        tree = self.tree
+        return {
+            "method": self.name,
+            "tree": tree.choice,
+            "depth": int(tree.depth.max(initial=0)),
+            "velocity_coordinates": tree.n_velocities,
+            "inertia_nonzeros": tree.n_inertia_nonzeros,
+            "loop_joints": tree.n_loops,
+        }
 
 
 def accelerations_of(
@@ -98,10 +190,8 @@ def _residual(
     rows = problem.loop_rows
     if len(rows):
         system, joint = problem.system, problem.system.row_joint[rows]
-        padded = np.concatenate([bodies, np.zeros((1, 6))])  # the world is the last
-        both = padded[np.stack([system.predecessor[joint], system.successor[joint]], axis=1)]
         A, gamma = problem.constraint.rows[rows], problem.gamma[rows]
-        terms = A * both
+        terms = A * padded(bodies)[joint_ends(system, joint)]
         free = max(np.abs(bodies).max(), np.abs(system.gravity).max())  # a rigid loop rests
         size = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(A).max() * free, TINY)
         worst = max(worst, np.abs(terms.sum(axis=(1, 2)) - gamma).max() / size)
