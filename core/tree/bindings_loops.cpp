@@ -18,6 +18,11 @@ struct type_caster<tree::LoopTable>
                                    View<const tree::Force>, View<const tree::Vec3>> {};
 
 template <>
+struct type_caster<tree::LoopSystem>
+    : sparsebody::NamedTupleCaster<tree::LoopSystem, View<const tree::LoopEnds>, View<const Index>,
+                                   View<const tree::LoopRow>, View<const double>> {};
+
+template <>
 struct type_caster<tree::DelassusGroups>
     : sparsebody::NamedTupleCaster<tree::DelassusGroups, View<const Index>, View<const Index>, View<const Index>,
                                    View<const Index>, View<const Index>, View<const Index>, View<const Index>,
@@ -114,8 +119,6 @@ void bind_explicit(nb::module_& module) {
 }
 
 void bind_delassus(nb::module_& module) {
-  module.def("last_coordinates", &last_coordinates, arg("parent"), arg("first_velocity"), arg("ends"));
-  module.def("row_groups", &row_groups, arg("expanded_parent"), arg("last"));
   module.def("coordinate_groups", &coordinate_groups, arg("expanded_parent"), arg("last"), arg("group"), arg("local"));
   def_kernel(module, "fill_whitened_rows", &fill_whitened_rows, arg("blocks"), arg("groups"), arg("K"), arg("pattern"),
              arg("L"), arg("X"));
@@ -132,14 +135,16 @@ void bind_fronts(nb::module_& module) {
              arg("is_prescribed"), arg("fronts"), arg("tau"), arg("b"), arg("qdd"), arg("multiplier"));
   def_kernel(module, "weakest_pivot", &weakest_pivot, arg("plan"), arg("first_row"), arg("compliance"), arg("fronts"));
   def_kernel(module, "proximal_iterations", &proximal_iterations, arg("links"), arg("plan"), arg("motion"),
-             arg("external"), arg("ends"), arg("first_row"), arg("rows"), arg("gamma"), arg("mu"),
-             arg("is_prescribed"), arg("prescribed_qdd"), arg("levels"), arg("stiffening"), arg("work"), arg("qdd"),
-             arg("multiplier"));
+             arg("external"), arg("loops"), arg("mu"), arg("is_prescribed"), arg("prescribed_qdd"), arg("levels"),
+             arg("stiffening"), arg("work"), arg("qdd"), arg("multiplier"));
 }
 
 }  // namespace
 
-void bind_tree_loops(nb::module_& module) {
+void bind_tree_recursions(nb::module_& module);
+
+void bind_tree(nb::module_& module) {
+  bind_tree_recursions(module);
   bind_search(module);
   bind_constraints(module);
   bind_explicit(module);

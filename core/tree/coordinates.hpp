@@ -27,7 +27,7 @@ inline void coordinates_from_bodies(const Links& links, const BodyStates& bodies
 
 // Poses and velocities of the bodies from the motion of their links.
 inline void bodies_from_motion(const Links& links, const TreeMotion& motion, View<Vec3> position,
-                               View<std::array<double, 4>> orientation, View<Motion> velocity) {
+                               View<Quaternion> orientation, View<Motion> velocity) {
   std::vector<Vec3> origin(links.size());
   for (Index i = 0; i < links.size(); ++i) {
     const auto& [parent, kind, direction, body, first, first_position] = links.indices[i];

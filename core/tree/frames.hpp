@@ -1,9 +1,6 @@
-// Vectors of links (world axes, joint's origin) from those of bodies (body axes, center of mass), and back; Jacobians.
+// Vectors of links (world axes, joint's origin) from those of bodies (body axes, center of mass), and back.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cmath>
 #include <vector>
 
 #include "tree/least_squares.hpp"
@@ -35,32 +32,8 @@ inline void joint_accelerations(const Links& links, const TreeMotion& motion, Vi
     a[i] = rotate(motion.body_rotation(links, i), body[links.indices[i].body]).about(-motion.to_com(i).d);
     const Motion from_parent = parent < 0 ? motion.c[i] : motion.X(i) * a[parent] + motion.c[i];
     const Index first = links.first_velocity(i), last = links.first_velocity(i + 1);
-    components(as_rows(motion.S.slice(first, last)), std::bit_cast<Row6>(a[i] - from_parent), qdd.slice(first, last));
+    components(View<const Motion>(motion.S.slice(first, last)), a[i] - from_parent, qdd.slice(first, last));
   }
-}
-
-// J' (n_velocities x 6) of link i: v = J qd in body coordinates. Featherstone (2008), eq. (4.27).
-inline Array<double, 2> body_jacobian(const Links& links, const TreeMotion& motion, Index i) {
-  Array<double, 2> J({motion.S.size(), 6});
-  const Mat3 R = motion.body_rotation(links, i);
-  for (Shift X = motion.to_com(i); i >= 0; X.d += motion.X(i).d, i = links.parent(i))
-    for (const Index k : links.velocities(i)) rotate_back(R, X * motion.S[k]).store(&J(k, 0));
-  return J;
-}
-
-// The size of the largest term of the bodies' equations of motion; weight: that of gravity.
-inline double largest_inertial_term(View<const double> mass, View<const Mat3> inertia, View<const Motion> velocity,
-                                    View<const Motion> a, double weight) {
-  const auto largest = [](const Vec3& x) { return std::max({std::abs(x.x), std::abs(x.y), std::abs(x.z)}); };
-  double term = 0.0;
-  for (Index i = 0; i < mass.size(); ++i) {
-    const Mat3& I = inertia[i];
-    const double omega = largest(velocity[i].angular), u = largest(velocity[i].linear);
-    const double moment = std::max({I(0, 0), I(1, 1), I(2, 2)});
-    term = std::max({term, moment * (largest(a[i].angular) + omega * omega),
-                     mass[i] * (largest(a[i].linear) + omega * u + weight)});
-  }
-  return term;
 }
 
 }  // namespace sparsebody::tree

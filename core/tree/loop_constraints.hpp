@@ -1,6 +1,11 @@
 // K qdd = k: the rows of loop joints on the velocity coordinates of the tree. Featherstone (2008), sec. 8.2.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
 #include "tree/loop_clusters.hpp"
 #include "tree/motion.hpp"
 
@@ -20,28 +25,118 @@ struct LoopTable {
 };
 
 // From rows in body coordinates about the centers of mass to those about the links' origins.
-void rows_to_links(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<LoopRow> rows);
+inline void rows_to_links(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<LoopRow> rows) {
+  for (const Index r : range(0, rows.size()))
+    for (int e = 0; e < 2; ++e) {
+      const Index i = ends[r].link[e];
+      if (i < 0) continue;
+      const Mat3 R = motion.body_rotation(links, i);
+      Force& f = rows[r].on[e];
+      f = rotate(R, f).about(-motion.inertia[i].com);
+    }
+}
 
 // The rows T of passive loop joints on both links, and gamma of T'(a_s - a_p) = gamma = T'(v_p x v_s). Table 8.4.
 // `position` are the centers of mass in the system's order.
-void fill_loop_rows(const Links& links, const LoopTable& table, View<const Vec3> position, const TreeMotion& motion,
-                    View<LoopRow> rows, View<double> gamma);
+inline void fill_loop_rows(const Links& links, const LoopTable& table, View<const Vec3> position, const TreeMotion& motion,
+                    View<LoopRow> rows, View<double> gamma) {
+  for (const Index loop : range(0, table.ends.size())) {
+    const auto [p, s] = table.ends[loop].link;
+    Vec3 d = table.anchor[loop];  // from the predecessor's origin to the successor's
+    Mat3 R = Mat3::identity();
+    Motion v_p, v_s;
+    if (s >= 0) {
+      R = motion.pose[s].rotation;
+      d = position[links.indices[s].body] - motion.inertia[s].com;
+      v_s = motion.v[s];
+    }
+    if (p >= 0) {
+      d = d - position[links.indices[p].body] + motion.inertia[p].com;
+      v_p = motion.v[p].about(d);
+    }
+    const Motion c = cross(v_p, v_s);
+    for (const Index r : range(table.first_row[loop], table.first_row[loop + 1])) {
+      const Force T = rotate(R, table.T[r]);
+      gamma[r] = dot(c, T);
+      rows[r] = {{-T.about(-d), T}};
+    }
+  }
+}
 
 // The rows of K: entry of row r and coordinate k at values[row_start[r] + column[k]]; values start at zero. Table 8.4.
-void fill_loop_blocks(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<const LoopRow> rows,
-                      View<const Index> row_start, View<const Index> column, View<double> values);
+inline void fill_loop_blocks(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<const LoopRow> rows,
+                      View<const Index> row_start, View<const Index> column, View<double> values) {
+  for (const Index r : range(0, rows.size())) {
+    auto [link] = ends[r];
+    auto [f] = rows[r];
+    double* const K_r = values.data() + row_start[r];
+    while (link[0] != link[1]) {  // towards the world from the later of both ends, until the ways meet
+      const int e = link[0] > link[1] ? 0 : 1;
+      const Index i = link[e];
+      for (const Index k : links.velocities(i)) K_r[column[k]] = dot(motion.S[k], f[e]);  // K = f' S
+      f[e] = motion.X(i).to_parent(f[e]);
+      link[e] = links.parent(i);
+    }
+  }
+}
+
 // The same as a dense K (m, n_velocities), which starts at zero.
-void fill_loop_matrix(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<const LoopRow> rows,
-                      View<double, 2> K);
+inline void fill_loop_matrix(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<const LoopRow> rows,
+                      View<double, 2> K) {
+  std::vector<Index> row_start(K.rows()), column(K.shape(1));
+  std::iota(column.begin(), column.end(), 0);
+  for (const Index r : range(0, K.rows())) row_start[r] = r * K.shape(1);
+  fill_loop_blocks(links, motion, ends, rows, row_start, column, {K.data(), K.size()});
+}
 
 // sqrt(A I^-1 A') of rows `row` of A on two bodies; the tree can only make it less.
-Array<double> free_lengths(View<const LoopRow> A, View<const Index> row, View<const LoopEnds> bodies,
-                           View<const double, 3> inverse_inertia);
+inline Array<double> free_lengths(View<const LoopRow> A, View<const Index> row, View<const LoopEnds> bodies,
+                           View<const double, 3> inverse_inertia) {
+  Array<double> length(row.size());
+  for (const Index r : range(0, row.size())) {
+    double sum = 0.0;
+    for (int e = 0; e < 2; ++e) {
+      const Index b = bodies[r].link[e];
+      if (b < 0) continue;
+      double a[6];
+      A[row[r]].on[e].store(a);
+      for (int i = 0; i < 6; ++i)
+        for (int j = 0; j < 6; ++j) sum += a[i] * inverse_inertia(b, i, j) * a[j];
+    }
+    length[r] = std::sqrt(sum);
+  }
+  return length;
+}
 
 // K x - k of every row relative to the largest of k, and of K times `acceleration`, in its cluster.
-Array<double> loop_violation(const BlockLayout& blocks, View<const Index> first_row, View<const double> K,
-                             View<const double> k, View<const double> x, double acceleration);
+inline Array<double> loop_violation(const BlockLayout& blocks, View<const Index> first_row, View<const double> K,
+                             View<const double> k, View<const double> x, double acceleration) {
+  Array<double> violation(k.size());
+  for (const Index c : range(0, first_row.size() - 1)) {
+    double largest = std::max(acceleration, 1e-300);  // T has unit columns, where K has no entry
+    for (const Index r : range(first_row[c], first_row[c + 1])) {
+      double excess = -k[r];
+      largest = std::max(largest, std::abs(k[r]));
+      const double* K_r = blocks.row(K, r);
+      for (const Index j : blocks.coordinates(r)) {
+        largest = std::max(largest, std::abs(*K_r) * acceleration);
+        excess += *K_r++ * x[j];
+      }
+      violation[r] = excess;
+    }
+    for (const Index r : range(first_row[c], first_row[c + 1])) violation[r] /= largest;
+  }
+  return violation;
+}
 
-void clear_prescribed_columns(const BlockLayout& blocks, View<const bool> is_prescribed, View<double> K);
+inline void clear_prescribed_columns(const BlockLayout& blocks, View<const bool> is_prescribed, View<double> K) {
+  for (const Index r : range(0, blocks.row_start.size())) {
+    double* K_r = blocks.row(K, r);
+    for (const Index j : blocks.coordinates(r)) {
+      if (is_prescribed[j]) *K_r = 0.0;
+      ++K_r;
+    }
+  }
+}
 
 }  // namespace sparsebody::tree

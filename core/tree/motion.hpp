@@ -41,6 +41,15 @@ struct LinkInertia {
   Symmetric3 rotational;
 };
 
+using Quaternion = std::array<double, 4>;
+
+// Poses and velocities of the bodies: centers of mass, unit quaternions, velocities in body coordinates.
+struct BodyStates {
+  View<const Vec3> position;
+  View<const Quaternion> orientation;
+  View<const Motion> velocity;
+};
+
 // The arrays of Python's TreeMotion.
 struct TreeMotion {
   View<LinkPose> pose;

@@ -23,6 +23,11 @@ struct type_caster<tree::TreeMotion>
                                    View<tree::Motion>, View<tree::LinkInertia>, View<double>> {};
 
 template <>
+struct type_caster<tree::BodyStates>
+    : sparsebody::NamedTupleCaster<tree::BodyStates, View<const tree::Vec3>, View<const tree::Quaternion>,
+                                   View<const tree::Motion>> {};
+
+template <>
 struct type_caster<tree::BranchPattern>
     : sparsebody::NamedTupleCaster<tree::BranchPattern, View<const Index>, View<const Index>, View<const Index>> {};
 

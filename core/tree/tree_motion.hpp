@@ -85,13 +85,6 @@ inline LinkInertia inertia_in_world(const LinkConstants& link, const Mat3& R) {
   std::copy(qd.begin(), qd.end(), motion.qd.begin());
 }
 
-// Poses and velocities of the bodies: centers of mass, unit quaternions, velocities in body coordinates.
-struct BodyStates {
-  View<const Vec3> position;
-  View<const std::array<double, 4>> orientation;
-  View<const Motion> velocity;
-};
-
 // Axes and origin of a link, from its parent's origin, its velocity and that of its joint.
 struct PlacedLink {
   Mat3 axes;

@@ -1,8 +1,6 @@
 // Constraint rows of the tree joints: multipliers of transmitted forces, and stabilization of drifted joints.
 #pragma once
 
-#include <bit>
-
 #include "tree/joint_frames.hpp"
 #include "tree/least_squares.hpp"
 
@@ -21,7 +19,7 @@ inline void tree_multipliers(const Links& links, const TreeMotion& motion, View<
                              View<double> multiplier) {
   for_constrained_joints(joint, first_row, [&](Index i, Index first, Index last) {
     const Force f = joint_frames(links, motion.pose, i).to_S(transmitted[i]);
-    components(as_rows(T.slice(first, last)), std::bit_cast<Row6>(f), multiplier.slice(first, last));
+    components(T.slice(first, last), f, multiplier.slice(first, last));
   });
 }
 
@@ -29,13 +27,12 @@ inline void tree_multipliers(const Links& links, const TreeMotion& motion, View<
 inline void add_stabilization(const Links& links, const TreeMotion& motion, View<const Index> joint,
                               View<const Index> first_row, View<const Force> T, View<const double> k_stab) {
   for_constrained_joints(joint, first_row, [&](Index i, Index first, Index last) {
-    const auto rows = as_rows(T.slice(first, last));
     double x[6];
     std::copy(k_stab.begin() + first, k_stab.begin() + last, x);
-    Gram(rows).solve(x);  // (T' T)^-1 k_stab
-    Row6 c{};
-    for (Index k = 0; k < rows.size(); ++k) subtract_scaled(-x[k], rows[k], c);
-    motion.c[i] += joint_frames(links, motion.pose, i).to_world(std::bit_cast<Motion>(c));
+    Gram(T.slice(first, last)).solve(x);  // (T' T)^-1 k_stab
+    Motion c;
+    for (Index r = first; r < last; ++r) c += x[r - first] * Motion{T[r].angular, T[r].linear};
+    motion.c[i] += joint_frames(links, motion.pose, i).to_world(c);
   });
 }
 

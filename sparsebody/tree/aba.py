@@ -16,7 +16,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.model.system import State
 from sparsebody.tree.coordinates import checked_coordinates
 from sparsebody.tree.method import TreeDynamics, TreeSolution, check_finite
-from sparsebody.tree.motion import TreeMotion, empty_motion
+from sparsebody.tree.motion import TreeMotion, body_states, empty_motion
 from sparsebody.tree.problem import TreeProblem
 from sparsebody.tree.rnea import NO_FORCE
 from sparsebody.tree.spanning_tree import SpanningTree
@@ -92,9 +92,7 @@ class ArticulatedBody(TreeDynamics):
         result, qdd = np.empty((self.tree.n_bodies, 6)), np.empty(self.tree.n_velocities)
         native.accelerations_at_bodies(
             self.tree.links,
-            state.position,
-            state.orientation,
-            state.velocity,
+            body_states(state),
             self._passive,
             self._motion,
             self._work,

@@ -48,8 +48,13 @@ def empty_motion(tree: SpanningTree) -> TreeMotion:
 def motion_at_state(tree: SpanningTree, state: State) -> TreeMotion:
     """Return the motion of the links at a (consistent) state of the bodies."""
     motion = empty_motion(tree)
-    native.motion_from_bodies(tree.links, state.position, state.orientation, state.velocity, motion)
+    native.motion_from_bodies(tree.links, body_states(state), motion)
     return motion
+
+
+def body_states(state: State) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return poses and velocities of the bodies as kernels take them."""
+    return state.position, state.orientation, state.velocity
 
 
 def motion_at_coordinates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> TreeMotion:
@@ -99,7 +104,12 @@ def body_jacobian(tree: SpanningTree, motion: TreeMotion, body: int) -> FloatArr
 
     Featherstone (2008), eq. (4.27); the columns beyond the body's support are zero.
     """
-    return native.body_jacobian(tree.links, motion, int(tree.index[body])).T
+    ends, unit = np.full((6, 2), -1), np.zeros((6, 2, 6))
+    ends[:, 0], unit[:, 0] = tree.index[body], np.eye(6)
+    native.rows_to_links(tree.links, motion, ends, unit)
+    J = np.zeros((6, tree.n_velocities))
+    native.fill_loop_matrix(tree.links, motion, ends, unit, J)
+    return J
 
 
 def velocity_product_accelerations(tree: SpanningTree, motion: TreeMotion) -> FloatArray:

@@ -97,6 +97,14 @@ class SpanningTree:
         return native.expanded_parents(self.parent, self.first_velocity)
 
     @cached_property
+    def last_velocity(self) -> IntArray:
+        """(n + 1,) the last velocity coordinate on each link's support, -1 for none; the world."""
+        last = np.append(np.where(self.freedoms > 0, self.first_velocity[1:] - 1, -2), -1)
+        while (last == -2).any():  # links on fixed joints
+            last[:-1] = np.where(last[:-1] == -2, last[self.parent], last[:-1])
+        return last
+
+    @cached_property
     def depth(self) -> IntArray:
         """(n,) number of joints between the world and each body."""
         return native.depths(self.parent, np.ones(self.n_bodies, dtype=np.intp))

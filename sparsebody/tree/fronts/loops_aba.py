@@ -26,7 +26,7 @@ from sparsebody.tree.fronts.front_trees import least_elimination
 from sparsebody.tree.fronts.loop_rows import VaryingLoops, loop_table
 from sparsebody.tree.loops.loop_constraints import loop_rows
 from sparsebody.tree.method import TreeDynamics, TreeSolution, check_finite
-from sparsebody.tree.motion import TreeMotion, empty_motion
+from sparsebody.tree.motion import TreeMotion, body_states, empty_motion
 from sparsebody.tree.problem import TreeProblem
 from sparsebody.tree.rnea import NO_FORCE
 
@@ -97,9 +97,8 @@ class LoopsArticulatedBody(TreeDynamics):
         problem = self.problem(self.system.initial_state)
         row = problem.loop_rows
         ends = joint_ends(self.system, self.system.row_joint[row])
-        inverse = np.concatenate([self.system.inverse_inertia, np.zeros((1, 6, 6))])
-        A = problem.constraint.rows[row]
-        return np.asarray(np.einsum("mea,meab,meb->m", A, inverse[ends], A))
+        rows, inverse = problem.constraint.rows, self.system.inverse_inertia
+        return native.free_lengths(rows, row, ends, inverse) ** 2
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd and the multipliers."""
@@ -107,9 +106,7 @@ class LoopsArticulatedBody(TreeDynamics):
         qdd, of_loops = self._iterate(
             problem.motion,
             problem.force,
-            rows.link,
-            rows.wrench,
-            rows.gamma,
+            (rows.link, rows.wrench, rows.gamma),
             problem.is_driven,
             problem.driven_qdd,
             problem.state,
@@ -123,11 +120,11 @@ class LoopsArticulatedBody(TreeDynamics):
         if self._varying is None or self.baumgarte is not None or body_force is not None:
             return super().acceleration(state, body_force=body_force)
         state, links, motion = self.problem(state).state, self.tree.links, self._motion
-        native.motion_from_bodies(links, state.position, state.orientation, state.velocity, motion)
+        native.motion_from_bodies(links, body_states(state), motion)
         rows = self._row_links, self._wrench, self._gamma
         native.fill_loop_rows(links, self._table, state.position, motion, *rows[1:])
         self._varying.overwrite(state, motion, *rows)
-        qdd, _ = self._iterate(motion, NO_FORCE, *rows, NONE_PRESCRIBED, self._at_rest, state)
+        qdd, _ = self._iterate(motion, NO_FORCE, rows, NONE_PRESCRIBED, self._at_rest, state)
         result = np.empty((self.tree.n_bodies, 6))
         native.link_accelerations(links, motion, qdd, self._work.acceleration)
         native.body_accelerations(links, motion, self._work.acceleration, result)
@@ -138,24 +135,20 @@ class LoopsArticulatedBody(TreeDynamics):
         self,
         motion: TreeMotion,
         force: FloatArray,
-        link: IntArray,
-        wrench: FloatArray,
-        gamma: FloatArray,
+        rows: tuple[IntArray, FloatArray, FloatArray],
         is_driven: BoolArray,
         driven_qdd: FloatArray,
         state: State,
     ) -> tuple[FloatArray, FloatArray]:
         """Return qdd and the multipliers of loop rows."""
+        link, wrench, gamma = rows
         qdd, multiplier = np.empty(self.tree.n_velocities), np.empty(len(gamma))
         outcome = native.proximal_iterations(
             self.tree.links,
             self.plan,
             motion,
             force,
-            link,
-            self._table.first_row,
-            wrench,
-            gamma,
+            (link, self._table.first_row, wrench, gamma),
             self._soft,
             is_driven,
             driven_qdd,

@@ -11,11 +11,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.tree.loops.loop_clusters import LoopClusters, offsets
+from sparsebody.tree.spanning_tree import SpanningTree
 
 MOST_ENTRIES = 2**28  # of X, or of A: 2 GB
 
@@ -49,8 +52,8 @@ def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
     """
     tree = clusters.tree
     ends = tree.ends(tree.system.row_joint[clusters.row])
-    last = native.last_coordinates(tree.parent, tree.first_velocity, ends)
-    group = native.row_groups(tree.expanded_parent, last)
+    last = tree.last_velocity[ends]
+    group = _groups_of_rows(tree, last)
     row = np.flatnonzero(keep)
     row = row[np.lexsort((row, ends[row].max(axis=1), group[row]))]
     _, number = np.unique(group[row], return_inverse=True)
@@ -73,3 +76,17 @@ def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
     return Groups(
         row, first_row, coordinate, first_coordinate, row_of_x, low, high, start, start_product
     )
+
+
+def _groups_of_rows(tree: SpanningTree, last: IntArray) -> IntArray:
+    """Return a number for each row (m,), the same for all that stand on common coordinates.
+
+    `last` (m, 2) are the last velocity coordinates on the supports of both ends, -1 for none.
+    """
+    roots = np.flatnonzero(tree.expanded_parent < 0)  # each begins the coordinates that it supports
+    below = np.searchsorted(roots, last, side="right") - 1
+    first, second = below.max(axis=1), below.min(axis=1)
+    second = np.where(second < 0, first, second)
+    n = len(roots) + 1  # the last one, -1, is that of rows without coordinates
+    joined = coo_array((np.ones(len(last)), (first % n, second % n)), shape=(n, n))
+    return connected_components(joined, directed=False)[1][first]
