@@ -60,34 +60,18 @@ namespace {
 void bind_search(nb::module_& module) {
   nb::class_<JointGraph>(module, "JointGraph", "Bodies and joints; the world is node n_bodies.")
       .def(nb::init<View<const Index, 2>, Index>(), arg("ends"), arg("n_bodies"))
-      .def("connected", &JointGraph::connected, arg("root"),
-           "Return the bodies that joints connect with one, not by way of the world.")
-      .def(
-          "grow",
-          [](JointGraph& graph, View<const Index> roots, Index search, View<const Index> freedoms,
-             View<const bool> is_free, View<const bool> is_required, View<const bool> is_usable,
-             View<Index> tree_joint, View<Index> depth) {
-            graph.grow(roots, Search(search), {freedoms, is_free, is_required, is_usable}, tree_joint, depth);
-          },
-          arg("roots"), arg("search"), arg("freedoms"), arg("is_free"), arg("is_required"), arg("is_usable"),
-          arg("tree_joint"), arg("depth"),
-          "Fill the tree joint (n,) and the depth (n + 1,) of all bodies reached from the roots; -2 is not reached.")
-      .def("unite", &JointGraph::unite, arg("joints"),
-           "Return which joints, one after the other, unite groups of bodies.")
-      .def("unite_with_world", &JointGraph::unite_with_world, arg("body"), "Put a body into the group of the world.")
-      .def("preorder", &JointGraph::preorder, arg("tree_joint"),
-           "Return bodies and parents in a numbering in which every subtree is contiguous, parents first.")
-      .def("middle", &JointGraph::middle, arg("bodies"),
-           "Return the body half way along a longest path of two searches.")
-      .def("median", &JointGraph::median, arg("bodies"), "Return the body with the least sum of distances.")
-      .def("sweep", &JointGraph::sweep, arg("is_usable"),
-           "Return the joint (n,) by which a depth-first sweep away from the world reaches each body, -1 for none.")
-      .def("reduce_nonzeros", &JointGraph::reduce_nonzeros, arg("freedoms"), arg("movable"), arg("tree_joint"),
-           "Hang bodies elsewhere as long as nnz(H) falls.");
+      .def("connected", &JointGraph::connected, arg("root"))
+      .def("unite", &JointGraph::unite, arg("joints"))
+      .def("unite_with_world", &JointGraph::unite_with_world, arg("body"))
+      .def("grow", &JointGraph::grow, arg("roots"), arg("search"), arg("freedoms"), arg("is_free"),
+           arg("is_required"), arg("is_usable"), arg("tree_joint"), arg("depth"))
+      .def("preorder", &JointGraph::preorder, arg("tree_joint"))
+      .def("middle", &JointGraph::middle, arg("bodies"))
+      .def("median", &JointGraph::median, arg("bodies"))
+      .def("sweep", &JointGraph::sweep, arg("is_usable"))
+      .def("reduce_nonzeros", &JointGraph::reduce_nonzeros, arg("freedoms"), arg("movable"), arg("tree_joint"));
   module.def("subtree_ends", &subtree_ends, arg("parent"));
-  module.def("expanded_parents", &expanded_parents, arg("parent"), arg("first_velocity"));
   module.def("depths", &depths, arg("parent"), arg("step"));
-  module.def("inertia_nonzeros", &tree::inertia_nonzeros, arg("parent"), arg("freedoms"));
 }
 
 void bind_constraints(nb::module_& module) {
@@ -100,15 +84,13 @@ void bind_constraints(nb::module_& module) {
   def_kernel(module, "free_lengths", &free_lengths, arg("A"), arg("row"), arg("bodies"), arg("inverse_inertia"));
   def_kernel(module, "loop_violation", &loop_violation, arg("blocks"), arg("first_row"), arg("K"), arg("k"), arg("x"),
              arg("acceleration"));
-  def_kernel(module, "clear_prescribed_columns", &clear_prescribed_columns, arg("blocks"), arg("is_prescribed"),
-             arg("K"));
 }
 
 void bind_explicit(nb::module_& module) {
   def_kernel(module, "eliminate", &eliminate, arg("K"), arg("k"), arg("is_independent"), arg("tolerance"),
              arg("row_order"), arg("column_order"));
-  def_kernel(module, "eliminate_blocks", &eliminate_blocks, arg("blocks"), arg("first_row"), arg("velocity_order"),
-             arg("is_independent"), arg("weight"), arg("row_size"), arg("tolerance"), arg("K"), arg("k"));
+  def_kernel(module, "eliminate_blocks", &eliminate_blocks, arg("blocks"), arg("first_row"), arg("is_independent"),
+             arg("weight"), arg("row_size"), arg("tolerance"), arg("K"), arg("k"));
   def_kernel(module, "block_multipliers", &block_multipliers, arg("blocks"), arg("first_row"), arg("K"), arg("rank"),
              arg("row_order"), arg("column_order"), arg("row_size"), arg("weighted_force"));
   def_kernel(module, "unpack_g", &unpack_g, arg("G"), arg("n_independent"));

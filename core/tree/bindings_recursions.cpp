@@ -2,7 +2,6 @@
 #include "tree/coordinates.hpp"
 #include "tree/crba.hpp"
 #include "tree/frames.hpp"
-#include "tree/loop_origins.hpp"
 #include "tree/ltl.hpp"
 #include "tree/named_tuples.hpp"
 #include "tree/rnea.hpp"
@@ -46,8 +45,7 @@ void bind_tree_recursions(nb::module_& module) {
   def_kernel(module, "motion_from_coordinates", &motion_from_coordinates, arg("links"), arg("q"), arg("qd"),
              arg("motion"));
   def_kernel(module, "motion_from_bodies", &motion_from_bodies, arg("links"), arg("bodies"), arg("motion"));
-  def_kernel(module, "coordinates_from_bodies", &coordinates_from_bodies, arg("links"), arg("bodies"), arg("work"),
-             arg("q"), arg("qd"));
+  def_kernel(module, "positions_of_motion", &positions_of_motion, arg("links"), arg("motion"), arg("q"));
   def_kernel(module, "bodies_from_motion", &bodies_from_motion, arg("links"), arg("motion"), arg("position"),
              arg("orientation"), arg("velocity"));
   def_kernel(module, "position_rates", &position_rates, arg("links"), arg("q"), arg("qd"), arg("rate"));
@@ -61,9 +59,6 @@ void bind_tree_recursions(nb::module_& module) {
   def_kernel(module, "inertia_factor", &inertia_factor, arg("links"), arg("q"), arg("qd"), arg("pattern"),
              arg("motion"), arg("composite"), arg("L"));
 
-  def_kernel(module, "loop_rows_about_one_origin", &loop_rows_about_one_origin, arg("links"), arg("motion"),
-             arg("velocity_product"), arg("is_floating"), arg("ends"), arg("rotation"), arg("point"), arg("T"),
-             arg("bias"), arg("row_start"), arg("local"), arg("values"), arg("k"));
   def_kernel(module, "tree_multipliers", &tree_multipliers, arg("links"), arg("motion"), arg("joint"),
              arg("first_row"), arg("T"), arg("transmitted"), arg("multiplier"));
   def_kernel(module, "add_stabilization", &add_stabilization, arg("links"), arg("motion"), arg("joint"),
@@ -84,8 +79,8 @@ void bind_tree_recursions(nb::module_& module) {
 
   def_kernel(module, "factorize_ltl", &factorize_ltl, arg("pattern"), arg("H"));
   def_kernel(module, "factorize_ltdl", &factorize_ltdl, arg("pattern"), arg("H"));
-  def_kernel(module, "solve_upper", &solve_upper, arg("pattern"), arg("L"), arg("rows"));
-  def_kernel(module, "solve_lower", &solve_lower, arg("pattern"), arg("L"), arg("rows"));
+  def_kernel(module, "solve_upper", &solve_upper<>, arg("pattern"), arg("L"), arg("rows"));
+  def_kernel(module, "solve_lower", &solve_lower<>, arg("pattern"), arg("L"), arg("rows"));
   def_kernel(module, "solve_ltdl", &solve_ltdl, arg("pattern"), arg("LD"), arg("rows"));
 
   def_kernel(module, "link_forces", &link_forces, arg("links"), arg("motion"), arg("body"), arg("link"));

@@ -11,17 +11,10 @@
 
 namespace sparsebody::tree {
 
-// q and qd of the tree joints at a state of the bodies.
-inline void coordinates_from_bodies(const Links& links, const BodyStates& bodies, const TreeMotion& motion,
-                                    View<double> q, View<double> qd) {
+// q of the tree joints, from the motion of their links.
+inline void positions_of_motion(const Links& links, const TreeMotion& motion, View<double> q) {
   visit_links(links, [&]<class J>(Index i, const J& joint) {
-    const PlacedLink link = place_link(links, bodies, motion, i);
-    const JointFrames frames = joint_frames(links, motion.pose, i);
-    const Transform X = frames.pose();
-    joint.coordinates(X, q.data() + links.indices[i].first_position);
-    const Motion v_J = frames.to_S(link.v_J);
-    const auto W = active_force_subspace(joint, X);
-    for (std::size_t k = 0; k < W.size(); ++k) qd[links.first_velocity(i) + k] = dot(v_J, W[k]);
+    joint.coordinates(joint_frames(links, motion.pose, i).pose(), q.data() + links.indices[i].first_position);
   });
 }
 

@@ -23,12 +23,6 @@ struct ExplicitRows {
   View<const double> g;
 };
 
-// The blocks of G and g from those of K and k, in units in which columns have `weight` and rows `row_size`. Returns
-// the cluster whose required columns depend, or -1; then rank of the blocks; row_order; column_order; entry, first,
-// size and g of the rows; and the velocity coordinate of each y, in the order of `velocity_order`.
-using ExplicitTables = std::tuple<Index, Array<Index>, Array<Index>, Array<Index>, Array<Index>, Array<Index>,
-                                  Array<Index>, Array<double>, Array<Index>>;
-
 inline void exchange_columns(View<double, 2> K, View<Index> order, Index s, Index t) {
   if (s == t) return;
   for (Index i = 0; i < K.rows(); ++i) std::swap(K(i, s), K(i, t));
@@ -100,15 +94,13 @@ inline void solve_transposed(const double* LU, Index n, Index rank, double* x) {
   for (Index s = rank - 1; s > 0; --s) dense::add_scaled(x, -x[s], LU + s * n, s);  // L'
 }
 
-inline ExplicitTables eliminate_blocks(const BlockLayout& blocks, View<const Index> first_row,
-                                View<const Index> velocity_order, View<const bool> is_independent,
-                                View<const double> weight, View<const double> row_size, double tolerance,
-                                View<double> K, View<double> k) {
-  const Index n = weight.size(), n_clusters = first_row.size() - 1;
+// Leaves U_11^-1 [G, g] of every block in K and k, in units in which columns have `weight` and rows `row_size`, as
+// `eliminate` does. Returns the cluster whose required columns depend, or -1; rank of the blocks; the orders.
+inline std::tuple<Index, Array<Index>, Array<Index>, Array<Index>> eliminate_blocks(
+    const BlockLayout& blocks, View<const Index> first_row, View<const bool> is_independent, View<const double> weight,
+    View<const double> row_size, double tolerance, View<double> K, View<double> k) {
+  const Index n_clusters = first_row.size() - 1;
   Array<Index> rank(n_clusters), row_order(k.size()), column_order(blocks.coordinate.size());
-  Array<Index> entry(n), first(n), size(n);
-  Array<double> g(n);
-  std::vector<Index> independent;
   std::copy(blocks.coordinate.begin(), blocks.coordinate.end(), column_order.begin());
   Index failed = -1;
   for (Index c = 0; c < n_clusters && failed < 0; ++c) {
@@ -127,33 +119,7 @@ inline ExplicitTables eliminate_blocks(const BlockLayout& blocks, View<const Ind
     for (Index s = 0; s < r; ++s)  // G_1 = -K_11^-1 K_12, back in the units of x
       for (Index j = r; j < n_c; ++j) K_c(s, j) *= -weight[columns[s]] / weight[columns[j]];
   }
-  std::fill(entry.begin(), entry.end(), -1);
-  std::fill(size.begin(), size.end(), 1);
-  Index last = -1;
-  for (const Index j : velocity_order) {
-    const Index c = blocks.column_cluster[j];
-    if (c < 0) {
-      first[j] = Index(independent.size());
-      independent.push_back(j);
-    } else if (c != last) {  // the first coordinate of a cluster, which stands for all of them
-      last = c;
-      const Index c0 = blocks.first_column[c], n_c = blocks.first_column[c + 1] - c0, r = rank[c], r0 = first_row[c];
-      for (Index s = 0; s < r; ++s) {
-        const Index own = column_order[c0 + s];
-        entry[own] = blocks.row_start[r0] + s * n_c + r;
-        first[own] = Index(independent.size());
-        size[own] = n_c - r;
-        g[own] = weight[own] * k[r0 + s];
-      }
-      for (Index s = r; s < n_c; ++s) {
-        const Index own = column_order[c0 + s];
-        first[own] = Index(independent.size());
-        independent.push_back(own);
-      }
-    }
-  }
-  return {failed,          std::move(rank), std::move(row_order), std::move(column_order), std::move(entry),
-          std::move(first), std::move(size), std::move(g),         Array<Index>(independent)};
+  return {failed, std::move(rank), std::move(row_order), std::move(column_order)};
 }
 
 // lambda with K' lambda = force, zero at dependent rows.

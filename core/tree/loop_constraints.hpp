@@ -129,14 +129,4 @@ inline Array<double> loop_violation(const BlockLayout& blocks, View<const Index>
   return violation;
 }
 
-inline void clear_prescribed_columns(const BlockLayout& blocks, View<const bool> is_prescribed, View<double> K) {
-  for (const Index r : range(0, blocks.row_start.size())) {
-    double* K_r = blocks.row(K, r);
-    for (const Index j : blocks.coordinates(r)) {
-      if (is_prescribed[j]) *K_r = 0.0;
-      ++K_r;
-    }
-  }
-}
-
 }  // namespace sparsebody::tree

@@ -67,25 +67,28 @@ inline Index factorize_ltdl(const BranchPattern& pattern, View<double> H) {
 }
 
 // Every row b of `rows` becomes L'^-1 b. What is zero beyond some supports stays zero, and costs next to nothing.
-inline void solve_upper(const BranchPattern& pattern, View<const double> L, View<double, 2> rows) {
+template <bool has_unit_diagonal = false>
+void solve_upper(const BranchPattern& pattern, View<const double> L, View<double, 2> rows) {
   for (Index r = 0; r < rows.rows(); ++r) {
     const View<double> x = rows[r];
     for (Index k = pattern.size() - 1; k >= 0; --k) {
       if (x[k] == 0.0) continue;
       const double* entry = &L[pattern.diagonal(k)];
-      const double x_k = x[k] /= *entry;                                                            // x_k /= L_kk
+      if constexpr (!has_unit_diagonal) x[k] /= *entry;                                         // x_k /= L_kk
+      const double x_k = x[k];
       for (Index i = pattern.parent[k]; i >= 0; i = pattern.parent[i]) x[i] -= *--entry * x_k;  // x_i -= L_ki x_k
     }
   }
 }
 
 // Every row b of `rows` becomes L^-1 b.
-inline void solve_lower(const BranchPattern& pattern, View<const double> L, View<double, 2> rows) {
+template <bool has_unit_diagonal = false>
+void solve_lower(const BranchPattern& pattern, View<const double> L, View<double, 2> rows) {
   for (Index r = 0; r < rows.rows(); ++r) {
     const View<double> x = rows[r];
     for (Index k = 0; k < pattern.size(); ++k) {
       const double* entry = &L[pattern.diagonal(k)];
-      const double L_kk = *entry;
+      const double L_kk = has_unit_diagonal ? 1.0 : *entry;
       double sum = x[k];
       for (Index i = pattern.parent[k]; i >= 0; i = pattern.parent[i]) sum -= *--entry * x[i];  // x_k -= L_ki x_i
       x[k] = sum / L_kk;
@@ -95,19 +98,10 @@ inline void solve_lower(const BranchPattern& pattern, View<const double> L, View
 
 // Every row b of `rows` becomes (L' D L)^-1 b. Table 6.5.
 inline void solve_ltdl(const BranchPattern& pattern, View<const double> LD, View<double, 2> rows) {
-  for (Index r = 0; r < rows.rows(); ++r) {
-    const View<double> x = rows[r];
-    for (Index k = pattern.size() - 1; k >= 0; --k) {
-      const double* entry = &LD[pattern.diagonal(k)];
-      for (Index i = pattern.parent[k]; i >= 0; i = pattern.parent[i]) x[i] -= *--entry * x[k];  // L'^-1
-    }
-    for (Index k = 0; k < pattern.size(); ++k) {
-      const double* entry = &LD[pattern.diagonal(k)];
-      double sum = x[k] / *entry;                                                                // D^-1
-      for (Index i = pattern.parent[k]; i >= 0; i = pattern.parent[i]) sum -= *--entry * x[i];  // L^-1
-      x[k] = sum;
-    }
-  }
+  solve_upper<true>(pattern, LD, rows);
+  for (Index r = 0; r < rows.rows(); ++r)
+    for (Index k = 0; k < pattern.size(); ++k) rows(r, k) /= LD[pattern.diagonal(k)];
+  solve_lower<true>(pattern, LD, rows);
 }
 
 }  // namespace sparsebody::tree

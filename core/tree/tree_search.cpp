@@ -45,9 +45,11 @@ Array<bool> JointGraph::unite(View<const Index> joints) {
   return is_united;
 }
 
-void JointGraph::grow(View<const Index> roots, Search kind, SearchRules rules, View<Index> tree_joint,
+void JointGraph::grow(View<const Index> roots, Index search, View<const Index> freedoms, View<const bool> is_free,
+                      View<const bool> is_required, View<const bool> is_usable, View<Index> tree_joint,
                       View<Index> depth) {
   const Index n = n_bodies();
+  const auto kind = Search(search);
   std::vector<bool> is_entered(n + 1, false);
   // Least key first, then the oldest: key, age, joint, body. Keys are depth in bodies, youth, or depth in freedoms.
   using Entry = std::tuple<double, Index, Index, Index>;
@@ -64,11 +66,11 @@ void JointGraph::grow(View<const Index> roots, Search kind, SearchRules rules, V
       for (Index e = first; e <= last; ++e) {
         const Index entry = kind == Search::depth_first ? first + last - e : e;
         const Index j = at_.edge[entry], other = at_.other[entry];
-        if (other < 0 || other == n || !rules.is_usable[j] || tree_joint[other] != not_reached) continue;
+        if (other < 0 || other == n || !is_usable[j] || tree_joint[other] != not_reached) continue;
         double key = kind == Search::depth_first   ? -double(age)
-                     : kind == Search::least_depth ? double(depth[body] + rules.freedoms[j])
+                     : kind == Search::least_depth ? double(depth[body] + freedoms[j])
                                                    : double(depth[body] + 1);
-        if (rules.is_free[j] && !rules.is_required[j]) key += last_resort;
+        if (is_free[j] && !is_required[j]) key += last_resort;
         queue.emplace(key, age++, j, other);
       }
       body = -1;
@@ -76,13 +78,13 @@ void JointGraph::grow(View<const Index> roots, Search kind, SearchRules rules, V
         const auto [key, born, j, other] = queue.top();
         queue.pop();
         if (tree_joint[other] != not_reached) continue;
-        if (!rules.is_required[j]) {
+        if (!is_required[j]) {
           const Index group = groups_.find(other);
           if (is_entered[group]) continue;
           is_entered[group] = true;
         }
         tree_joint[other] = j;
-        depth[other] = depth[other_end(j, other)] + (kind == Search::least_depth ? rules.freedoms[j] : 1);
+        depth[other] = depth[other_end(j, other)] + (kind == Search::least_depth ? freedoms[j] : 1);
         body = other;
         break;
       }
@@ -178,9 +180,12 @@ JointGraph::Numbered JointGraph::numbered(View<const Index> tree_joint, View<con
 }
 
 void JointGraph::reduce_nonzeros(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const {
-  const auto count = [&](View<const Index> joints) {
-    const Numbered tree = numbered(joints, freedoms);
-    return inertia_nonzeros(tree.parent, tree.freedoms);
+  const auto count = [&](View<const Index> joints) {  // freedoms couple with all on their support: sec. 6.4
+    const auto [body, parent, own] = numbered(joints, freedoms);
+    const Array<Index> depth = depths(parent, own);
+    Index nonzeros = 0;
+    for (Index i = 0; i < body.size(); ++i) nonzeros += own[i] * (2 * depth[i] - own[i] + 1) / 2;
+    return nonzeros;
   };
   Index least = count(tree_joint);
   for (int pass = 0; pass < most_passes; ++pass) {
@@ -237,32 +242,10 @@ Array<Index> subtree_ends(View<const Index> parent) {
   return ends;
 }
 
-Array<Index> expanded_parents(View<const Index> parent, View<const Index> first_velocity) {
-  const Index n = parent.size();
-  Array<Index> expanded(first_velocity[n]);
-  std::vector<Index> last(n);  // the last coordinate on the way to each body
-  for (Index i = 0; i < n; ++i) {
-    Index before = parent[i] >= 0 ? last[parent[i]] : -1;
-    for (Index k = first_velocity[i]; k < first_velocity[i + 1]; ++k) {
-      expanded[k] = before;
-      before = k;
-    }
-    last[i] = before;
-  }
-  return expanded;
-}
-
 Array<Index> depths(View<const Index> parent, View<const Index> step) {
   Array<Index> depth(parent.size());
   for (Index i = 0; i < parent.size(); ++i) depth[i] = step[i] + (parent[i] >= 0 ? depth[parent[i]] : 0);
   return depth;
-}
-
-Index inertia_nonzeros(View<const Index> parent, View<const Index> freedoms) {
-  const Array<Index> depth = depths(parent, freedoms);
-  Index total = 0;
-  for (Index i = 0; i < parent.size(); ++i) total += freedoms[i] * (2 * depth[i] - freedoms[i] + 1) / 2;
-  return total;
 }
 
 }  // namespace sparsebody::tree

@@ -15,13 +15,6 @@ constexpr Index not_reached = -2;
 
 enum class Search : Index { breadth_first, depth_first, least_depth };
 
-// Joints that may be in a tree, and those that must.
-struct SearchRules {
-  View<const Index> freedoms;
-  View<const bool> is_free;  // free joints constrain nothing: they are the last resort
-  View<const bool> is_required, is_usable;
-};
-
 // Bodies and joints; the world is node n_bodies.
 class JointGraph {
  public:
@@ -35,9 +28,10 @@ class JointGraph {
   // Puts a body into the group of the world.
   void unite_with_world(Index body) { groups_.unite(n_bodies(), body); }
   // Fills the tree joint (n,) and the depth (n + 1,) of all bodies reached from the roots, in bodies or freedoms.
-  // Required joints have been united: a group is entered by one other joint at most, so that all of them are in the
-  // tree.
-  void grow(View<const Index> roots, Search search, SearchRules rules, View<Index> tree_joint, View<Index> depth);
+  // Free joints constrain nothing: they are the last resort. Required joints have been united: a group is entered by
+  // one other joint at most, so that all of them are in the tree.
+  void grow(View<const Index> roots, Index search, View<const Index> freedoms, View<const bool> is_free,
+            View<const bool> is_required, View<const bool> is_usable, View<Index> tree_joint, View<Index> depth);
   // Bodies (n,) numbered so that every subtree is contiguous, parents first, and their parents (n,) in these numbers.
   std::pair<Array<Index>, Array<Index>> preorder(View<const Index> tree_joint) const;
   // The body half way along a longest path of two searches: nearly the center of a part.
@@ -66,11 +60,7 @@ class JointGraph {
 
 // The number after the last of each subtree.
 Array<Index> subtree_ends(View<const Index> parent);
-// lambda of the velocity coordinates, joints of no freedom passed over. Featherstone (2008), sec. 6.5.
-Array<Index> expanded_parents(View<const Index> parent, View<const Index> first_velocity);
 // Sums of `step` over the support of each body, itself included.
 Array<Index> depths(View<const Index> parent, View<const Index> step);
-// Nonzeros of the lower triangle of H: freedoms couple with all on their support. Featherstone (2008), sec. 6.4.
-Index inertia_nonzeros(View<const Index> parent, View<const Index> freedoms);
 
 }  // namespace sparsebody::tree

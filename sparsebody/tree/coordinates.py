@@ -15,7 +15,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.system import State, check_state
-from sparsebody.tree.motion import body_states, empty_motion, motion_at_coordinates
+from sparsebody.tree.motion import motion_at_coordinates, motion_at_state
 from sparsebody.tree.spanning_tree import SpanningTree
 
 
@@ -38,12 +38,12 @@ def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, Flo
         As the columns of JointType.motion_subspace [rad/s, m/s].
     """
     check_state(tree.system, state)
-    q, qd = np.empty(tree.n_positions), np.empty(tree.n_velocities)
-    native.coordinates_from_bodies(tree.links, body_states(state), empty_motion(tree), q, qd)
+    motion, q = motion_at_state(tree, state), np.empty(tree.n_positions)
+    native.positions_of_motion(tree.links, motion, q)
     items, index_in_q, is_angle = _tracked(tree)
     gap = (state.coordinate[items] - q[index_in_q])[is_angle]
     q[index_in_q[is_angle]] += 2.0 * math.pi * np.round(gap / (2.0 * math.pi))
-    return q, qd
+    return q, motion.rate
 
 
 def tree_state(tree: SpanningTree, q: FloatArray, qd: FloatArray, *, time: float = 0.0) -> State:

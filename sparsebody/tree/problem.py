@@ -80,6 +80,14 @@ class TreeProblem(SystemMotion):
             add_tree_shift(self.tree, motion, self.subspace, self.shift)
         return motion
 
+    @cached_property
+    def free_motion(self) -> TreeMotion:
+        """The same with zeros in place of the motion subspaces of driven coordinates."""
+        if len(self.is_driven) == 0:
+            return self.motion
+        free = np.where(self.is_driven[:, None], 0.0, self.motion.subspace)
+        return self.motion._replace(subspace=free)
+
     @property
     def subspace(self) -> FloatArray:
         """(n_rows, 6) T' in S coordinates, which few joint types let vary."""

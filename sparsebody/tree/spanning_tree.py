@@ -94,7 +94,10 @@ class SpanningTree:
     @cached_property
     def expanded_parent(self) -> IntArray:
         """(n_velocities,) the velocity coordinate before each one. Featherstone, sec. 6.5."""
-        return native.expanded_parents(self.parent, self.first_velocity)
+        expanded, has_freedoms = np.arange(self.n_velocities) - 1, self.freedoms > 0
+        first, parent = self.first_velocity[:-1][has_freedoms], self.parent[has_freedoms]
+        expanded[first] = self.last_velocity[parent]
+        return expanded
 
     @cached_property
     def last_velocity(self) -> IntArray:
@@ -111,8 +114,9 @@ class SpanningTree:
 
     @property
     def n_inertia_nonzeros(self) -> int:
-        """Nonzeros of the lower triangle of H, its diagonal included."""
-        return native.inertia_nonzeros(self.parent, self.freedoms)
+        """Nonzeros of the lower triangle of H: freedoms couple with all on their support."""
+        depth, own = native.depths(self.parent, self.freedoms), self.freedoms
+        return int((own * (2 * depth - own + 1)).sum()) // 2
 
     @cached_property
     def loop_ends(self) -> IntArray:

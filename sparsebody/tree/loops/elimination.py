@@ -197,18 +197,15 @@ def explicit_blocks(
     clusters = equations.clusters
     is_required = np.zeros(len(weight), dtype=bool) if is_given is None else is_given
     values, right = equations.values.copy(), equations.right.copy()
-    failed, rank, row_order, column_order, entry, first, size, g, independent = (
-        native.eliminate_blocks(
-            clusters.layout,
-            clusters.first_row,
-            clusters.velocity_order,
-            is_required,
-            weight,
-            equations.size,
-            tolerance,
-            values,
-            right,
-        )
+    failed, rank, row_order, column_order = native.eliminate_blocks(
+        clusters.layout,
+        clusters.first_row,
+        is_required,
+        weight,
+        equations.size,
+        tolerance,
+        values,
+        right,
     )
     if failed >= 0:
         own = [k for k in clusters.columns(failed) if is_required[k]]
@@ -216,10 +213,12 @@ def explicit_blocks(
             f"the loops join coordinates that were given as independent: "
             f"{', '.join(clusters.tree.velocity_name(k) for k in own)}; leave some out"
         )
+    scaled = weight[column_order], right
+    blocks, independent = _numbered(clusters, values, rank, column_order, *scaled)
     return ExplicitBlocks(
         clusters,
         equations.values,
-        GBlocks(values, entry, first, size, g),
+        blocks,
         rank,
         row_order,
         column_order,
@@ -227,3 +226,35 @@ def explicit_blocks(
         weight,
         independent,
     )
+
+
+def _numbered(
+    clusters: LoopClusters,
+    values: FloatArray,
+    rank: IntArray,
+    column_order: IntArray,
+    weight: FloatArray,
+    right: FloatArray,
+) -> tuple[GBlocks, IntArray]:
+    """Return the rows of G, and the velocity coordinate of each number of y.
+
+    Along velocity_order, each cluster has its dependent coordinates first. `weight` are those of
+    the columns in `column_order`, `right` (m,) U_11^-1 L^-1 P k of each cluster.
+    """
+    layout, n = clusters.layout, clusters.tree.n_velocities
+    n_columns = np.diff(layout.first_column)
+    cluster = np.repeat(np.arange(clusters.n_clusters), n_columns)
+    place = np.arange(len(column_order)) - layout.first_column[cluster]
+    is_dependent = place < rank[cluster]
+    sequence, is_free = clusters.velocity_order.copy(), np.ones(n, dtype=bool)
+    in_loops = layout.column_cluster[sequence] >= 0
+    sequence[in_loops], is_free[in_loops] = column_order, ~is_dependent
+    first, entry = np.empty_like(sequence), np.full(n, -1)
+    size, g = np.ones_like(sequence), np.zeros(n)
+    first[sequence] = np.cumsum(is_free) - is_free
+    own, c, s = column_order[is_dependent], cluster[is_dependent], place[is_dependent]
+    row = clusters.first_row[c] + s
+    entry[own] = layout.row[row] + rank[c]
+    size[own] = n_columns[c] - rank[c]
+    g[own] = weight[is_dependent] * right[row]
+    return GBlocks(values, entry, first, size, g), sequence[is_free]

@@ -44,9 +44,7 @@ def loop_rows(problem: TreeProblem, row: IntArray | None = None) -> LoopRows:
 def loop_matrix(problem: TreeProblem, rows: LoopRows) -> FloatArray:
     """Return K (m, n_velocities); columns of driven coordinates are zero."""
     K = np.zeros((rows.n_rows, problem.tree.n_velocities))
-    native.fill_loop_matrix(problem.links, problem.motion, rows.link, rows.wrench, K)
-    if len(problem.is_driven):
-        K[:, problem.is_driven] = 0.0
+    native.fill_loop_matrix(problem.links, problem.free_motion, rows.link, rows.wrench, K)
     return K
 
 

@@ -10,9 +10,9 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.tree.loops.loop_clusters import BlockLayout, LoopClusters, loop_clusters
-from sparsebody.tree.loops.loop_constraints import LoopRows, loop_right_hand_side, loop_rows
-from sparsebody.tree.motion import link_accelerations
+from sparsebody.tree.loops.loop_clusters import LoopClusters, loop_clusters
+from sparsebody.tree.loops.loop_constraints import loop_right_hand_side, loop_rows
+from sparsebody.tree.loops.loop_origins import fill_about_one_origin
 from sparsebody.tree.problem import TreeProblem
 
 COORDINATES = ("link", "base", "floating-base")
@@ -72,19 +72,14 @@ def loop_equations(
     check_coordinates(coordinates)
     clusters = loop_clusters(problem.tree) if clusters is None else clusters
     values = np.zeros(_n_entries(problem, clusters))
-    layout, tree = clusters.layout, problem.tree
-    rows = loop_rows(problem, clusters.row)
+    layout, rows = clusters.layout, loop_rows(problem, clusters.row)
     if coordinates == "link":
         right = loop_right_hand_side(problem, rows)
-        native.fill_loop_blocks(
-            tree.links, problem.motion, rows.link, rows.wrench, layout.row, layout.local, values
-        )
+        target = layout.row, layout.local, values
+        native.fill_loop_blocks(problem.links, problem.free_motion, rows.link, rows.wrench, *target)
     else:
-        right = _fill_about_one_origin(
-            problem, rows, coordinates == "floating-base", layout, values
-        )
-    if len(problem.is_driven):
-        native.clear_prescribed_columns(layout, problem.is_driven, values)
+        is_floating = coordinates == "floating-base"
+        right = fill_about_one_origin(problem, rows, is_floating, layout, values)
     system = problem.system
     ends = joint_ends(system, system.row_joint[clusters.row])
     size = native.free_lengths(problem.constraint.rows, clusters.row, ends, system.inverse_inertia)
@@ -107,35 +102,3 @@ def _n_entries(problem: TreeProblem, clusters: LoopClusters) -> int:
             f"{clusters.n_clusters} loop clusters; use method 'sparse'"
         )
     return n_entries
-
-
-def _fill_about_one_origin(
-    problem: TreeProblem,
-    rows: LoopRows,
-    is_floating: bool,
-    layout: BlockLayout,
-    values: FloatArray,
-) -> FloatArray:
-    """Fill K with vectors about one origin for all loops, and return k (m,). (8.22), sec. 8.7.
-
-    That of the world, or where `is_floating` that of the body that the tree of the loop begins
-    with. Far from it vectors lose digits: moments there are differences of large numbers.
-    """
-    system, motion, k = problem.system, problem.motion, np.empty(rows.n_rows)
-    joint = system.row_joint[rows.row]
-    native.loop_rows_about_one_origin(
-        problem.links,
-        motion,
-        link_accelerations(problem.tree, motion, problem.driven_qdd),
-        is_floating,
-        rows.link,
-        system.successor_rotation[joint],
-        system.successor_point[joint],
-        problem.subspace[rows.row],
-        problem.shift[rows.row] - problem.constraint.drift[rows.row],
-        layout.row,
-        layout.local,
-        values,
-        k,
-    )
-    return k
