@@ -12,18 +12,44 @@ template <class Row> struct RowElement { using type = double; };
 template <class Row> requires requires { typename Row::Element; }
 struct RowElement<Row> { using type = typename Row::Element; };
 
-// A struct made from the elements of a tuple, in order; Parts are their types.
-template <class Struct, class... Parts>
-struct NamedTupleCaster : nb::detail::type_caster<std::tuple<Parts...>> {
-  using Elements = nb::detail::type_caster<std::tuple<Parts...>>;
-  using Value = Struct;
-  template <class> using Cast = Struct;
-  explicit operator Struct() { return std::make_from_tuple<Struct>(Elements::operator std::tuple<Parts...>()); }
+// Whether a struct of views is made from a tuple of arrays, which are its members in order.
+template <class Struct> inline constexpr bool is_named_tuple = false;
+
+struct Anything {
+  template <class T> operator T() const;
 };
+
+// The members of such a struct.
+template <class Struct, class... Members>
+constexpr auto members(const Struct& s) {
+  if constexpr (requires { Struct{Members{}..., Anything{}}; }) {
+    return members<Struct, Members..., Anything>(s);
+  } else {
+    constexpr int n = sizeof...(Members);
+    static_assert(3 <= n && n <= 9);
+    if constexpr (n == 3) { auto& [a, b, c] = s; return std::tuple(a, b, c); }
+    if constexpr (n == 4) { auto& [a, b, c, d] = s; return std::tuple(a, b, c, d); }
+    if constexpr (n == 5) { auto& [a, b, c, d, e] = s; return std::tuple(a, b, c, d, e); }
+    if constexpr (n == 6) { auto& [a, b, c, d, e, f] = s; return std::tuple(a, b, c, d, e, f); }
+    if constexpr (n == 7) { auto& [a, b, c, d, e, f, g] = s; return std::tuple(a, b, c, d, e, f, g); }
+    if constexpr (n == 8) { auto& [a, b, c, d, e, f, g, h] = s; return std::tuple(a, b, c, d, e, f, g, h); }
+    if constexpr (n == 9) { auto& [a, b, c, d, e, f, g, h, i] = s; return std::tuple(a, b, c, d, e, f, g, h, i); }
+  }
+}
 
 }  // namespace sparsebody
 
 namespace nanobind::detail {
+
+template <class Struct> requires sparsebody::is_named_tuple<Struct>
+struct type_caster<Struct> : type_caster<decltype(sparsebody::members(std::declval<const Struct&>()))> {
+  using Members = decltype(sparsebody::members(std::declval<const Struct&>()));
+  using Value = Struct;
+  template <class> using Cast = Struct;
+  explicit operator Struct() {
+    return std::make_from_tuple<Struct>(type_caster<Members>::operator Members());
+  }
+};
 
 // View<Row> of an array (n, ...) whose rows are the members of Row, in order: View<Motion<double>> of (n, 6).
 template <class Row> requires std::is_class_v<Row>

@@ -5,52 +5,16 @@
 #include "tree/named_tuples.hpp"
 #include "tree/tree_search.hpp"
 
-namespace nanobind::detail {
-
-template <>
-struct type_caster<tree::BlockLayout>
-    : sparsebody::NamedTupleCaster<tree::BlockLayout, View<const Index>, View<const Index>, View<const Index>,
-                                   View<const Index>, View<const Index>, View<const Index>> {};
-
-template <>
-struct type_caster<tree::LoopTable>
-    : sparsebody::NamedTupleCaster<tree::LoopTable, View<const tree::LoopEnds>, View<const Index>,
-                                   View<const tree::Force>, View<const tree::Vec3>> {};
-
-template <>
-struct type_caster<tree::LoopSystem>
-    : sparsebody::NamedTupleCaster<tree::LoopSystem, View<const tree::LoopEnds>, View<const Index>,
-                                   View<const tree::LoopRow>, View<const double>> {};
-
-template <>
-struct type_caster<tree::DelassusGroups>
-    : sparsebody::NamedTupleCaster<tree::DelassusGroups, View<const Index>, View<const Index>, View<const Index>,
-                                   View<const Index>, View<const Index>, View<const Index>, View<const Index>,
-                                   View<const Index>, View<const Index>> {};
-
-template <>
-struct type_caster<tree::ExplicitRows>
-    : sparsebody::NamedTupleCaster<tree::ExplicitRows, View<const double>, View<const Index>, View<const Index>,
-                                   View<const Index>, View<const double>> {};
-
-template <>
-struct type_caster<tree::FrontPlan>
-    : sparsebody::NamedTupleCaster<tree::FrontPlan, View<const tree::FrontStep>, View<const tree::FrontJoin>,
-                                   View<const tree::RowPair>, View<const tree::FrontEntry>, View<const Index>> {};
-
-template <>
-struct type_caster<tree::Fronts>
-    : sparsebody::NamedTupleCaster<tree::Fronts, View<double>, View<double>, View<double>, View<double>,
-                                   View<double>> {};
-
-template <>
-struct type_caster<tree::ProximalWork>
-    : sparsebody::NamedTupleCaster<tree::ProximalWork, tree::Fronts, View<tree::Force>, View<tree::Motion>,
-                                   View<tree::Force>, View<double>, View<double>, View<double>, View<double>> {};
-
-}  // namespace nanobind::detail
-
 namespace sparsebody {
+
+template <> inline constexpr bool is_named_tuple<tree::BlockLayout> = true;
+template <> inline constexpr bool is_named_tuple<tree::LoopTable> = true;
+template <> inline constexpr bool is_named_tuple<tree::LoopSystem> = true;
+template <> inline constexpr bool is_named_tuple<tree::DelassusGroups> = true;
+template <> inline constexpr bool is_named_tuple<tree::ExplicitRows> = true;
+template <> inline constexpr bool is_named_tuple<tree::FrontPlan> = true;
+template <> inline constexpr bool is_named_tuple<tree::Fronts> = true;
+template <> inline constexpr bool is_named_tuple<tree::ProximalWork> = true;
 
 using namespace tree;
 using nb::arg;
@@ -79,8 +43,6 @@ void bind_constraints(nb::module_& module) {
   def_kernel(module, "rows_to_links", &rows_to_links, arg("links"), arg("motion"), arg("ends"), arg("rows"));
   def_kernel(module, "fill_loop_blocks", &fill_loop_blocks, arg("links"), arg("motion"), arg("ends"), arg("rows"),
              arg("row_start"), arg("column"), arg("values"));
-  def_kernel(module, "fill_loop_matrix", &fill_loop_matrix, arg("links"), arg("motion"), arg("ends"), arg("rows"),
-             arg("K"));
   def_kernel(module, "free_lengths", &free_lengths, arg("A"), arg("row"), arg("bodies"), arg("inverse_inertia"));
   def_kernel(module, "loop_violation", &loop_violation, arg("blocks"), arg("first_row"), arg("K"), arg("k"), arg("x"),
              arg("acceleration"));

@@ -44,10 +44,8 @@ constexpr int refinements = 2;
 constexpr int panel = 8;  // rows of X that are combined at once
 
 // The group of every coordinate below a loop, -1 for others, and the rows [low, high) of the group that reach it.
-inline std::tuple<Array<Index>, Array<Index>, Array<Index>> coordinate_groups(View<const Index> parent,
-                                                                       View<const Index, 2> last,
-                                                                       View<const Index> group,
-                                                                       View<const Index> local) {
+inline std::tuple<Array<Index>, Array<Index>, Array<Index>> coordinate_groups(
+    View<const Index> parent, View<const Index, 2> last, View<const Index> group, View<const Index> local) {
   Array<Index> owner(parent.size()), low(parent.size()), high(parent.size());
   std::fill(owner.begin(), owner.end(), -1);
   for (Index r = 0; r < local.size(); ++r)
@@ -62,7 +60,7 @@ inline std::tuple<Array<Index>, Array<Index>, Array<Index>> coordinate_groups(Vi
 
 // X = L'^-1 K'
 inline void fill_whitened_rows(const BlockLayout& blocks, const DelassusGroups& groups, View<const double> K,
-                        const BranchPattern& pattern, View<const double> L, View<double> X) {
+                               const BranchPattern& pattern, View<const double> L, View<double> X) {
   std::fill(X.begin(), X.end(), 0.0);
   for (const Index g : range(0, groups.size())) {
     const View<const Index> rows = groups.rows(g);
@@ -133,9 +131,9 @@ inline void fill_products(const DelassusGroups& groups, Index g, View<const doub
 
 // lambda of every group by Cholesky's method for A, and w = z + X lambda, which starts as z. A group whose A is nearly
 // singular, at pivots of rows of unit length below `worst` or of rows shorter than `tolerance` of `size`, is left out.
-inline Array<bool> solve_delassus(const DelassusGroups& groups, View<const double> X, View<double> A, View<const double> k,
-                           View<const double> size, double worst, double tolerance, View<double> force,
-                           View<double> w) {
+inline Array<bool> solve_delassus(const DelassusGroups& groups, View<const double> X, View<double> A,
+                                  View<const double> k, View<const double> size, double worst, double tolerance,
+                                  View<double> force, View<double> w) {
   Array<bool> is_left_out(groups.size());
   std::vector<double> scale, least, b, total;
   for (const Index g : range(0, groups.size())) {

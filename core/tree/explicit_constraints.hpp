@@ -29,7 +29,8 @@ inline void exchange_columns(View<double, 2> K, View<Index> order, Index s, Inde
   std::swap(order[s], order[t]);
 }
 
-inline void exchange_rows(View<double, 2> K, View<double> k, View<Index> order, std::vector<double>& size, Index p, Index q) {
+inline void exchange_rows(View<double, 2> K, View<double> k, View<Index> order, std::vector<double>& size, Index p,
+                          Index q) {
   if (p == q) return;
   std::swap_ranges(K[p].begin(), K[p].end(), K[q].begin());
   std::swap(k[p], k[q]);
@@ -42,7 +43,7 @@ inline void exchange_rows(View<double, 2> K, View<double> k, View<Index> order, 
 // Leaves L and U_11 in K[:r, :r], K_11^-1 K_12 in K[:r, r:], K_11^-1 k_1 in k[:r]. The orders, which start as any
 // numbers of rows and columns, follow the exchanges; columns that must be independent are no pivots.
 inline Index eliminate(View<double, 2> K, View<double> k, View<const bool> is_independent, double tolerance,
-                View<Index> row_order, View<Index> column_order) {
+                       View<Index> row_order, View<Index> column_order) {
   const Index m = K.rows(), n = K.shape(1);
   Index n_usable = n;
   for (Index j = n - 1; j >= 0; --j)  // columns that must be independent go to the end
@@ -124,8 +125,9 @@ inline std::tuple<Index, Array<Index>, Array<Index>, Array<Index>> eliminate_blo
 
 // lambda with K' lambda = force, zero at dependent rows.
 inline Array<double> block_multipliers(const BlockLayout& blocks, View<const Index> first_row, View<const double> K,
-                                View<const Index> rank, View<const Index> row_order, View<const Index> column_order,
-                                View<const double> row_size, View<const double> weighted_force) {
+                                       View<const Index> rank, View<const Index> row_order,
+                                       View<const Index> column_order, View<const double> row_size,
+                                       View<const double> weighted_force) {
   Array<double> multiplier(row_order.size());
   std::vector<double> x;
   for (Index c = 0; c < rank.size(); ++c) {
@@ -175,7 +177,7 @@ inline Array<double> project(const ExplicitRows& G, Index n_independent, View<co
 
 // The upper triangle of G' H G from the entries that H has.
 inline Array<double, 2> projected_inertia(const BranchPattern& pattern, View<const double> H, const ExplicitRows& G,
-                                   Index n_independent) {
+                                          Index n_independent) {
   const Index n = G.g.size(), m = n_independent;
   Array<double, 2> HG({n, m}), product({m, m});
   for (Index k = 0; k < n; ++k) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "tree/loop_clusters.hpp"
@@ -38,8 +37,8 @@ inline void rows_to_links(const Links& links, const TreeMotion& motion, View<con
 
 // The rows T of passive loop joints on both links, and gamma of T'(a_s - a_p) = gamma = T'(v_p x v_s). Table 8.4.
 // `position` are the centers of mass in the system's order.
-inline void fill_loop_rows(const Links& links, const LoopTable& table, View<const Vec3> position, const TreeMotion& motion,
-                    View<LoopRow> rows, View<double> gamma) {
+inline void fill_loop_rows(const Links& links, const LoopTable& table, View<const Vec3> position,
+                           const TreeMotion& motion, View<LoopRow> rows, View<double> gamma) {
   for (const Index loop : range(0, table.ends.size())) {
     const auto [p, s] = table.ends[loop].link;
     Vec3 d = table.anchor[loop];  // from the predecessor's origin to the successor's
@@ -64,8 +63,9 @@ inline void fill_loop_rows(const Links& links, const LoopTable& table, View<cons
 }
 
 // The rows of K: entry of row r and coordinate k at values[row_start[r] + column[k]]; values start at zero. Table 8.4.
-inline void fill_loop_blocks(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<const LoopRow> rows,
-                      View<const Index> row_start, View<const Index> column, View<double> values) {
+inline void fill_loop_blocks(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends,
+                             View<const LoopRow> rows, View<const Index> row_start, View<const Index> column,
+                             View<double> values) {
   for (const Index r : range(0, rows.size())) {
     auto [link] = ends[r];
     auto [f] = rows[r];
@@ -80,18 +80,9 @@ inline void fill_loop_blocks(const Links& links, const TreeMotion& motion, View<
   }
 }
 
-// The same as a dense K (m, n_velocities), which starts at zero.
-inline void fill_loop_matrix(const Links& links, const TreeMotion& motion, View<const LoopEnds> ends, View<const LoopRow> rows,
-                      View<double, 2> K) {
-  std::vector<Index> row_start(K.rows()), column(K.shape(1));
-  std::iota(column.begin(), column.end(), 0);
-  for (const Index r : range(0, K.rows())) row_start[r] = r * K.shape(1);
-  fill_loop_blocks(links, motion, ends, rows, row_start, column, {K.data(), K.size()});
-}
-
 // sqrt(A I^-1 A') of rows `row` of A on two bodies; the tree can only make it less.
 inline Array<double> free_lengths(View<const LoopRow> A, View<const Index> row, View<const LoopEnds> bodies,
-                           View<const double, 3> inverse_inertia) {
+                                  View<const double, 3> inverse_inertia) {
   Array<double> length(row.size());
   for (const Index r : range(0, row.size())) {
     double sum = 0.0;
@@ -110,7 +101,7 @@ inline Array<double> free_lengths(View<const LoopRow> A, View<const Index> row, 
 
 // K x - k of every row relative to the largest of k, and of K times `acceleration`, in its cluster.
 inline Array<double> loop_violation(const BlockLayout& blocks, View<const Index> first_row, View<const double> K,
-                             View<const double> k, View<const double> x, double acceleration) {
+                                    View<const double> k, View<const double> x, double acceleration) {
   Array<double> violation(k.size());
   for (const Index c : range(0, first_row.size() - 1)) {
     double largest = std::max(acceleration, 1e-300);  // T has unit columns, where K has no entry

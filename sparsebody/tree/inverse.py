@@ -25,7 +25,7 @@ from sparsebody.tree.loops.loop_constraints import (
 )
 from sparsebody.tree.ltl import symmetric
 from sparsebody.tree.method import TreeSolution, accelerations_of
-from sparsebody.tree.motion import joint_accelerations
+from sparsebody.tree.motion import joint_accelerations, powers
 from sparsebody.tree.problem import TreeProblem
 from sparsebody.tree.rnea import inverse_dynamics
 from sparsebody.tree.spanning_tree import loop_error
@@ -173,9 +173,7 @@ def actuator_matrix(problem: TreeProblem, joint: IntArray, rows: FloatArray) -> 
     tree = problem.tree
     link, wrench = tree.ends(joint), rows.copy()
     native.rows_to_links(tree.links, problem.motion, link, wrench)
-    matrix = np.zeros((len(joint), tree.n_velocities))
-    native.fill_loop_matrix(tree.links, problem.motion, link, wrench, matrix)
-    return matrix
+    return powers(tree, problem.motion, link, wrench)
 
 
 def actuator_forces(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.system import State
 from sparsebody.tree.spanning_tree import SpanningTree
 
@@ -99,6 +99,19 @@ def joint_accelerations(
     return qdd
 
 
+def powers(
+    tree: SpanningTree, motion: TreeMotion, link: IntArray, wrench: FloatArray
+) -> FloatArray:
+    """Return the powers (m, n_velocities) of rows of wrenches at unit velocities of the tree.
+
+    `wrench` (m, 2, 6) on the links (m, 2), -1 for the world, as in loop_constraints. Table 8.4.
+    """
+    m, n = len(link), tree.n_velocities
+    K = np.zeros(m * n)
+    native.fill_loop_blocks(tree.links, motion, link, wrench, n * np.arange(m), np.arange(n), K)
+    return K.reshape(m, n)
+
+
 def body_jacobian(tree: SpanningTree, motion: TreeMotion, body: int) -> FloatArray:
     """Return J (6, n_velocities): v = J qd of a body of the system, in body coordinates.
 
@@ -107,9 +120,7 @@ def body_jacobian(tree: SpanningTree, motion: TreeMotion, body: int) -> FloatArr
     ends, unit = np.full((6, 2), -1), np.zeros((6, 2, 6))
     ends[:, 0], unit[:, 0] = tree.index[body], np.eye(6)
     native.rows_to_links(tree.links, motion, ends, unit)
-    J = np.zeros((6, tree.n_velocities))
-    native.fill_loop_matrix(tree.links, motion, ends, unit, J)
-    return J
+    return powers(tree, motion, ends, unit)
 
 
 def velocity_product_accelerations(tree: SpanningTree, motion: TreeMotion) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy as np
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.system_motion import padded
-from sparsebody.tree.motion import link_accelerations
+from sparsebody.tree.motion import link_accelerations, powers
 from sparsebody.tree.problem import TreeProblem
 
 
@@ -43,9 +43,7 @@ def loop_rows(problem: TreeProblem, row: IntArray | None = None) -> LoopRows:
 
 def loop_matrix(problem: TreeProblem, rows: LoopRows) -> FloatArray:
     """Return K (m, n_velocities); columns of driven coordinates are zero."""
-    K = np.zeros((rows.n_rows, problem.tree.n_velocities))
-    native.fill_loop_matrix(problem.links, problem.free_motion, rows.link, rows.wrench, K)
-    return K
+    return powers(problem.tree, problem.free_motion, rows.link, rows.wrench)
 
 
 def loop_right_hand_side(problem: TreeProblem, rows: LoopRows) -> FloatArray:
