@@ -19,9 +19,11 @@ template <> inline constexpr bool is_named_tuple<tree::ProximalWork> = true;
 using namespace tree;
 using nb::arg;
 
-namespace {
+void bind_tree_recursions(nb::module_& module);
 
-void bind_search(nb::module_& module) {
+void bind_tree(nb::module_& module) {
+  bind_tree_recursions(module);
+
   nb::class_<JointGraph>(module, "JointGraph", "Bodies and joints; the world is node n_bodies.")
       .def(nb::init<View<const Index, 2>, Index>(), arg("ends"), arg("n_bodies"))
       .def("connected", &JointGraph::connected, arg("root"))
@@ -36,9 +38,7 @@ void bind_search(nb::module_& module) {
       .def("reduce_nonzeros", &JointGraph::reduce_nonzeros, arg("freedoms"), arg("movable"), arg("tree_joint"));
   module.def("subtree_ends", &subtree_ends, arg("parent"));
   module.def("depths", &depths, arg("parent"), arg("step"));
-}
 
-void bind_constraints(nb::module_& module) {
   module.def("loop_labels", &loop_labels, arg("parent"), arg("ends"));
   def_kernel(module, "rows_to_links", &rows_to_links, arg("links"), arg("motion"), arg("ends"), arg("rows"));
   def_kernel(module, "fill_loop_blocks", &fill_loop_blocks, arg("links"), arg("motion"), arg("ends"), arg("rows"),
@@ -46,9 +46,7 @@ void bind_constraints(nb::module_& module) {
   def_kernel(module, "free_lengths", &free_lengths, arg("A"), arg("row"), arg("bodies"), arg("inverse_inertia"));
   def_kernel(module, "loop_violation", &loop_violation, arg("blocks"), arg("first_row"), arg("K"), arg("k"), arg("x"),
              arg("acceleration"));
-}
 
-void bind_explicit(nb::module_& module) {
   def_kernel(module, "eliminate", &eliminate, arg("K"), arg("k"), arg("is_independent"), arg("tolerance"),
              arg("row_order"), arg("column_order"));
   def_kernel(module, "eliminate_blocks", &eliminate_blocks, arg("blocks"), arg("first_row"), arg("is_independent"),
@@ -60,17 +58,13 @@ void bind_explicit(nb::module_& module) {
   def_kernel(module, "project", &project, arg("G"), arg("n_independent"), arg("force"));
   def_kernel(module, "projected_inertia", &projected_inertia, arg("pattern"), arg("H"), arg("G"),
              arg("n_independent"));
-}
 
-void bind_delassus(nb::module_& module) {
   module.def("coordinate_groups", &coordinate_groups, arg("expanded_parent"), arg("last"), arg("group"), arg("local"));
   def_kernel(module, "fill_whitened_rows", &fill_whitened_rows, arg("blocks"), arg("groups"), arg("K"), arg("pattern"),
              arg("L"), arg("X"));
   def_kernel(module, "solve_delassus", &solve_delassus, arg("groups"), arg("X"), arg("A"), arg("k"), arg("size"),
              arg("worst"), arg("tolerance"), arg("force"), arg("w"));
-}
 
-void bind_fronts(nb::module_& module) {
   def_kernel(module, "fill_loop_rows", &fill_loop_rows, arg("links"), arg("table"), arg("position"), arg("motion"),
              arg("rows"), arg("gamma"));
   def_kernel(module, "factorize_fronts", &factorize_fronts, arg("links"), arg("plan"), arg("motion"), arg("rows"),
@@ -81,19 +75,6 @@ void bind_fronts(nb::module_& module) {
   def_kernel(module, "proximal_iterations", &proximal_iterations, arg("links"), arg("plan"), arg("motion"),
              arg("external"), arg("loops"), arg("mu"), arg("is_prescribed"), arg("prescribed_qdd"), arg("levels"),
              arg("stiffening"), arg("work"), arg("qdd"), arg("multiplier"));
-}
-
-}  // namespace
-
-void bind_tree_recursions(nb::module_& module);
-
-void bind_tree(nb::module_& module) {
-  bind_tree_recursions(module);
-  bind_search(module);
-  bind_constraints(module);
-  bind_explicit(module);
-  bind_delassus(module);
-  bind_fronts(module);
 }
 
 }  // namespace sparsebody

@@ -85,6 +85,8 @@ void bind_tree_recursions(nb::module_& module) {
 
   def_kernel(module, "link_forces", &link_forces, arg("links"), arg("motion"), arg("body"), arg("link"));
   def_kernel(module, "body_accelerations", &body_accelerations, arg("links"), arg("motion"), arg("link"), arg("body"));
+  def_kernel(module, "largest_inertial_term", &largest_inertial_term, arg("mass"), arg("inertia"), arg("velocity"),
+             arg("acceleration"), arg("weight"));
   def_kernel(module, "joint_accelerations", &joint_accelerations, arg("links"), arg("motion"), arg("body"),
              arg("qdd"));
 }

@@ -36,4 +36,18 @@ inline void joint_accelerations(const Links& links, const TreeMotion& motion, Vi
   }
 }
 
+// The size of the largest term of the bodies' equations of motion; weight: that of gravity.
+inline double largest_inertial_term(View<const double> mass, View<const Mat3> inertia, View<const Motion> velocity,
+                                    View<const Motion> a, double weight) {
+  const auto largest = [](const Vec3& x) { return std::max({std::abs(x.x), std::abs(x.y), std::abs(x.z)}); };
+  double term = 0.0;
+  for (Index i = 0; i < mass.size(); ++i) {
+    const Mat3& I = inertia[i];
+    const double omega = largest(velocity[i].angular), u = largest(velocity[i].linear);
+    const double moment = std::max({I(0, 0), I(1, 1), I(2, 2)}) * (largest(a[i].angular) + omega * omega);
+    term = std::max({term, moment, mass[i] * (largest(a[i].linear) + omega * u + weight)});
+  }
+  return term;
+}
+
 }  // namespace sparsebody::tree

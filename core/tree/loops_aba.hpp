@@ -64,9 +64,10 @@ inline void fill_residuals(const Links& links, const TreeMotion& motion, View<co
 // large, at most `levels` - 1 times. Returns the number of solutions and of factorizations, and the last relative step
 // of the accelerations.
 inline std::tuple<Index, Index, double> proximal_iterations(
-    const Links& links, const FrontPlan& plan, const TreeMotion& motion, View<const Force> external, const LoopSystem&
-    loops, View<const double> softness, View<const bool> is_prescribed, View<const double> prescribed_qdd, Index levels,
-    double stiffening, const ProximalWork& work, View<double> qdd, View<double> lambda) {
+    const Links& links, const FrontPlan& plan, const TreeMotion& motion, View<const Force> external,
+    const LoopSystem& loops, View<const double> softness, View<const bool> is_prescribed,
+    View<const double> prescribed_qdd, Index levels, double stiffening, const ProximalWork& work, View<double> qdd,
+    View<double> lambda) {
   std::vector<double> mu(softness.begin(), softness.end());
   const double gravity = dense::largest(links.gravity_.data(), 3);
   Index n_solutions = 0;

@@ -203,13 +203,6 @@ def _inertial_size(problem: TreeProblem, bodies: FloatArray) -> float:
     system = problem.system
     load = 0.0 if problem.load is None else np.abs(problem.load).max()
     weight = np.abs(system.gravity).max()
-    omega, u = _largest_parts(problem.state.velocity)
-    angular, linear = _largest_parts(bodies)
-    moment = np.diagonal(system.inertia, axis1=1, axis2=2).max(axis=1) * (angular + omega**2)
-    force = system.mass * (linear + omega * u + weight)
-    return float(max(load, moment.max(initial=0.0), force.max(initial=0.0)))
-
-
-def _largest_parts(vectors: FloatArray) -> FloatArray:
-    """Return the largest angular and linear components (2, n) of spatial vectors (n, 6)."""
-    return np.abs(vectors).reshape(-1, 2, 3).max(axis=2).T
+    velocity = problem.state.velocity
+    own = native.largest_inertial_term(system.mass, system.inertia, velocity, bodies, weight)
+    return max(float(load), own)

@@ -112,7 +112,7 @@ class SpanningTree:
         """(n,) number of joints between the world and each body."""
         return native.depths(self.parent, np.ones(self.n_bodies, dtype=np.intp))
 
-    @property
+    @cached_property
     def n_inertia_nonzeros(self) -> int:
         """Nonzeros of the lower triangle of H: freedoms couple with all on their support."""
         depth, own = native.depths(self.parent, self.freedoms), self.freedoms

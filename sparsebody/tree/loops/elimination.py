@@ -213,12 +213,15 @@ def explicit_blocks(
             f"the loops join coordinates that were given as independent: "
             f"{', '.join(clusters.tree.velocity_name(k) for k in own)}; leave some out"
         )
-    scaled = weight[column_order], right
-    blocks, independent = _numbered(clusters, values, rank, column_order, *scaled)
+    entry, first, size, dependent, independent = _numbered(clusters, rank, column_order)
+    g = np.zeros(len(weight))
+    last_pivot = clusters.first_row[:-1] + rank
+    is_pivot = np.arange(clusters.n_rows) < last_pivot[clusters.layout.row_cluster]
+    g[dependent] = weight[dependent] * right[is_pivot]
     return ExplicitBlocks(
         clusters,
         equations.values,
-        blocks,
+        GBlocks(values, entry, first, size, g),
         rank,
         row_order,
         column_order,
@@ -229,32 +232,22 @@ def explicit_blocks(
 
 
 def _numbered(
-    clusters: LoopClusters,
-    values: FloatArray,
-    rank: IntArray,
-    column_order: IntArray,
-    weight: FloatArray,
-    right: FloatArray,
-) -> tuple[GBlocks, IntArray]:
-    """Return the rows of G, and the velocity coordinate of each number of y.
+    clusters: LoopClusters, rank: IntArray, column_order: IntArray
+) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
+    """Return entry, first and size of GBlocks, the dependent coordinates, and those of y.
 
-    Along velocity_order, each cluster has its dependent coordinates first. `weight` are those of
-    the columns in `column_order`, `right` (m,) U_11^-1 L^-1 P k of each cluster.
+    Along velocity_order, each cluster has its dependent coordinates first; they number y from the
+    same place.
     """
     layout, n = clusters.layout, clusters.tree.n_velocities
-    n_columns = np.diff(layout.first_column)
-    cluster = np.repeat(np.arange(clusters.n_clusters), n_columns)
-    place = np.arange(len(column_order)) - layout.first_column[cluster]
-    is_dependent = place < rank[cluster]
+    cluster, index = clusters.numbered_columns
+    is_dependent = index < rank[cluster]
     sequence, is_free = clusters.velocity_order.copy(), np.ones(n, dtype=bool)
     in_loops = layout.column_cluster[sequence] >= 0
     sequence[in_loops], is_free[in_loops] = column_order, ~is_dependent
-    first, entry = np.empty_like(sequence), np.full(n, -1)
-    size, g = np.ones_like(sequence), np.zeros(n)
+    entry, first, size = np.full(n, -1), np.empty_like(sequence), np.ones_like(sequence)
     first[sequence] = np.cumsum(is_free) - is_free
-    own, c, s = column_order[is_dependent], cluster[is_dependent], place[is_dependent]
-    row = clusters.first_row[c] + s
-    entry[own] = layout.row[row] + rank[c]
-    size[own] = n_columns[c] - rank[c]
-    g[own] = weight[is_dependent] * right[row]
-    return GBlocks(values, entry, first, size, g), sequence[is_free]
+    dependent, own = column_order[is_dependent], cluster[is_dependent]
+    entry[dependent] = layout.row[clusters.first_row[own] + index[is_dependent]] + rank[own]
+    size[dependent] = clusters.n_columns[own] - rank[own]
+    return entry, first, size, dependent, sequence[is_free]

@@ -76,8 +76,18 @@ class LoopClusters:
     @cached_property
     def start(self) -> IntArray:
         """(n_clusters + 1,) where each block begins in the packed values of K."""
-        n_rows, n_columns = np.diff(self.first_row), np.diff(self.layout.first_column)
-        return offsets(n_rows * n_columns)
+        return offsets(np.diff(self.first_row) * self.n_columns)
+
+    @cached_property
+    def n_columns(self) -> IntArray:
+        """(n_clusters,) velocity coordinates of each cluster."""
+        return np.diff(self.layout.first_column)
+
+    @cached_property
+    def numbered_columns(self) -> tuple[IntArray, IntArray]:
+        """The cluster of each entry of layout.column, and its number within the cluster."""
+        cluster = np.repeat(np.arange(self.n_clusters), self.n_columns)
+        return cluster, np.arange(len(cluster)) - self.layout.first_column[cluster]
 
     @cached_property
     def velocity_order(self) -> IntArray:
