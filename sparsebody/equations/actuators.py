@@ -149,8 +149,8 @@ def without_drives(system: System, items: IntArray) -> System:
     before = np.concatenate([[0], np.cumsum(keep)]).astype(np.intp)
     row = np.where(tracked.row >= 0, before[tracked.row], -1)
     row[items] = -1
-    gone = set(items.tolist())
-    motion = tuple(None if k in gone else f for k, f in enumerate(tracked.motion))
+    released = set(items.tolist())
+    motion = tuple(None if k in released else f for k, f in enumerate(tracked.motion))
     return replace(
         system,
         first_row=before[system.first_row],

@@ -85,8 +85,8 @@ def row_gaps(
     if len(rows) == 0:
         return np.zeros(0), 1.0
     terms = rows * padded(acceleration)[joint_ends(moving.system, joint)]
-    given = np.abs(moving.applied / freedom_inertia(moving.system)).max()
-    free = max(float(np.abs(acceleration).max()), float(given))  # a rigid loop rests
+    free_fall = np.abs(moving.applied / freedom_inertia(moving.system)).max()
+    free = max(float(np.abs(acceleration).max()), float(free_fall))  # a rigid loop rests
     scale = max(np.abs(terms).max(), np.abs(gamma).max(), np.abs(rows).max() * free, TINY)
     return np.asarray(terms.sum(axis=(1, 2)) - gamma), float(scale)
 

@@ -18,12 +18,12 @@ from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 
-_CLOSED = 1e-12  # loop errors below this, relative to the size of the mechanism, count as closed
-_ROUNDING = 8 * np.finfo(float).eps  # and below this, relative to the farthest position
+_CLOSURE_TOLERANCE = 1e-12  # errors of closed joints, relative to the size of the mechanism
+_ROUNDING_TOLERANCE = 8 * np.finfo(float).eps  # and below this, relative to the farthest position
 Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-_PASSES = 5  # of the velocity's projection; two are usual
+_PROJECTIONS = 5  # of the velocity's projection; two are usual
 _ITERATIONS = 100
-_FEW_DIGITS, _STRAY = 1e-5, 1e3  # of an error, after which conjugate gradients end
+_CONVERGED, _DIVERGED = 1e-5, 1e3  # of an error, after which conjugate gradients end
 
 
 def consistent_state(system: System, state: State | None = None) -> State:
@@ -107,8 +107,8 @@ def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
         raise SingularSystemError("the damped loop equations are singular") from error
 
     def solve(target: FloatArray) -> tuple[FloatArray, FloatArray]:
-        found = natural @ factor.solve(natural @ np.concatenate([np.zeros(n), target]))
-        return found[:n].reshape(-1, 6), -found[n:]
+        x = natural @ factor.solve(natural @ np.concatenate([np.zeros(n), target]))
+        return x[:n].reshape(-1, 6), -x[n:]
 
     return solve
 
@@ -118,31 +118,33 @@ def _closed_pose(moving: SystemMotion) -> SystemMotion:
     goal = _goal(moving)
     if np.abs(moving.position_error).max() <= goal:
         return moving
-    found, error = _least_squares_pose(moving, np.ones(moving.system.n_rows, dtype=bool), goal)
+    closed, error = _least_squares_pose(moving, np.ones(moving.system.n_rows, dtype=bool), goal)
     if error > 1e3 * goal:
-        found, error = min(
-            (found, error), _turned_first(moving, goal), key=lambda result: result[1]
+        closed, error = min(
+            (closed, error), _rotations_first(moving, goal), key=lambda result: result[1]
         )
     if error > 1e3 * goal:
         raise AssemblyError(
             f"mechanism {moving.system.name!r} does not close near the given pose: "
-            + _worst_joints(moving.system, found.position_error)
+            + _worst_joints(moving.system, closed.position_error)
             + "; correct the poses of the bodies or the joint frames"
         )
-    return found
+    return closed
 
 
 def _goal(moving: SystemMotion) -> float:
     """Return the error below which a joint is closed."""
     farthest = float(np.abs(moving.state.position).max())
-    return max(_CLOSED * max(1.0, mechanism_size(moving.system)), _ROUNDING * farthest)
+    size = max(1.0, mechanism_size(moving.system))
+    return max(_CLOSURE_TOLERANCE * size, _ROUNDING_TOLERANCE * farthest)
 
 
-def _turned_first(moving: SystemMotion, goal: float) -> tuple[SystemMotion, float]:
+def _rotations_first(moving: SystemMotion, goal: float) -> tuple[SystemMotion, float]:
     """Return a pose that closes, and its error, in the metric of equal bodies.
 
-    What is bent in the equations are rotations, most of all of slender bodies: so nothing turns
-    more easily than the rest, and the rows that turn bodies close first.
+    Newton's steps are limited in rotation, because the equations are nonlinear in the orientations
+    only, most of all of slender bodies: so rotations cost as much as translations by the size of
+    the mechanism, and the rows that turn bodies close first.
     """
     turning = np.any(moving.constraint.subspace[:, :3] != 0.0, axis=1)
     metric = np.diag([mechanism_size(moving.system) ** 2] * 3 + [1.0] * 3)
@@ -200,7 +202,7 @@ def _consistent_velocity(moving: SystemMotion) -> SystemMotion:
     """Project the velocity; a few passes, because rounding leaves a trace."""
     system, solve = moving.system, None
     error = moving.velocity_error
-    for _ in range(_PASSES):
+    for _ in range(_PROJECTIONS):
         if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
             return moving
         if solve is None:
@@ -231,23 +233,23 @@ def _undamped(matrix: SaddleMatrix, solve: Solver, target: FloatArray) -> FloatA
     is what remains.
     """
     A = constraint_matrix(matrix)
-    change, rest = np.zeros((A.shape[1] // 6, 6)), target
+    change, residual = np.zeros((A.shape[1] // 6, 6)), target
     best, least, first = change, np.inf, np.abs(target).max()
     last, direction, dual = np.inf, change, np.zeros_like(target)
     for _ in range(_ITERATIONS):
-        twist, z = solve(rest)
-        size = float(rest @ z)
+        twist, z = solve(residual)
+        size = float(residual @ z)
         direction, dual = twist + size / last * direction, z + size / last * dual
         moved = A @ direction.ravel()
         curvature = float(dual @ moved)
         if not (size > 0.0 and curvature > 0.0):
             break
         change = change + size / curvature * direction
-        rest, last = rest - size / curvature * moved, size
-        left = np.abs(rest).max()
-        if left < least:
-            best, least = change, left
-        if left <= _FEW_DIGITS * first or left > _STRAY * first:
+        residual, last = residual - size / curvature * moved, size
+        remaining = np.abs(residual).max()
+        if remaining < least:
+            best, least = change, remaining
+        if remaining <= _CONVERGED * first or remaining > _DIVERGED * first:
             break
     return best
 

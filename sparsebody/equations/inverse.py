@@ -149,15 +149,16 @@ class InverseMethod(ABC):
         p = len(self.actuators)
         if weights is None:
             return np.ones(p)
-        found = np.array(weights, dtype=float)
-        if found.shape != (p,):
-            raise ShapeError(f"weights has shape {found.shape}; there are {p} actuated coordinates")
-        if not (np.isfinite(found) & (found > 0.0)).all():
-            bad = int(np.argmin(np.isfinite(found) & (found > 0.0)))
+        w = np.array(weights, dtype=float)
+        if w.shape != (p,):
+            raise ShapeError(f"weights has shape {w.shape}; there are {p} actuated coordinates")
+        is_valid = np.isfinite(w) & (w > 0.0)
+        if not is_valid.all():
+            bad = int(np.argmin(is_valid))
             raise ModelError(
-                f"the weight of {self.actuators.names[bad]!r} is {found[bad]}; it must be positive"
+                f"the weight of {self.actuators.names[bad]!r} is {w[bad]}; it must be positive"
             )
-        return found
+        return w
 
     @abstractmethod
     def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
@@ -193,32 +194,32 @@ class InverseMethod(ABC):
         desired = DesiredMotion(system, state, body_force, acceleration)
         violation = desired.check_constraints(self.tolerance)
         rows = actuator_rows(system, self.actuators, desired.joints)
-        found = self.solve(desired, rows)
-        residual = self._check_balance(desired, rows, found)
-        return self._forces(desired, found, residual, violation)
+        balance = self.solve(desired, rows)
+        residual = self._check_balance(desired, rows, balance)
+        return self._forces(desired, balance, residual, violation)
 
-    def _check_balance(self, desired: DesiredMotion, rows: ActuatorRows, found: Balance) -> float:
+    def _check_balance(self, desired: DesiredMotion, rows: ActuatorRows, balance: Balance) -> float:
         """Return the residual; raise MotionError where a body's forces do not balance."""
         system, n = self.system, self.system.n_bodies
         A = body_matrix(system, system.row_joint, desired.constraint.rows)
         B = body_matrix(system, self.actuators.joint, rows.rows)
-        exerted = (A.T @ found.multiplier).reshape(n, 6), (B.T @ found.force).reshape(n, 6)
+        exerted = (A.T @ balance.multiplier).reshape(n, 6), (B.T @ balance.force).reshape(n, 6)
         scale = 1.0 / np.sqrt(freedom_inertia(system))
-        rest = (desired.required - exerted[0] - exerted[1]) * scale
+        unbalanced = (desired.required - exerted[0] - exerted[1]) * scale
         terms = desired.inertial, desired.bias, desired.applied, *exerted
         size = max(TINY, *(float(np.abs(term * scale).max(initial=0.0)) for term in terms))
-        residual = float(np.abs(rest).max(initial=0.0)) / size
+        residual = float(np.abs(unbalanced).max(initial=0.0)) / size
         if not residual <= self.tolerance:
-            raise self._unbalanced(desired, found.actuation, rest / scale, residual)
+            raise self._unbalanced(desired, balance.actuation, unbalanced / scale, residual)
         return residual
 
     def _unbalanced(
-        self, desired: DesiredMotion, actuation: Actuation, rest: FloatArray, residual: float
+        self, desired: DesiredMotion, actuation: Actuation, unbalanced: FloatArray, residual: float
     ) -> MotionError:
         system = self.system
-        acceleration = rest / freedom_inertia(system)
-        worst = int(np.argmax(np.abs(rest / np.sqrt(freedom_inertia(system))).max(axis=1)))
-        moment, push = np.linalg.norm(rest[worst, :3]), np.linalg.norm(rest[worst, 3:])
+        acceleration = unbalanced / freedom_inertia(system)
+        worst = int(np.argmax(np.abs(unbalanced / np.sqrt(freedom_inertia(system))).max(axis=1)))
+        moment, push = np.linalg.norm(unbalanced[worst, :3]), np.linalg.norm(unbalanced[worst, 3:])
         text = (
             f"no forces of the actuators cause the wanted accelerations ({actuation}): on body "
             f"{system.body_names[worst]!r} a moment of {moment:.4g} N m and a force of "
@@ -238,22 +239,24 @@ class InverseMethod(ABC):
         return MotionError(f"{text}, or ask for accelerations as driven_accelerations returns them")
 
     def _forces(
-        self, desired: DesiredMotion, found: Balance, residual: float, violation: float
+        self, desired: DesiredMotion, balance: Balance, residual: float, violation: float
     ) -> ActuatorForces:
-        multiplier, system = found.multiplier, self.system
-        if not found.is_unique and self.reactions == "minimum-norm":
+        multiplier, system = balance.multiplier, self.system
+        if not balance.is_unique and self.reactions == "minimum-norm":
             matrix = kkt_structure(system).matrix(desired.constraint)
             multiplier = minimum_norm(constraint_matrix(matrix), multiplier)
-        given = self.given_system
+        system_with_drives = self.given_system
         wrench = joint_wrenches(system, desired.constraint.subspace, multiplier)
         if len(self._released):
-            tracked, force = given.coordinates, found.force[self._replaced_by]
+            tracked, force = system_with_drives.coordinates, balance.force[self._replaced_by]
             of_drives = tracked.row[self._released]
-            kept = np.ones(given.n_rows, dtype=np.bool_)
-            kept[of_drives] = False
-            everything = np.empty(given.n_rows)
-            everything[kept], everything[of_drives] = multiplier, force
+            is_constraint = np.ones(system_with_drives.n_rows, dtype=np.bool_)
+            is_constraint[of_drives] = False
+            everything = np.empty(system_with_drives.n_rows)
+            everything[is_constraint], everything[of_drives] = multiplier, force
             multiplier = everything
             dual = desired.coordinates.dual[self._released]
             np.add.at(wrench, tracked.joint[self._released], dual * force[:, None])
-        return ActuatorForces(found.force, multiplier, wrench, found.actuation, residual, violation)
+        return ActuatorForces(
+            balance.force, multiplier, wrench, balance.actuation, residual, violation
+        )

@@ -15,10 +15,10 @@ from sparsebody.factorization.least_norm import least_norm
 from sparsebody.model.system import System
 
 REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique
-_PROXIMAL = 1e-11  # damping of A'A, the columns of A scaled to unit norm
-_SMALL = 1e-15  # the same in a matrix that is not A'A
-_CLOSED = 1e-9  # what forces may lack, relative
-_ROUNDING = 1e-14  # and besides of the multipliers, whose forces on a body nearly cancel
+_PROXIMAL_TERM = 1e-11  # damping of A'A, the columns of A scaled to unit norm
+_KRYLOV_TERM = 1e-15  # the same in a matrix that is not A'A
+_FORCE_TOLERANCE = 1e-9  # what forces may lack, relative
+_MULTIPLIER_TOLERANCE = 1e-14  # the same of the multipliers, whose forces nearly cancel
 
 
 def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray) -> FloatArray:
@@ -46,9 +46,9 @@ def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
     ConvergenceWarning
         If the multipliers given are returned.
     """
-    found = smallest_multipliers(rows, multiplier)
-    if found is not None:
-        return found
+    smallest = smallest_multipliers(rows, multiplier)
+    if smallest is not None:
+        return smallest
     warnings.warn(
         "rounding hides which multipliers are the smallest: they are those of the rows kept; take "
         "reactions='basic' to ask for these",
@@ -75,27 +75,28 @@ def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray 
     rows = (rows @ diags_array(scale)).tocsc()  # large ones, do not change what is sought
     force = rows.T @ multiplier
     largest = float(np.abs(force).max(initial=0.0))
-    noise = _ROUNDING * max(largest, float(np.abs(multiplier).max(initial=0.0)))
+    noise = _MULTIPLIER_TOLERANCE * max(largest, float(np.abs(multiplier).max(initial=0.0)))
     for method in (_by_proximal_steps, _by_krylov_steps):
-        found = method(rows, force)
-        if float(np.abs(force - rows.T @ found).max(initial=0.0)) <= _CLOSED * largest + noise:
-            return found
+        smallest = method(rows, force)
+        residual = float(np.abs(force - rows.T @ smallest).max(initial=0.0))
+        if residual <= _FORCE_TOLERANCE * largest + noise:
+            return smallest
     return None
 
 
 def _by_proximal_steps(rows: csc_array, force: FloatArray) -> FloatArray:
     normal = (rows.T @ rows).tocsc()
     factor = splu(
-        normal + _PROXIMAL * eye_array(normal.shape[0], format="csc"),
+        normal + _PROXIMAL_TERM * eye_array(normal.shape[0], format="csc"),
         permc_spec="MMD_AT_PLUS_A",
         diag_pivot_thresh=0.0,  # it is positive definite
         options={"SymmetricMode": True},
     )
-    smallest, rest, size = np.zeros(rows.shape[0]), force, float(np.abs(force).max(initial=0.0))
+    smallest, residual, size = np.zeros(rows.shape[0]), force, float(np.abs(force).max(initial=0.0))
     while size > 0.0:
-        trial = smallest + rows @ factor.solve(rest)
-        rest = force - rows.T @ trial
-        trial_size = float(np.abs(rest).max())
+        trial = smallest + rows @ factor.solve(residual)
+        residual = force - rows.T @ trial
+        trial_size = float(np.abs(residual).max())
         if not trial_size < 0.5 * size:
             break
         smallest, size = trial, trial_size
@@ -112,7 +113,7 @@ class _Transposed:
     def __init__(self, rows: csc_array) -> None:
         self._rows, self._columns = rows.tocsr(), rows.T.tocsr()
         ones = eye_array(rows.shape[0], format="csc")
-        shift = _SMALL * eye_array(rows.shape[1], format="csc")
+        shift = _KRYLOV_TERM * eye_array(rows.shape[1], format="csc")
         self._factor = splu(block_array([[ones, rows], [rows.T, -shift]], format="csc"))
 
     def product(self, x: FloatArray) -> FloatArray:

@@ -71,13 +71,13 @@ class ArticulatedBody(TreeDynamics):
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd."""
-        qdd = problem.driven_qdd.copy()
+        qdd = problem.prescribed_qdd.copy()
         native.articulated_body(
             self.tree.links,
             problem.motion,
             self._passive,
             problem.force,
-            problem.is_driven,
+            problem.is_prescribed,
             self._work,
             qdd,
         )
@@ -86,7 +86,8 @@ class ArticulatedBody(TreeDynamics):
     def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
         """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
         problem = self.problem(state, body_force)
-        if self.baumgarte is not None or len(problem.drives.velocity) or problem.load is not None:
+        is_plain = len(problem.is_prescribed) == 0 and problem.load is None
+        if self.baumgarte is not None or not is_plain:
             return super().acceleration(state, body_force=body_force)
         state = problem.state
         result, qdd = np.empty((self.tree.n_bodies, 6)), np.empty(self.tree.n_velocities)

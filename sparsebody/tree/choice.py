@@ -66,18 +66,18 @@ def spanning_tree(
     """
     if choice not in TREE_CHOICES:
         raise UnknownNameError(f"tree is {choice!r}; give one of {', '.join(TREE_CHOICES)}")
-    given = [system.joint(name) for name in joints]
+    required = [system.joint(name) for name in joints]
     if choice != "minimum-fronts":
-        return _grown(system, choice, root, given)
-    sweeps = [_grown(system, choice, root, _sweep(system))] if root is None and not given else []
-    others = (_grown(system, other, root, given) for other in TREE_CHOICES if other != choice)
+        return _grown(system, choice, root, required)
+    sweeps = [_grown(system, choice, root, _sweep(system))] if root is None and not required else []
+    others = (_grown(system, other, root, required) for other in TREE_CHOICES if other != choice)
     return least_fronts(chain(sweeps, others))
 
 
-def _grown(system: System, choice: str, root: str | None, given: list[int]) -> SpanningTree:
+def _grown(system: System, choice: str, root: str | None, required: list[int]) -> SpanningTree:
     """Return the tree of a choice that grows."""
     graph = _joint_graph(system)
-    tree_joint = _tree_joints(system, graph, choice, root, given)
+    tree_joint = _tree_joints(system, graph, choice, root, required)
     body, parent = graph.preorder(tree_joint)
     return _numbered(system, choice, tree_joint, body, parent)
 
@@ -100,7 +100,7 @@ def _joint_graph(system: System) -> native.JointGraph:
 
 
 def _tree_joints(
-    system: System, graph: native.JointGraph, choice: str, root: str | None, given: list[int]
+    system: System, graph: native.JointGraph, choice: str, root: str | None, required: list[int]
 ) -> IntArray:
     """Return the tree joint (n_bodies,) of every body of the system.
 
@@ -117,8 +117,8 @@ def _tree_joints(
         outer = np.maximum(system.predecessor, system.successor)
         is_usable = ~(touches_world & np.isin(outer, graph.connected(first)))
     is_required = np.zeros(system.n_joints, dtype=bool)
-    chosen = np.array(given, dtype=np.intp)
-    _check_given(system, chosen, graph.unite(chosen), is_usable)
+    chosen = np.array(required, dtype=np.intp)
+    _check_required(system, chosen, graph.unite(chosen), is_usable)
     active = np.setdiff1d(system.coordinates.joint, chosen)
     active = active[is_usable[active] & ~is_free[active]]
     is_required[chosen] = True
@@ -148,9 +148,11 @@ def _tree_joints(
     return tree_joint
 
 
-def _check_given(system: System, given: IntArray, united: BoolArray, usable: BoolArray) -> None:
+def _check_required(
+    system: System, required: IntArray, united: BoolArray, usable: BoolArray
+) -> None:
     """Refuse given joints that cannot all be in a tree."""
-    for k, j in enumerate(given):
+    for k, j in enumerate(required):
         if not (united[k] and usable[j]):
             raise ModelError(
                 f"joint {system.joint_names[int(j)]!r} closes a loop with the other joints given "

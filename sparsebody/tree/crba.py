@@ -53,17 +53,17 @@ def _empty_inertia(tree: SpanningTree) -> FloatArray:
 
 
 def free_equations(problem: TreeProblem) -> tuple[FloatArray, FloatArray]:
-    """Return H (packed) and tau - C of the tree, with qdd measured from problem.driven_qdd.
+    """Return H (packed) and tau - C of the tree, with qdd measured from problem.prescribed_qdd.
 
     Rows and columns of driven coordinates are those of the identity and their right-hand sides
     are zero, so that solutions of H x = right add nothing to what is prescribed.
     """
     tree = problem.tree
     H = joint_space_inertia(tree, problem.motion)
-    right = -inverse_dynamics(tree, problem.motion, problem.driven_qdd, problem.force)
-    if len(problem.is_driven):
-        native.decouple(tree.pattern, problem.is_driven, H)
-        right[problem.is_driven] = 0.0
+    right = -inverse_dynamics(tree, problem.motion, problem.prescribed_qdd, problem.force)
+    if len(problem.is_prescribed):
+        native.decouple(tree.pattern, problem.is_prescribed, H)
+        right[problem.is_prescribed] = 0.0
     return H, right
 
 
@@ -85,7 +85,7 @@ class CompositeRigidBody(TreeDynamics):
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd = H^-1 (tau - C)."""
         H, right = free_equations(problem)
-        qdd = problem.driven_qdd + ltl_solve(self.tree, ltl_factor(self.tree, H), right)
+        qdd = problem.prescribed_qdd + ltl_solve(self.tree, ltl_factor(self.tree, H), right)
         return TreeSolution(qdd, np.zeros(problem.system.n_rows))
 
     def inertia_factor(self, q: FloatArray) -> FloatArray:

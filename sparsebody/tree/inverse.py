@@ -30,7 +30,7 @@ from sparsebody.tree.problem import TreeProblem
 from sparsebody.tree.rnea import inverse_dynamics
 from sparsebody.tree.spanning_tree import loop_error
 
-DEPENDENT = 1e-9  # singular values below this, relative, of K with rows made comparable
+SINGULAR_TOLERANCE = 1e-9  # singular values below this, relative, of K with rows made comparable
 
 
 class TreeInverseMethod(InverseMethod):
@@ -82,8 +82,8 @@ class TreeInverseMethod(InverseMethod):
             load += desired.body_force
         add_joint_wrenches(system, desired.joints, joint, actuators.dual * force[:, None], load)
         acted = TreeProblem(self.tree, desired.state, load)
-        found = accelerations_of(acted, TreeSolution(qdd, loop_multiplier), "basic")
-        return Balance(force, found.multiplier, self.tree.n_loops == 0, actuation)
+        acted_on = accelerations_of(acted, TreeSolution(qdd, loop_multiplier), "basic")
+        return Balance(force, acted_on.multiplier, self.tree.n_loops == 0, actuation)
 
     @abstractmethod
     def forces(
@@ -103,10 +103,10 @@ class RecursiveNewtonEuler(TreeInverseMethod):
     ) -> tuple[FloatArray, FloatArray, Actuation]:
         """Pick the actuated coordinates; what the others would need stays unbalanced."""
         tree, p = self.tree, len(self.actuators)
-        place = tree.first_velocity[tree.tree_index[self.actuators.joint]]
-        mobility = tree.n_velocities - len(problem.drives.velocity)
+        first = tree.first_velocity[tree.tree_index[self.actuators.joint]]
+        mobility = tree.n_velocities - len(problem.prescribed.velocity)
         actuation = Actuation(p, p, mobility)
-        return tau[place + self.actuators.coordinate], np.zeros(self.system.n_rows), actuation
+        return tau[first + self.actuators.coordinate], np.zeros(self.system.n_rows), actuation
 
 
 class ProjectedInverse(TreeInverseMethod):
@@ -128,10 +128,10 @@ class ProjectedInverse(TreeInverseMethod):
         multiplier = np.zeros(self.system.n_rows)
         if rows.n_rows:
             K = loop_matrix(problem, rows)
-            rest = tau - rates.T @ force
-            if len(problem.is_driven):
-                rest[problem.is_driven] = 0.0
-            multiplier[rows.row] = lstsq(K.T, rest, cond=DEPENDENT)[0]
+            remaining_tau = tau - rates.T @ force
+            if len(problem.is_prescribed):
+                remaining_tau[problem.is_prescribed] = 0.0
+            multiplier[rows.row] = lstsq(K.T, remaining_tau, cond=SINGULAR_TOLERANCE)[0]
         return force, multiplier, Actuation(len(force), rank, G.shape[1])
 
 
@@ -144,15 +144,15 @@ def independent_velocities(problem: TreeProblem) -> tuple[FloatArray, FloatArray
     rows = loop_rows(problem)
     K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
     is_free = np.ones(problem.tree.n_velocities, dtype=np.bool_)
-    if len(problem.is_driven):
-        is_free = ~problem.is_driven
+    if len(problem.is_prescribed):
+        is_free = ~problem.is_prescribed
     K = K[:, is_free]
     scale = 1.0 / np.linalg.norm(rows.wrench, axis=(1, 2))  # K may have rows that are but rounding
     null = null_space(scale[:, None] * K)
-    G, g = np.zeros((len(is_free), null.shape[1])), problem.driven_qdd.copy()
+    G, g = np.zeros((len(is_free), null.shape[1])), problem.prescribed_qdd.copy()
     G[is_free] = null
     if len(K):
-        g[is_free] += lstsq(scale[:, None] * K, scale * k, cond=DEPENDENT)[0]
+        g[is_free] += lstsq(scale[:, None] * K, scale * k, cond=SINGULAR_TOLERANCE)[0]
     return G, g
 
 
@@ -161,8 +161,8 @@ def null_space(K: FloatArray) -> FloatArray:
     if K.size == 0:
         return np.eye(K.shape[1])
     _, singular, Vt = svd(K)
-    rank = int(np.count_nonzero(singular > DEPENDENT * singular[0])) if singular[0] > 0.0 else 0
-    return Vt[rank:].T
+    is_nonzero = (singular > SINGULAR_TOLERANCE * singular[0]) & (singular > 0.0)
+    return Vt[np.count_nonzero(is_nonzero) :].T
 
 
 def actuator_matrix(problem: TreeProblem, joint: IntArray, rows: FloatArray) -> FloatArray:
@@ -213,7 +213,7 @@ def actuator_forces(
     motions = qr(L.T @ G, mode="economic")[0]
     whole = solve_triangular(L, rates.T, lower=True)
     U, singular, Vt = svd(scale[:, None] * (whole.T @ motions))
-    rank = int(np.count_nonzero(singular > DEPENDENT))
+    rank = int(np.count_nonzero(singular > SINGULAR_TOLERANCE))
     right = motions.T @ solve_triangular(L, tau, lower=True)
     force = U[:, :rank] @ (Vt[:rank] @ right / singular[:rank])
     null, stiff = U[:, rank:], weights * scale**2

@@ -184,7 +184,7 @@ def _residual(
     problem: TreeProblem, bodies: FloatArray, tau: FloatArray, transmitted: FloatArray
 ) -> float:
     """Return the largest relative violation of a loop row, or of S' f = 0 in a tree joint."""
-    passive = tau if len(problem.is_driven) == 0 else tau[~problem.is_driven]
+    passive = tau if len(problem.is_prescribed) == 0 else tau[~problem.is_prescribed]
     size = max(np.abs(transmitted).max(initial=0.0), _inertial_size(problem, bodies), TINY)
     worst = np.abs(passive).max(initial=0.0) / size
     rows = problem.loop_rows

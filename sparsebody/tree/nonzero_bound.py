@@ -47,11 +47,11 @@ def nonzero_bound(system: System) -> NonzeroBound:
     ends = np.stack([system.predecessor, system.successor], axis=1)
     freedoms = joint_freedoms(system)
     label = _parts(ends, system.n_bodies)
-    found = [
+    bounds = [
         _bound_of_part(np.flatnonzero(label == part), ends, freedoms, system.name)
         for part in range(label.max(initial=-1) + 1)
     ]
-    nonzeros, from_world, widest = zip(*found, strict=True)
+    nonzeros, from_world, widest = zip(*bounds, strict=True)
     return NonzeroBound(sum(nonzeros), sum(from_world), sum(widest))
 
 
@@ -72,10 +72,10 @@ def _bound_of_part(
             "most, so look at a smaller one"
         )
     inside = np.flatnonzero(np.isin(ends, bodies).any(axis=1) & (ends[:, 0] != ends[:, 1]))
-    place = np.where(ends[inside] < 0, n, np.searchsorted(bodies, ends[inside]))
+    node = np.where(ends[inside] < 0, n, np.searchsorted(bodies, ends[inside]))
     joint = freedoms[inside]
-    is_world = (place == n).any(axis=1)
-    within = place[~is_world]
+    is_world = (node == n).any(axis=1)
+    within = node[~is_world]
     from_body = _distances(within, joint[~is_world], n)
     widest = _widest_layer(_distances(within, np.ones_like(joint[~is_world]), n))
     floating = min(
@@ -84,15 +84,15 @@ def _bound_of_part(
     )
     if not is_world.any():
         return floating, floating, widest
-    layers = _distances(place, np.ones_like(joint), n + 1)[n:, :n]
-    distance = _distances(place, joint, n + 1)[n]
-    from_world = int(_shares(place, joint, distance, n).sum())
+    layers = _distances(node, np.ones_like(joint), n + 1)[n:, :n]
+    distance = _distances(node, joint, n + 1)[n]
+    from_world = int(_shares(node, joint, distance, n).sum())
     return min(floating, from_world), from_world, max(widest, _widest_layer(layers))
 
 
-def _distances(place: IntArray, length: IntArray, n: int) -> FloatArray:
+def _distances(node: IntArray, length: IntArray, n: int) -> FloatArray:
     """Return the lengths (n, n) of shortest paths."""
-    first, second = place.min(axis=1), place.max(axis=1)
+    first, second = node.min(axis=1), node.max(axis=1)
     sequence = np.lexsort((length, second, first))
     pairs = np.stack([first, second], axis=1)[sequence]
     keep = np.ones(len(pairs), dtype=bool)  # of parallel joints that with the fewest freedoms
@@ -107,11 +107,11 @@ def _widest_layer(distances: FloatArray) -> int:
     return max(int(np.bincount(row.astype(np.intp)).max()) for row in distances)
 
 
-def _shares(place: IntArray, freedoms: IntArray, distance: FloatArray, root: int) -> FloatArray:
+def _shares(node: IntArray, freedoms: IntArray, distance: FloatArray, root: int) -> FloatArray:
     """Return the least nonzeros of each node's rows; those of a virtual joint at a root body."""
     share = np.full(len(distance), np.inf)
     for here, there in ((0, 1), (1, 0)):
-        rows = freedoms * distance[place[:, there]] + freedoms * (freedoms + 1) / 2
-        np.minimum.at(share, place[:, here], rows)
+        rows = freedoms * distance[node[:, there]] + freedoms * (freedoms + 1) / 2
+        np.minimum.at(share, node[:, here], rows)
     share[root] = distance[root] * (distance[root] + 1) / 2
     return share

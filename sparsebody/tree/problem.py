@@ -19,7 +19,7 @@ from sparsebody.tree.spanning_tree import SpanningTree
 
 
 @dataclass(frozen=True, eq=False)
-class Drives:
+class PrescribedCoordinates:
     """Prescribed coordinates of tree joints: rows that fix qdd[velocity], one number each."""
 
     velocity: IntArray  # (n,) velocity coordinates of the tree
@@ -27,13 +27,15 @@ class Drives:
     item: IntArray  # (n,) their indices in TrackedCoordinates.prescribed
 
 
-def tree_drives(tree: SpanningTree) -> Drives:
+def prescribed_coordinates(tree: SpanningTree) -> PrescribedCoordinates:
     """Return the prescribed coordinates of tree joints; those of loop joints are loop rows."""
     tracked = tree.system.coordinates
     joint = tree.tree_index[tracked.joint[tracked.prescribed]]
     item = np.flatnonzero(joint >= 0)
     own = tracked.prescribed[item]
-    return Drives(tree.first_velocity[joint[item]] + tracked.index[own], tracked.row[own], item)
+    return PrescribedCoordinates(
+        tree.first_velocity[joint[item]] + tracked.index[own], tracked.row[own], item
+    )
 
 
 class TreeProblem(SystemMotion):
@@ -83,18 +85,16 @@ class TreeProblem(SystemMotion):
     @cached_property
     def free_motion(self) -> TreeMotion:
         """The same with zeros in place of the motion subspaces of driven coordinates."""
-        if len(self.is_driven) == 0:
+        if len(self.is_prescribed) == 0:
             return self.motion
-        free = np.where(self.is_driven[:, None], 0.0, self.motion.subspace)
+        free = np.where(self.is_prescribed[:, None], 0.0, self.motion.subspace)
         return self.motion._replace(subspace=free)
 
     @property
     def subspace(self) -> FloatArray:
         """(n_rows, 6) T' in S coordinates, which few joint types let vary."""
         system = self.system
-        varies = len(system.coordinates.prescribed) or any(
-            group.has_varying_T for group in system.groups
-        )
+        varies = len(system.coordinates.prescribed) or len(system.varying_joints)
         return self.constraint.subspace if varies else system.subspace
 
     @cached_property
@@ -134,26 +134,26 @@ class TreeProblem(SystemMotion):
         return link_forces(self.tree, self.motion, self.load)
 
     @cached_property
-    def drives(self) -> Drives:
+    def prescribed(self) -> PrescribedCoordinates:
         """Prescribed coordinates of tree joints."""
-        return tree_drives(self.tree)
+        return prescribed_coordinates(self.tree)
 
     @cached_property
-    def is_driven(self) -> BoolArray:
+    def is_prescribed(self) -> BoolArray:
         """(n_velocities,) whether qdd is prescribed, or (0,) if none is."""
-        if len(self.drives.velocity) == 0:
+        if len(self.prescribed.velocity) == 0:
             return np.zeros(0, dtype=bool)
-        is_driven = np.zeros(self.tree.n_velocities, dtype=bool)
-        is_driven[self.drives.velocity] = True
-        return is_driven
+        is_prescribed = np.zeros(self.tree.n_velocities, dtype=bool)
+        is_prescribed[self.prescribed.velocity] = True
+        return is_prescribed
 
     @cached_property
-    def driven_qdd(self) -> FloatArray:
+    def prescribed_qdd(self) -> FloatArray:
         """(n_velocities,) prescribed accelerations, zero elsewhere."""
-        qdd, drives = np.zeros(self.tree.n_velocities), self.drives
-        if len(drives.velocity):
-            acceleration = prescribed_motion(self.system, self.state.time)[drives.item, 2]
-            qdd[drives.velocity] = acceleration + self.shift[drives.row]
+        qdd, own = np.zeros(self.tree.n_velocities), self.prescribed
+        if len(own.velocity):
+            acceleration = prescribed_motion(self.system, self.state.time)[own.item, 2]
+            qdd[own.velocity] = acceleration + self.shift[own.row]
         return qdd
 
 

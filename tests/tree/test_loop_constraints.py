@@ -28,7 +28,7 @@ def solved(problem):
     x = np.linalg.lstsq(matrix, np.concatenate([right, k]), rcond=1e-11)[0]
     multiplier = np.zeros(problem.system.n_rows)
     multiplier[rows.row] = -x[n:]
-    return TreeSolution(problem.driven_qdd + x[:n], multiplier, is_unique=False)
+    return TreeSolution(problem.prescribed_qdd + x[:n], multiplier, is_unique=False)
 
 
 def solvers():
@@ -112,7 +112,7 @@ def test_drives_of_tree_and_of_loop_joints_are_obeyed():
         system = driven(joint)
         state = sb.consistent_state(system)
         problem = TreeProblem(spanning_tree(system, "breadth-first"), state)
-        assert len(problem.drives.velocity) == (1 if joint == "tree" else 0)
+        assert len(problem.prescribed.velocity) == (1 if joint == "tree" else 0)
         assert len(system.coordinates.prescribed) == 1
         expected = sb.forward_dynamics(system, state)
         for solve in solvers():

@@ -63,9 +63,7 @@ class VaryingLoops:
 
     def __init__(self, tree: SpanningTree) -> None:
         system = tree.system
-        groups = [group.joints for group in system.groups if group.has_varying_T]
-        varying = np.concatenate([*groups, np.zeros(0, dtype=np.intp)])
-        joint = tree.loop_joint[np.isin(tree.loop_joint, varying)]
+        joint = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
         of_loops = system.row_joint[tree.tree_index[system.row_joint] < 0]
         self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
         self._varying, self._links = VaryingRows(with_joints(system, joint)), tree.links

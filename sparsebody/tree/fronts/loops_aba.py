@@ -107,8 +107,8 @@ class LoopsArticulatedBody(TreeDynamics):
             problem.motion,
             problem.force,
             (rows.link, rows.wrench, rows.gamma),
-            problem.is_driven,
-            problem.driven_qdd,
+            problem.is_prescribed,
+            problem.prescribed_qdd,
             problem.state,
         )
         multiplier = np.zeros(problem.system.n_rows)
@@ -136,8 +136,8 @@ class LoopsArticulatedBody(TreeDynamics):
         motion: TreeMotion,
         force: FloatArray,
         rows: tuple[IntArray, FloatArray, FloatArray],
-        is_driven: BoolArray,
-        driven_qdd: FloatArray,
+        is_prescribed: BoolArray,
+        prescribed_qdd: FloatArray,
         state: State,
     ) -> tuple[FloatArray, FloatArray]:
         """Return qdd and the multipliers of loop rows."""
@@ -150,8 +150,8 @@ class LoopsArticulatedBody(TreeDynamics):
             force,
             (link, self._table.first_row, wrench, gamma),
             self._soft,
-            is_driven,
-            driven_qdd,
+            is_prescribed,
+            prescribed_qdd,
             LEVELS,
             STIFFER,
             self._work,

@@ -56,11 +56,11 @@ def coupled_groups(clusters: LoopClusters, keep: BoolArray) -> Groups:
     group = _groups_of_rows(tree, last)
     row = np.flatnonzero(keep)
     row = row[np.lexsort((row, ends[row].max(axis=1), group[row]))]
-    _, number = np.unique(group[row], return_inverse=True)
-    n_groups = int(number.max(initial=-1)) + 1
-    first_row = np.searchsorted(number, np.arange(n_groups + 1)).astype(np.intp)
-    local = np.arange(len(row)) - first_row[number]
-    owner, low, high = native.coordinate_groups(tree.expanded_parent, last[row], number, local)
+    _, row_group = np.unique(group[row], return_inverse=True)
+    n_groups = int(row_group.max(initial=-1)) + 1
+    first_row = np.searchsorted(row_group, np.arange(n_groups + 1)).astype(np.intp)
+    local = np.arange(len(row)) - first_row[row_group]
+    owner, low, high = native.coordinate_groups(tree.expanded_parent, last[row], row_group, local)
     coordinate = np.argsort(owner, kind="stable")[np.count_nonzero(owner < 0) :]
     sizes = np.bincount(owner[coordinate], minlength=n_groups)[:n_groups]
     first_coordinate = offsets(sizes)

@@ -47,7 +47,7 @@ def loop_matrix(problem: TreeProblem, rows: LoopRows) -> FloatArray:
 
 
 def loop_right_hand_side(problem: TreeProblem, rows: LoopRows) -> FloatArray:
-    """Return k + k_stab (m,), with qdd measured from problem.driven_qdd. (8.15), (8.22)."""
-    velocity_product = link_accelerations(problem.tree, problem.motion, problem.driven_qdd)
+    """Return k + k_stab (m,), with qdd measured from problem.prescribed_qdd. (8.15), (8.22)."""
+    velocity_product = link_accelerations(problem.tree, problem.motion, problem.prescribed_qdd)
     ends = padded(velocity_product)[rows.link]
     return np.asarray(rows.gamma - np.einsum("mea,mea->m", rows.wrench, ends))

@@ -21,7 +21,7 @@ MOST_ENTRIES = 2**28  # of K: 2 GB
 
 @dataclass(frozen=True, eq=False)
 class LoopEquations:
-    """The loop constraints K x = k on x = qdd - driven_qdd, the accelerations of the tree."""
+    """The loop constraints K x = k on x = qdd - prescribed_qdd, the accelerations of the tree."""
 
     clusters: LoopClusters
     values: FloatArray  # of K, packed as clusters.layout says; columns of drives are zero

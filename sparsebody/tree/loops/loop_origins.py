@@ -31,7 +31,7 @@ def fill_about_one_origin(
     tree, motion = problem.tree, problem.motion
     root, from_root = _origins(tree, motion.pose[:, 9:])
     root_origin = motion.pose[root, 9:]
-    acceleration = link_accelerations(tree, motion, problem.driven_qdd)  # of velocity products
+    acceleration = link_accelerations(tree, motion, problem.prescribed_qdd)  # of velocity products
     k = problem.shift[rows.row] - problem.constraint.drift[rows.row]
     side = (rows.link[:, 1] >= 0).astype(np.intp)
     last = rows.link[np.arange(rows.n_rows), side]

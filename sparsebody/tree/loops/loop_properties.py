@@ -116,14 +116,14 @@ def nearby_mobilities(
     seed : int
         Of the random numbers.
     """
-    clusters, rng, found = loop_clusters(tree), np.random.default_rng(seed), set()
+    clusters, rng, mobilities = loop_clusters(tree), np.random.default_rng(seed), set()
     explicit = _explicit(clusters, state)
-    is_driven = TreeProblem(tree, state).is_driven
+    is_prescribed = TreeProblem(tree, state).is_prescribed
     size = explicit.weight / np.sqrt(np.mean(explicit.weight**2))
     for _ in range(tries):
         change = explicit.G @ rng.normal(size=len(explicit.independent))
-        if len(is_driven):
-            change[is_driven] = 0.0
+        if len(is_prescribed):
+            change[is_prescribed] = 0.0
         largest = np.abs(change / size).max(initial=0.0)
         if largest == 0.0:
             break
@@ -131,8 +131,8 @@ def nearby_mobilities(
             near = consistent_state(tree.system, moved(tree, state, step / largest * change))
         except AssemblyError:
             continue
-        found.add(loop_properties(clusters, loop_rank(tree, near, clusters)).mobility)
-    return tuple(sorted(found))
+        mobilities.add(loop_properties(clusters, loop_rank(tree, near, clusters)).mobility)
+    return tuple(sorted(mobilities))
 
 
 def moved(tree: SpanningTree, state: State, change: FloatArray) -> State:

@@ -49,7 +49,7 @@ class LoopsDirect(LoopDynamics):
         multiplier = np.zeros(problem.system.n_rows)
         multiplier[self.clusters.row[keep]] = force / size[keep]
         return TreeSolution(
-            problem.driven_qdd + x,
+            problem.prescribed_qdd + x,
             multiplier,
             is_unique=bool(keep.all()),
             dropped_residual=float(np.abs(equations.violation(x)[~keep]).max(initial=0.0)),
@@ -75,7 +75,7 @@ def _saddle_solve(
         return np.zeros(0), np.zeros(0)
     matrix = np.zeros((n + m, n + m))
     matrix[:n, :n], matrix[n:, :n], matrix[:n, n:] = H, K, K.T
-    given = np.concatenate([right, k])
+    rhs = np.concatenate([right, k])
     factors, pivots, info = dsytrf(matrix, lower=1, lwork=64 * (n + m))
     if info != 0:
         raise SingularSystemError(
@@ -84,5 +84,5 @@ def _saddle_solve(
         )
     x = np.zeros(n + m)
     for _ in range(1 + REFINEMENTS):
-        x += dsytrs(factors, pivots, given - matrix @ x, lower=1)[0]
+        x += dsytrs(factors, pivots, rhs - matrix @ x, lower=1)[0]
     return x[:n], -x[n:]

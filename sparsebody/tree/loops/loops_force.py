@@ -76,7 +76,7 @@ class LoopsForce(LoopDynamics):
             )
         multiplier = np.zeros(problem.system.n_rows)
         multiplier[self.clusters.row] = force
-        return TreeSolution(problem.driven_qdd + x, multiplier, bool(self.keep.all()), dropped)
+        return TreeSolution(problem.prescribed_qdd + x, multiplier, bool(self.keep.all()), dropped)
 
     def _by_products(
         self, equations: LoopEquations, L: FloatArray, z: FloatArray

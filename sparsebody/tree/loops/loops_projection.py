@@ -58,16 +58,16 @@ class LoopsProjection(LoopDynamics):
         super().__init__(system, tree, **options)
         self.is_given = np.zeros(self.tree.n_velocities, dtype=bool)
         for one in independent:
-            name, number = (one, None) if isinstance(one, str) else one
-            self.is_given[_coordinates(self.tree, name, number)] = True
+            name, coordinate = (one, None) if isinstance(one, str) else one
+            self.is_given[_coordinates(self.tree, name, coordinate)] = True
 
     def explicit(self, equations: LoopEquations, H: FloatArray) -> ExplicitBlocks:
-        """Return G and g of x = qdd - driven_qdd, given the packed H."""
+        """Return G and g of x = qdd - prescribed_qdd, given the packed H."""
         weight = 1.0 / np.sqrt(H[self.tree.pattern.start[1:] - 1])
         return explicit_blocks(equations, weight, self.is_given)
 
     def explicit_at(self, state: State) -> ExplicitBlocks:
-        """Return G and g of x = qdd - driven_qdd at a state."""
+        """Return G and g of x = qdd - prescribed_qdd at a state."""
         problem = self.problem(state)
         return self.explicit(self.equations(problem), free_equations(problem)[0])
 
@@ -81,7 +81,7 @@ class LoopsProjection(LoopDynamics):
         multiplier[self.clusters.row] = explicit.multipliers(Hx - right)
         dropped = explicit.dependent_rows
         return TreeSolution(
-            problem.driven_qdd + x,
+            problem.prescribed_qdd + x,
             multiplier,
             is_unique=len(dropped) == 0,
             dropped_residual=float(np.abs(equations.violation(x)[dropped]).max(initial=0.0)),
@@ -116,7 +116,7 @@ class LoopsProjection(LoopDynamics):
         return x, Hx
 
 
-def _coordinates(tree: SpanningTree, name: str, number: int | None) -> slice | int:
+def _coordinates(tree: SpanningTree, name: str, coordinate: int | None) -> slice | int:
     """Return the velocity coordinates of a tree joint, or one of them."""
     i = int(tree.tree_index[tree.system.joint(name)])
     if i < 0:
@@ -125,10 +125,11 @@ def _coordinates(tree: SpanningTree, name: str, number: int | None) -> slice | i
             "joints=... to spanning_tree to have it in the tree"
         )
     own = tree.velocities(i)
-    if number is None:
+    if coordinate is None:
         return own
-    if not 0 <= number < own.stop - own.start:
+    if not 0 <= coordinate < own.stop - own.start:
         raise ModelError(
-            f"joint {name!r} has {own.stop - own.start} velocity coordinates; there is no {number}"
+            f"joint {name!r} has {own.stop - own.start} velocity coordinates; there is no "
+            f"{coordinate}"
         )
-    return own.start + number
+    return own.start + coordinate
