@@ -32,7 +32,7 @@ def forward_dynamics(
     system: System,
     state: State | None = None,
     *,
-    method: str = "sparse",
+    method: str = SPARSE,
     body_force: FloatArray | None = None,
     ordering: str = "auto",
     factorization: str = "auto",
@@ -52,7 +52,7 @@ def forward_dynamics(
     system, state, body_force, reactions, baumgarte
         As in ForwardDynamics, whatever the method.
     method : str
-        "sparse" for ForwardDynamics, or a name from TREE_METHODS, in joint coordinates.
+        "sparse" for ForwardDynamics, or another name from METHODS, in joint coordinates.
     ordering, factorization, redundancy, inconsistent, compliance, reduction, residuals : optional
         Of the sparse method; see ForwardDynamics.
     tree : str
@@ -66,7 +66,7 @@ def forward_dynamics(
         If the method takes trees only, and the mechanism has loops.
     """
     state = consistent_state(system) if state is None else state
-    if method != "sparse":
+    if method != SPARSE:
         if inconsistent == "least-squares":
             raise ModelError(
                 f"inconsistent is 'least-squares', but method {method!r} keeps its tree joints "
@@ -97,7 +97,7 @@ def inverse_dynamics(
     *,
     actuated: Iterable[Freedom] | None = None,
     weights: ArrayLike | None = None,
-    method: str = "sparse",
+    method: str = SPARSE,
     body_force: FloatArray | None = None,
     tree: str = "minimum-nonzeros",
     reactions: str = "minimum-norm",
@@ -134,7 +134,7 @@ def inverse_dynamics(
     if method not in INVERSE_METHODS:
         known = ", ".join(INVERSE_METHODS)
         raise UnknownNameError(f"method is {method!r}; give one of {known}")
-    own: dict[str, Any] = {"state": state} if method == "sparse" else {"tree": tree}
+    own: dict[str, Any] = {"state": state} if method == SPARSE else {"tree": tree}
     dynamics = INVERSE_METHODS[method](
         system,
         actuated=actuated,

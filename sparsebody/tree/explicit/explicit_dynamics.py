@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -88,17 +89,9 @@ class ExplicitDynamics:
             raise ShapeError(f"tau is {np.shape(tau)}, the tree needs ({self.tree.n_velocities},)")
         return np.asarray(tau, dtype=float)
 
-    def acceleration(
-        self,
-        y: FloatArray,
-        v: FloatArray,
-        *,
-        time: float = 0.0,
-        tau: FloatArray | None = None,
-        body_force: FloatArray | None = None,
-    ) -> FloatArray:
+    def acceleration(self, y: FloatArray, v: FloatArray, **at: Any) -> FloatArray:
         """Return dv/dt (m,); arguments as in `equations`."""
-        return self.equations(y, v, time=time, tau=tau, body_force=body_force).acceleration()
+        return self.equations(y, v, **at).acceleration()
 
     def body_accelerations(
         self, equations: ProjectedEquations, acceleration: FloatArray
