@@ -65,6 +65,7 @@ def forward_dynamics(
     ModelError
         If the method takes trees only, and the mechanism has loops.
     """
+    _check_known(method, METHODS)
     state = consistent_state(system) if state is None else state
     if method != SPARSE:
         if inconsistent == "least-squares":
@@ -130,10 +131,8 @@ def inverse_dynamics(
     ModelError
         If the method takes trees only, and the mechanism has loops.
     """
+    _check_known(method, INVERSE_METHODS)
     state = consistent_state(system) if state is None else state
-    if method not in INVERSE_METHODS:
-        known = ", ".join(INVERSE_METHODS)
-        raise UnknownNameError(f"method is {method!r}; give one of {known}")
     own: dict[str, Any] = {"state": state} if method == SPARSE else {"tree": tree}
     dynamics = INVERSE_METHODS[method](
         system,
@@ -145,3 +144,8 @@ def inverse_dynamics(
     )
     acceleration = np.zeros((system.n_bodies, 6)) if acceleration is None else acceleration
     return dynamics(state, acceleration, body_force=body_force)
+
+
+def _check_known(method: str, methods: Iterable[str]) -> None:
+    if method not in methods:
+        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(methods)}")

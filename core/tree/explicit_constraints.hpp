@@ -95,8 +95,9 @@ inline void solve_transposed(const double* LU, Index n, Index rank, double* x) {
   for (Index s = rank - 1; s > 0; --s) dense::add_scaled(x, -x[s], LU + s * n, s);  // L'
 }
 
-// Leaves U_11^-1 [G, g] of every block in K and k, in units in which columns have `weight` and rows `row_size`, as
-// `eliminate` does. Returns the cluster whose required columns depend, or -1; rank of the blocks; the orders.
+// Eliminates every block in units in which columns have `weight` and rows `row_size`; leaves the entries of G in K, and
+// those of g over `weight` in k. Returns the cluster whose required columns depend, or -1; rank of the blocks; the
+// orders.
 inline std::tuple<Index, Array<Index>, Array<Index>, Array<Index>> eliminate_blocks(
     const BlockLayout& blocks, View<const Index> first_row, View<const bool> is_independent, View<const double> weight,
     View<const double> row_size, double tolerance, View<double> K, View<double> k) {

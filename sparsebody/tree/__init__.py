@@ -87,7 +87,7 @@ def tree_dynamics(
         If the method takes trees only, and a joint closes a loop.
     """
     if method not in TREE_METHODS:
-        known = ", ".join(["sparse", *TREE_METHODS])
+        known = ", ".join(TREE_METHODS)
         raise UnknownNameError(f"method is {method!r}; give one of {known}")
     chosen = TREE_METHODS[method]
     dynamics = chosen(system, tree, reactions=reactions, baumgarte=baumgarte)

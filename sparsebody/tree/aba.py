@@ -86,7 +86,7 @@ class ArticulatedBody(TreeDynamics):
     def acceleration(self, state: State, *, body_force: FloatArray | None = None) -> FloatArray:
         """Return the accelerations of the bodies (n_bodies, 6) alone, in body coordinates."""
         problem = self.problem(state, body_force)
-        is_plain = len(problem.is_prescribed) == 0 and problem.load is None
+        is_plain = len(self.tree.is_prescribed) == 0 and problem.load is None
         if self.baumgarte is not None or not is_plain:
             return super().acceleration(state, body_force=body_force)
         state = problem.state

@@ -104,7 +104,7 @@ class RecursiveNewtonEuler(TreeInverseMethod):
         """Pick the actuated coordinates; what the others would need stays unbalanced."""
         tree, p = self.tree, len(self.actuators)
         first = tree.first_velocity[tree.tree_index[self.actuators.joint]]
-        mobility = tree.n_velocities - len(problem.prescribed.velocity)
+        mobility = tree.n_velocities - len(tree.prescribed.velocity)
         actuation = Actuation(p, p, mobility)
         return tau[first + self.actuators.coordinate], np.zeros(self.system.n_rows), actuation
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,26 +15,6 @@ from sparsebody.model.system import State, check_state
 from sparsebody.tree.links import Links
 from sparsebody.tree.motion import TreeMotion, add_tree_shift, link_forces, motion_at_state
 from sparsebody.tree.spanning_tree import SpanningTree
-
-
-@dataclass(frozen=True, eq=False)
-class PrescribedCoordinates:
-    """Prescribed coordinates of tree joints: rows that fix qdd[velocity], one number each."""
-
-    velocity: IntArray  # (n,) velocity coordinates of the tree
-    row: IntArray  # (n,) their constraint rows in the system
-    item: IntArray  # (n,) their indices in TrackedCoordinates.prescribed
-
-
-def prescribed_coordinates(tree: SpanningTree) -> PrescribedCoordinates:
-    """Return the prescribed coordinates of tree joints; those of loop joints are loop rows."""
-    tracked = tree.system.coordinates
-    joint = tree.tree_index[tracked.joint[tracked.prescribed]]
-    item = np.flatnonzero(joint >= 0)
-    own = tracked.prescribed[item]
-    return PrescribedCoordinates(
-        tree.first_velocity[joint[item]] + tracked.index[own], tracked.row[own], item
-    )
 
 
 class TreeProblem(SystemMotion):
@@ -111,10 +90,10 @@ class TreeProblem(SystemMotion):
         """(n_rows,) right-hand sides of all rows, A a = gamma, with Baumgarte's terms."""
         return self.constraint.acceleration + self.shift
 
-    @cached_property
+    @property
     def loop_rows(self) -> IntArray:
-        """Rows of the system's loop joints, drives among them, in order."""
-        return np.flatnonzero(self.tree.tree_index[self.system.row_joint] < 0)
+        """Rows of the system's loop joints, prescribed coordinates among them, in order."""
+        return self.tree.loop_rows
 
     @cached_property
     def load(self) -> FloatArray | None:
@@ -133,24 +112,15 @@ class TreeProblem(SystemMotion):
             return np.zeros((0, 6))
         return link_forces(self.tree, self.motion, self.load)
 
-    @cached_property
-    def prescribed(self) -> PrescribedCoordinates:
-        """Prescribed coordinates of tree joints."""
-        return prescribed_coordinates(self.tree)
-
-    @cached_property
+    @property
     def is_prescribed(self) -> BoolArray:
         """(n_velocities,) whether qdd is prescribed, or (0,) if none is."""
-        if len(self.prescribed.velocity) == 0:
-            return np.zeros(0, dtype=bool)
-        is_prescribed = np.zeros(self.tree.n_velocities, dtype=bool)
-        is_prescribed[self.prescribed.velocity] = True
-        return is_prescribed
+        return self.tree.is_prescribed
 
     @cached_property
     def prescribed_qdd(self) -> FloatArray:
         """(n_velocities,) prescribed accelerations, zero elsewhere."""
-        qdd, own = np.zeros(self.tree.n_velocities), self.prescribed
+        qdd, own = np.zeros(self.tree.n_velocities), self.tree.prescribed
         if len(own.velocity):
             acceleration = prescribed_motion(self.system, self.state.time)[own.item, 2]
             qdd[own.velocity] = acceleration + self.shift[own.row]

@@ -9,12 +9,21 @@ from functools import cached_property
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import IntArray
+from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError
 from sparsebody.model.system import System
 from sparsebody.tree.links import Links, links_of
 from sparsebody.tree.ltl import BranchPattern, branch_pattern
+
+
+@dataclass(frozen=True, eq=False)
+class PrescribedCoordinates:
+    """Prescribed coordinates of tree joints: rows that fix qdd[velocity], one number each."""
+
+    velocity: IntArray  # (n,) velocity coordinates of the tree
+    row: IntArray  # (n,) their constraint rows in the system
+    item: IntArray  # (n,) their indices in TrackedCoordinates.prescribed
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +126,29 @@ class SpanningTree:
         """Nonzeros of the lower triangle of H: freedoms couple with all on their support."""
         depth, own = native.depths(self.parent, self.freedoms), self.freedoms
         return int((own * (2 * depth - own + 1)).sum()) // 2
+
+    @cached_property
+    def loop_rows(self) -> IntArray:
+        """Rows of the system's loop joints, prescribed coordinates among them, in order."""
+        return np.flatnonzero(self.tree_index[self.system.row_joint] < 0)
+
+    @cached_property
+    def prescribed(self) -> PrescribedCoordinates:
+        """The prescribed coordinates of tree joints; those of loop joints are loop rows."""
+        tracked = self.system.coordinates
+        joint = self.tree_index[tracked.joint[tracked.prescribed]]
+        item = np.flatnonzero(joint >= 0)
+        own = tracked.prescribed[item]
+        velocity = self.first_velocity[joint[item]] + tracked.index[own]
+        return PrescribedCoordinates(velocity, tracked.row[own], item)
+
+    @cached_property
+    def is_prescribed(self) -> BoolArray:
+        """(n_velocities,) whether qdd is prescribed, or (0,) if none is."""
+        n = self.n_velocities if len(self.prescribed.velocity) else 0
+        is_prescribed = np.zeros(n, dtype=bool)
+        is_prescribed[self.prescribed.velocity] = True
+        return is_prescribed
 
     @cached_property
     def loop_ends(self) -> IntArray:

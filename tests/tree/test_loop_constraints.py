@@ -112,7 +112,7 @@ def test_drives_of_tree_and_of_loop_joints_are_obeyed():
         system = driven(joint)
         state = sb.consistent_state(system)
         problem = TreeProblem(spanning_tree(system, "breadth-first"), state)
-        assert len(problem.prescribed.velocity) == (1 if joint == "tree" else 0)
+        assert len(problem.tree.prescribed.velocity) == (1 if joint == "tree" else 0)
         assert len(system.coordinates.prescribed) == 1
         expected = sb.forward_dynamics(system, state)
         for solve in solvers():

@@ -35,7 +35,7 @@ def loop_table(tree: SpanningTree) -> LoopTable:
     first = system.first_row
     joint = tree.loop_joint[first[tree.loop_joint + 1] > first[tree.loop_joint]]
     own = np.repeat(np.arange(len(joint)), np.diff(loops.first_row))
-    rows = np.flatnonzero(tree.tree_index[system.row_joint] < 0)
+    rows = tree.loop_rows
     link = loops.ends[:, 1]
     is_link = (link >= 0)[:, None]
     to_body = tree.links.constants[link, FRAME:FRAME_POINT].reshape(-1, 3, 3)
@@ -64,7 +64,7 @@ class VaryingLoops:
     def __init__(self, tree: SpanningTree) -> None:
         system = tree.system
         joint = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
-        of_loops = system.row_joint[tree.tree_index[system.row_joint] < 0]
+        of_loops = system.row_joint[tree.loop_rows]
         self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
         self._varying, self._links = VaryingRows(with_joints(system, joint)), tree.links
 

@@ -58,11 +58,9 @@ class LoopProperties:
 def loop_properties(clusters: LoopClusters, rank: int) -> LoopProperties:
     """Return the counts, given the rank of K; see loop_rank."""
     tree = clusters.tree
-    tracked = tree.system.coordinates
-    driven = int(np.count_nonzero(tree.tree_index[tracked.joint[tracked.prescribed]] >= 0))
     loops = len(clusters.loop)
     return LoopProperties(
-        freedoms=tree.n_velocities - driven,
+        freedoms=tree.n_velocities - len(tree.prescribed.velocity),
         loops=loops,
         constraints=clusters.n_rows,
         rank=rank,
@@ -82,9 +80,7 @@ def rank_of_loops(tree: SpanningTree, rank_of_all: int) -> int:
     Those of tree joints, drives among them, are independent of each other and are as many as the
     freedoms that the tree takes from its bodies, so that K itself is not needed.
     """
-    system = tree.system
-    of_tree = np.count_nonzero(tree.tree_index[system.row_joint] >= 0)
-    return rank_of_all - int(of_tree)
+    return rank_of_all - (tree.system.n_rows - len(tree.loop_rows))
 
 
 def _explicit(clusters: LoopClusters, state: State) -> ExplicitBlocks:
