@@ -42,9 +42,9 @@ void bind_rows(nb::module_& module) {
   def_kernel(module, "sorted_by_first_end", &sorted_by_first_end, nb::arg("ends"), nb::arg("dual"), nb::arg("label"),
              nb::arg("n_primal"));
   def_kernel(module, "unit_rows", &unit_rows, nb::arg("rows"), nb::arg("index"), nb::arg("ends"),
-             nb::arg("first_row"), nb::arg("sizes"));
-  def_kernel(module, "equilibrated_rows", &equilibrated_rows, nb::arg("rows"), nb::arg("ends"), nb::arg("first_row"),
-             nb::arg("sizes"), nb::arg("passes"), nb::arg("own_pivot"), nb::arg("largest_pivot"));
+             nb::arg("first_row"), nb::arg("sizes"), nb::arg("threads"));
+  def_kernel(module, "equilibrate", &equilibrate, nb::arg("rows"), nb::arg("ends"), nb::arg("first_row"),
+             nb::arg("sizes"), nb::arg("passes"), nb::arg("own_pivot"), nb::arg("largest_pivot"), nb::arg("threads"));
 }
 
 void bind_decisions(nb::module_& module) {
@@ -66,11 +66,11 @@ void bind_qr(nb::module_& module) {
   def_kernel(module, "halved_parts", &halved_parts, nb::arg("n"));
   def_kernel(module, "row_remainders",
              [](Indices parent, Indices first, Indices part_of_body, Indices2 ends, Indices first_row, Indices sizes,
-                Doubles3 rows, double tolerance) {
-               return row_remainders({parent, first, part_of_body}, ends, first_row, sizes, rows, tolerance);
+                Doubles3 rows, double tolerance, int threads) {
+               return row_remainders({parent, first, part_of_body}, ends, first_row, sizes, rows, tolerance, threads);
              },
              nb::arg("parent"), nb::arg("first"), nb::arg("part_of_body"), nb::arg("ends"), nb::arg("first_row"),
-             nb::arg("sizes"), nb::arg("rows"), nb::arg("tolerance"));
+             nb::arg("sizes"), nb::arg("rows"), nb::arg("tolerance"), nb::arg("threads"));
   def_kernel(module, "remainder_flops",
              [](Indices parent, Indices first, Indices part_of_body, Indices2 ends, Indices first_row) {
                return remainder_flops({parent, first, part_of_body}, ends, first_row);

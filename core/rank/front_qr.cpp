@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/threads.hpp"
 #include "rank/packed.hpp"
 
 namespace sparsebody {
@@ -26,6 +27,7 @@ namespace {
 constexpr Index panel_columns = 32;
 constexpr Index panel_rows = 48;   // fewer rows or columns are not worth a panel
 constexpr Index strip = 3;         // registers of columns that are changed at once
+constexpr Index worth_threads = 1 << 16;  // numbers after a panel: 0.4 ms of work, and 0.03 to start a thread
 
 Index padded(Index n) { return (n + lanes - 1) / lanes * lanes; }
 
@@ -217,14 +219,22 @@ void FrontQR::reflect(Index column, double square, Panel& panel, bool keeps_pivo
 // Apply the reflections of a panel to the columns after it, in its rows from `first` on.
 void FrontQR::reflect_following(const Panel& panel, Index first) {
   if (!panel.is_blocked || panel.n_reflections == 0) return;
-  const Index k = (panel.n_reflections + 3) / 4 * 4;
-  W_.resize(panel.n_padded * strip * lanes);
-  double* C = row(panel.top);
-  Index c = panel.applied_end;
-  for (; c + strip * lanes <= stride_; c += strip * lanes)
-    reflect_block<strip>(V_.data(), T_.data(), panel.n_padded, k, C + c, stride_, panel.n_rows, first, W_.data());
-  for (; c < stride_; c += lanes)
-    reflect_block<1>(V_.data(), T_.data(), panel.n_padded, k, C + c, stride_, panel.n_rows, first, W_.data());
+  const Index k = (panel.n_reflections + 3) / 4 * 4, first_column = panel.applied_end;
+  const Index width = strip * lanes, n_strips = (stride_ - first_column + width - 1) / width;
+  W_.resize(n_strips * panel.n_padded * width);
+  const auto reflect = [&](Index i) {
+    double* const W = &W_[i * panel.n_padded * width];
+    double* const C = row(panel.top);
+    Index c = first_column + i * width;
+    const Index end = std::min(c + width, stride_);
+    if (c + width <= stride_)
+      reflect_block<strip>(V_.data(), T_.data(), panel.n_padded, k, C + c, stride_, panel.n_rows, first, W);
+    else
+      for (; c < end; c += lanes)
+        reflect_block<1>(V_.data(), T_.data(), panel.n_padded, k, C + c, stride_, panel.n_rows, first, W);
+  };
+  const bool is_large = panel.n_rows * (stride_ - first_column) >= worth_threads;
+  run_tasks(n_strips, is_large ? threads_ : 1, reflect);
 }
 
 std::tuple<Array<double>, Array<Index>, Array<double, 2>> decided_front(View<const double, 2> front,

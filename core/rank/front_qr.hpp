@@ -29,6 +29,8 @@ class AlignedBuffer {
 
 class FrontQR {
  public:
+  // Large panels are applied on several threads.
+  explicit FrontQR(int threads = 1) : threads_(threads) {}
   // Start with m x n zeros; `lead` (m), the first column that is not zero, has to be filled, nondecreasing.
   void reset(Index m, Index n);
   double* row(Index i) { return values_.data() + i * stride_; }
@@ -55,6 +57,7 @@ class FrontQR {
   void reflect(Index column, double square, Panel& panel, bool keeps_pivot_row);
   void reflect_following(const Panel& panel, Index first);
 
+  int threads_;
   Index m_ = 0, n_ = 0, stride_ = 0, first_row_ = 0, first_column_ = 0;
   Index pivot_row_ = 0, end_row_ = 0;  // the rows that can be nonzero in the present column
   AlignedBuffer values_;

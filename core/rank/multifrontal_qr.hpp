@@ -35,7 +35,7 @@ std::tuple<Array<Index>, Array<Index>, Array<Index>> halved_parts(Index n);
 // first. So all rows that a loop makes dependent belong to one joint, and what is kept stays independent when the
 // mechanism moves. Remainders up to `tolerance` count as zero: the row is dependent, and not used.
 Array<double> row_remainders(const PartTree& tree, View<const Index, 2> ends, View<const Index> first_row,
-                             View<const Index> sizes, View<const double, 3> rows, double tolerance);
+                             View<const Index> sizes, View<const double, 3> rows, double tolerance, int threads);
 
 // About how many operations that takes, from the rows that lead out of the parts.
 double remainder_flops(const PartTree& tree, View<const Index, 2> ends, View<const Index> first_row);

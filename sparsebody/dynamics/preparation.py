@@ -83,28 +83,39 @@ class ThreadPreparation:
         self._local.preparation = preparation
 
 
-def prepared(system: System, state: State, options: SolverOptions) -> Preparation:
-    """Decide at a state: with fewer freedoms where that is possible and pays."""
+def prepared(
+    system: System, state: State, options: SolverOptions, threads: int = 1
+) -> Preparation:
+    """Decide at a state: with fewer freedoms where that is possible and pays.
+
+    What is decided does not depend on the number of threads.
+    """
     if options.reduction == "none" or options.dependent_rows not in ("remove", "auto"):
-        return prepared_unreduced(system, state, options)
+        return prepared_unreduced(system, state, options, threads=threads)
     found = None
     if options.factorization in IN_PLANE:
-        found = _in_plane(system, state, options)
+        found = _in_plane(system, state, options, threads)
     if found is not None:
         return found
     classes = classes_of(system)
     if classes is not None and options.factorization == "auto":
         found = _reduced(system, classes, state, options)
-    return found or prepared_unreduced(system, state, options, classes)
+    return found or prepared_unreduced(system, state, options, classes, threads)
 
 
 def prepared_unreduced(
-    system: System, state: State, options: SolverOptions, classes: Classes | None = None
+    system: System,
+    state: State,
+    options: SolverOptions,
+    classes: Classes | None = None,
+    threads: int = 1,
 ) -> Preparation:
     """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
     if options.dependent_rows == "krylov":
         return prepared_for_krylov(system, options)
-    decision = rank_decision(system, state, options.dependent_rows, options.rank_tolerance, classes)
+    decision = rank_decision(
+        system, state, options.dependent_rows, options.rank_tolerance, classes, threads
+    )
     structure = kkt_structure(system, None if decision is None else decision.keep)
     choice = choose_solver(
         structure.pattern, options.ordering, options.factorization, state.position
@@ -128,9 +139,11 @@ def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
     return Preparation(evaluator, choice, structure, None)
 
 
-def _in_plane(system: System, state: State, options: SolverOptions) -> Preparation | None:
+def _in_plane(
+    system: System, state: State, options: SolverOptions, threads: int
+) -> Preparation | None:
     """Decide with three freedoms; None if bodies have more."""
-    found = planar_reduction(system, state, options.rank_tolerance)
+    found = planar_reduction(system, state, options.rank_tolerance, threads)
     if found is None:
         return None
     structure = found.structure

@@ -9,8 +9,6 @@ direction by more than 10, and no unit by more than a few thousand.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sparsebody._core import rank as kernels
 from sparsebody.sparse.row_parts import PartOfRows
 from sparsebody.sparse.tolerances import LARGEST_PIVOT, OWN_PIVOT
@@ -18,14 +16,14 @@ from sparsebody.sparse.tolerances import LARGEST_PIVOT, OWN_PIVOT
 PASSES = 3
 
 
-def equilibrated(part: PartOfRows) -> PartOfRows:
-    """Return the same rows with even parts on all bodies, of unit norm; zero rows stay.
+def equilibrate(part: PartOfRows, threads: int = 1) -> None:
+    """Give the rows of a part even parts on all bodies, and unit norm; zero rows stay.
 
     References
     ----------
     Van der Sluis (1969), Numer. Math. 14:14, on column scaling; Ruiz (2001), RAL-TR-2001-034.
     """
-    rows = kernels.equilibrated_rows(
+    kernels.equilibrate(
         part.rows,
         part.pattern.ends,
         part.first_row,
@@ -33,5 +31,5 @@ def equilibrated(part: PartOfRows) -> PartOfRows:
         PASSES,
         OWN_PIVOT,
         LARGEST_PIVOT,
+        threads,
     )
-    return replace(part, rows=rows)

@@ -50,7 +50,7 @@ def _inverse(order: IntArray, values: IntArray) -> IntArray:
 
 
 def row_remainders(
-    pattern: BlockPattern, rows: FloatArray, parts: PartTree, tolerance: float
+    pattern: BlockPattern, rows: FloatArray, parts: PartTree, tolerance: float, threads: int = 1
 ) -> FloatArray:
     """Return |R_jj| of every row of A: what is left of it beside the rows decided before.
 
@@ -69,6 +69,8 @@ def row_remainders(
         From `path` or `halves`.
     tolerance : float
         Remainders up to it count as zero: the row is dependent, and is not used.
+    threads : int
+        That decide parts which hold none of each other.
 
     Returns
     -------
@@ -81,7 +83,7 @@ def row_remainders(
     """
     n = pattern.n_primal
     return kernels.row_remainders(
-        *parts, pattern.ends, _first_row(pattern), pattern.block_sizes[:n], rows, tolerance
+        *parts, pattern.ends, _first_row(pattern), pattern.block_sizes[:n], rows, tolerance, threads
     )
 
 

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.sparse.components import biconnected_components
-from sparsebody.sparse.equilibration import equilibrated
+from sparsebody.sparse.equilibration import equilibrate
 from sparsebody.sparse.rank_methods import (
     NEAR,
     SWEPT,
@@ -95,6 +95,7 @@ def independent_rows(
     matrix: SaddleMatrix,
     tolerance: float = RANK_TOLERANCE,
     least_singular_value: LeastSingularValue | None = None,
+    threads: int = 1,
 ) -> RankDecision:
     """Decide which rows of A to keep.
 
@@ -108,6 +109,8 @@ def independent_rows(
     least_singular_value : callable, optional
         Called with parts that are wide in every direction. Where the value is above
         REGULAR_SINGULAR_VALUE, no row is dependent.
+    threads : int
+        That work on large components; the decision does not depend on their number.
 
     Returns
     -------
@@ -128,15 +131,17 @@ def independent_rows(
     decision = RankDecision(keep, np.inf, True, PIVOTED)
     if small.any():
         member = by_component[np.repeat(small, np.diff(start))]
-        part = equilibrated(part_of_rows(matrix, member, label))
+        part = part_of_rows(matrix, member, label, threads=threads)
+        equilibrate(part, threads)
         choice = small_choice(part, _sums(np.diff(start)[small]), tolerance)
         keep[part.index] = choice.keep
         doubt = doubt_about(choice)
         decision = replace(decision, gap=choice.gap, certain=not doubt, doubt=doubt)
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
-        part = equilibrated(part_of_rows(matrix, member, label, sweep=True))
-        large = _decide_large(part, tolerance, least_singular_value)
+        part = part_of_rows(matrix, member, label, sweep=True, threads=threads)
+        equilibrate(part, threads)
+        large = _decide_large(part, tolerance, least_singular_value, threads)
         keep[part.index] = large.keep
         decision = _joined(decision, large)
     return decision
@@ -162,7 +167,10 @@ def _joined(whole: RankDecision, part: RankDecision) -> RankDecision:
 
 
 def _decide_large(
-    part: PartOfRows, tolerance: float, least_singular_value: LeastSingularValue | None
+    part: PartOfRows,
+    tolerance: float,
+    least_singular_value: LeastSingularValue | None,
+    threads: int,
 ) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
@@ -178,14 +186,14 @@ def _decide_large(
                 return RankDecision(
                     np.ones(n, dtype=np.bool_), least / REMAINDER_FLOOR, True, SPECTRUM
                 )
-        decision = _first_agreement(part, tolerance, narrow)
+        decision = _first_agreement(part, tolerance, narrow, threads)
         if (
             n > DENSE_ROWS
             or decision.is_regular
             or (n > QUICK_DENSE_ROWS and decision.doubt.startswith(NEAR))
         ):
             return decision
-    choices = [] if narrow else by_halves(part, tolerance)
+    choices = [] if narrow else by_halves(part, tolerance, threads)
     rows = _as_matrix(part)
     choices += _frontal_choices(part, tolerance)
     if n > SPARSE_ROWS:
@@ -207,7 +215,9 @@ def _decide_large(
     return RankDecision(keep, pivoted.gap, not doubt, pivoted.method, doubt)
 
 
-def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDecision:
+def _first_agreement(
+    part: PartOfRows, tolerance: float, narrow: bool, threads: int = 1
+) -> RankDecision:
     """Try one method after the other until two that are clear agree.
 
     Wide components, such as lattices, are decided by nested halves: along a sweep, errors grow from
@@ -216,7 +226,7 @@ def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDe
     """
     n = len(part.rows)
     choices: list[RowChoice] = []
-    for choice in (along if narrow else across)(part, tolerance):
+    for choice in (along if narrow else across)(part, tolerance, threads):
         for other in choices:
             if agree(other, choice) or agree(choice, other):
                 first = other if is_clear(other) and other.method != SWEPT else choice
@@ -236,8 +246,7 @@ def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDe
 
 def _as_matrix(part: PartOfRows) -> csr_array:
     """Return the rows as a SciPy matrix, without empty columns."""
-    nothing = np.empty((part.pattern.n_primal, 0, 0))
-    rows = constraint_matrix(SaddleMatrix(part.pattern, nothing, nothing, part.rows)).tocsr()
+    rows = constraint_matrix(SaddleMatrix.of_rows(part.pattern, part.rows)).tocsr()
     return rows[:, np.unique(rows.indices)]
 
 

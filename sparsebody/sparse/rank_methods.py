@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import qr
@@ -41,38 +43,53 @@ def both_ways(part: PartOfRows) -> Iterator[Fronts]:
         yield fronts(part.pattern, order)
 
 
-def along(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
-    """Return what sweeps say, then halves."""
+def along(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
+    """Return what sweeps say, two at a time where there are threads; then halves."""
     for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), both_ways(part), strict=True):
-        yield replace(by_fronts(sweep, part, tolerance), method=name)
-        yield by_pivots(sweep, part)
-    yield from by_halves(part, tolerance)
+        yield from _at_once(
+            threads,
+            partial(by_fronts, sweep, part, tolerance, name),
+            partial(by_pivots, sweep, part),
+        )
+    yield from by_halves(part, tolerance, threads)
 
 
-def across(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
+def _at_once(threads: int, *methods: Callable[[], RowChoice]) -> Iterator[RowChoice]:
+    """Return what methods say: one after the other, or at the same time."""
+    if threads == 1:
+        return (method() for method in methods)
+    with ThreadPoolExecutor(threads) as pool:
+        return pool.map(lambda method: method(), methods)
+
+
+def across(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
     """Return what halves say, and sweeps where they are quick."""
-    yield from by_halves(part, tolerance)
+    yield from by_halves(part, tolerance, threads)
     sweeps = [s for s in both_ways(part) if float(len(part.rows)) * s.width**2 <= MOST_WORK]
     for sweep in sweeps[:1]:
         yield by_pivots(sweep, part)
-    yield from by_halves(part, tolerance, elsewhere=True)
+    yield from by_halves(part, tolerance, threads, elsewhere=True)
     for sweep in sweeps[1:]:
         yield by_pivots(sweep, part)
 
 
-def by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float) -> RowChoice:
+def by_fronts(
+    sweep: Fronts, part: PartOfRows, tolerance: float, name: str = FRONTAL
+) -> RowChoice:
     """Rows to keep by a frontal QR."""
     remainders = row_remainders(part.pattern, part.rows, path(sweep.order), tolerance)
-    return _by_remainders(remainders, tolerance)
+    return replace(_by_remainders(remainders, tolerance), method=name)
 
 
-def by_halves(part: PartOfRows, tolerance: float, elsewhere: bool = False) -> list[RowChoice]:
+def by_halves(
+    part: PartOfRows, tolerance: float, threads: int = 1, elsewhere: bool = False
+) -> list[RowChoice]:
     """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
     parts = halves(bisected(part.pattern, elsewhere))
     if remainder_flops(part.pattern, parts) > MOST_FLOPS:
         return []
     name = f"{HALVES} cut elsewhere" if elsewhere else HALVES
-    remainders = row_remainders(part.pattern, part.rows, parts, tolerance)
+    remainders = row_remainders(part.pattern, part.rows, parts, tolerance, threads)
     return [replace(_by_remainders(remainders, tolerance), method=name)]
 
 

@@ -33,7 +33,11 @@ class PartOfRows:
 
 
 def part_of_rows(
-    matrix: SaddleMatrix, dual: IntArray, label: IntArray, sweep: bool = False
+    matrix: SaddleMatrix,
+    dual: IntArray,
+    label: IntArray,
+    sweep: bool = False,
+    threads: int = 1,
 ) -> PartOfRows:
     """Return the rows of the dual blocks `dual`, counted from 0, scaled to unit norm.
 
@@ -51,6 +55,8 @@ def part_of_rows(
         Whether primal blocks are numbered breadth first, from the end where more of them touch
         nothing else, and dual ones by the first of their primal blocks; otherwise they are numbered
         as `dual` lists them.
+    threads : int
+        That scale the rows.
     """
     pattern = matrix.pattern
     primal = kernels.touched_blocks(pattern.ends, dual, label)
@@ -67,7 +73,7 @@ def part_of_rows(
     index += np.arange(len(index))
     first_row = part.offsets[part.n_primal :] - part.n_primal_rows
     sizes = part.block_sizes[: part.n_primal]
-    rows = kernels.unit_rows(matrix.rows, index, part.ends, first_row, sizes)
+    rows = kernels.unit_rows(matrix.rows, index, part.ends, first_row, sizes, threads)
     return PartOfRows(part, rows, index)
 
 

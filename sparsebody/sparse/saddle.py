@@ -25,6 +25,12 @@ class SaddleMatrix:
     inverse: FloatArray  # (n_primal, width, width) their inverses
     rows: FloatArray  # (n_dual_rows, 2, width) rows of A on first and second end; 0 where none
 
+    @classmethod
+    def of_rows(cls, pattern: BlockPattern, rows: FloatArray) -> SaddleMatrix:
+        """Return the matrix for what looks at A alone."""
+        nothing = np.empty((pattern.n_primal, 0, 0))
+        return cls(pattern, nothing, nothing, rows)
+
     @property
     def row_block(self) -> IntArray:
         """(n_dual_rows,) the dual block, counted from 0, that each row of A belongs to."""
