@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/threads.hpp"
-#include "factorization/vec.hpp"
+#include "base/vec.hpp"
 #include "graph/adjacency.hpp"
 
 namespace sparsebody {

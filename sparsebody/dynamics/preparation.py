@@ -83,9 +83,7 @@ class ThreadPreparation:
         self._local.preparation = preparation
 
 
-def prepared(
-    system: System, state: State, options: SolverOptions, threads: int = 1
-) -> Preparation:
+def prepared(system: System, state: State, options: SolverOptions, threads: int = 1) -> Preparation:
     """Decide at a state: with fewer freedoms where that is possible and pays.
 
     What is decided does not depend on the number of threads.
@@ -150,6 +148,7 @@ def _in_plane(
     choice = choose_in_plane(
         structure.pattern, options.ordering, options.factorization, state.position
     )
+    structure.pattern.forget_adjacency()
     assembler = PlanarAssembler(
         system,
         found.motion,

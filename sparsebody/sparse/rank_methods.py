@@ -73,9 +73,7 @@ def across(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[Row
         yield by_pivots(sweep, part)
 
 
-def by_fronts(
-    sweep: Fronts, part: PartOfRows, tolerance: float, name: str = FRONTAL
-) -> RowChoice:
+def by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float, name: str = FRONTAL) -> RowChoice:
     """Rows to keep by a frontal QR."""
     remainders = row_remainders(part.pattern, part.rows, path(sweep.order), tolerance)
     return replace(_by_remainders(remainders, tolerance), method=name)

@@ -48,9 +48,7 @@ def test_rows_on_a_body_are_nearly_orthonormal_columns() -> None:
 def test_masses_do_not_matter() -> None:
     light = loop_of_hinges(np.random.default_rng(2), 4)
     heavy = loop_of_hinges(np.random.default_rng(2), 4, masses=[1e-3, 1e3, 1e-3, 1e3])
-    np.testing.assert_array_equal(
-        equilibrated(light).rows, equilibrated(heavy).rows
-    )
+    np.testing.assert_array_equal(equilibrated(light).rows, equilibrated(heavy).rows)
 
 
 def test_zero_rows_stay() -> None:
