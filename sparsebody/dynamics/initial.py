@@ -39,10 +39,11 @@ class _Moving:
 
     system: System
     state: State
+    threads: int = 1
 
     @cached_property
     def motion(self) -> JointMotion:
-        return joint_motion(self.system, self.state)
+        return joint_motion(self.system, self.state, self.threads)
 
     @cached_property
     def coordinates(self) -> CoordinateMotion:
@@ -64,7 +65,7 @@ class _Moving:
         return constraint_rows(self.system, self.state, self.motion, self.coordinates)
 
 
-def consistent_state(system: System, state: State | None = None) -> State:
+def consistent_state(system: System, state: State | None = None, threads: int = 1) -> State:
     """Return the nearest state that closes every joint and obeys every drive.
 
     The pose by damped Gauss-Newton steps on the joints' position errors, least in the metric of
@@ -76,6 +77,8 @@ def consistent_state(system: System, state: State | None = None) -> State:
         The compiled mechanism.
     state : State, optional
         An approximate state; default: the initial poses and velocities of the model.
+    threads : int
+        That compute the motion at the joints.
 
     Raises
     ------
@@ -85,7 +88,7 @@ def consistent_state(system: System, state: State | None = None) -> State:
     """
     state = system.initial_state if state is None else state
     check_state(system, state)
-    moving = _Moving(system, state)
+    moving = _Moving(system, state, threads)
     if system.n_rows > 0:
         moving = _consistent_velocity(_closed_pose(moving))
     return _with_coordinates(moving)
