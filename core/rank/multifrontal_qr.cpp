@@ -1,8 +1,10 @@
 #include "rank/multifrontal_qr.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/threads.hpp"
+#include "graph/adjacency.hpp"
 #include "rank/front_qr.hpp"
 
 namespace sparsebody {
@@ -33,29 +35,6 @@ std::tuple<Array<Index>, Array<Index>, Array<Index>> halved_parts(Index n) {
 
 namespace {
 
-// Some indices for each of 0 .. n - 1, one after the other.
-struct Lists {
-  std::vector<Index> start, items;
-
-  // List `key(k, s)` gets k, for all s < n_keys; -1 is none.
-  template <class Key>
-  Lists(Index n, Index n_items, int n_keys, Key key) : start(n + 2, 0) {
-    for (Index k = 0; k < n_items; ++k)
-      for (int s = 0; s < n_keys; ++s)
-        if (key(k, s) >= 0) ++start[key(k, s) + 2];
-    for (Index i = 2; i < n + 2; ++i) start[i] += start[i - 1];
-    items.resize(start[n + 1]);
-    for (Index k = 0; k < n_items; ++k)
-      for (int s = 0; s < n_keys; ++s)
-        if (key(k, s) >= 0) items[start[key(k, s) + 1]++] = k;
-    start.pop_back();
-  }
-  View<const Index> operator[](Index i) const {
-    return View<const Index>(items.data() + start[i], start[i + 1] - start[i]);
-  }
-  Index size(Index i) const { return start[i + 1] - start[i]; }
-};
-
 // The part in which each joint is decided.
 std::vector<Index> meeting_parts(const PartTree& tree, View<const Index, 2> ends) {
   std::vector<Index> parts(ends.rows());
@@ -74,22 +53,26 @@ struct Parts {
   View<const Index> first_row, sizes;
   View<const double, 3> rows;
   double tolerance;
-  std::vector<Index> decided_in = meeting_parts(tree, ends);
-  // joints by part, the last one first; bodies by part; joints by body
-  Lists decided{tree.parent.size(), ends.rows(), 1, [&](Index k, int) { return decided_in[ends.rows() - 1 - k]; }};
-  Lists bodies{tree.parent.size(), sizes.size(), 1, [&](Index i, int) { return tree.part_of_body[i]; }};
-  Lists joints{sizes.size(), ends.rows(), 2,
-               [&](Index j, int side) { return side == 1 && ends(j, 1) == ends(j, 0) ? -1 : ends(j, side); }};
-  std::vector<Index> rank_of = std::vector<Index>(ends.rows());  // of a joint: its place in that sequence
-  std::vector<Index> n_children = std::vector<Index>(tree.parent.size());
+  Groups decided, bodies;          // joints by part, the last one first; bodies by part
+  Incidence at_body;               // joints by body
+  std::vector<Index> rank_of;      // of a joint: its place in that sequence
+  std::vector<Index> n_children;
 
   Parts(const PartTree& tree_, View<const Index, 2> ends_, View<const Index> first_row_, View<const Index> sizes_,
         View<const double, 3> rows_, double tolerance_)
-      : tree(tree_), ends(ends_), first_row(first_row_), sizes(sizes_), rows(rows_), tolerance(tolerance_) {
-    for (Index& j : decided.items) j = ends.rows() - 1 - j;
-    for (Index k = 0; k < ends.rows(); ++k) rank_of[decided.items[k]] = k;
+      : tree(tree_), ends(ends_), first_row(first_row_), sizes(sizes_), rows(rows_), tolerance(tolerance_),
+        at_body(incidence(sizes.size(), ends)), n_children(tree.parent.size()) {
+    std::vector<Index> last_first(ends.rows()), all(sizes.size());
+    std::iota(last_first.rbegin(), last_first.rend(), Index(0));
+    std::iota(all.begin(), all.end(), Index(0));
+    decided = grouped(tree.parent.size(), meeting_parts(tree, ends), last_first);
+    bodies = grouped(tree.parent.size(), tree.part_of_body, all);
+    rank_of = positions(decided.items);
     for (const Index parent : tree.parent)
       if (parent >= 0) ++n_children[parent];
+  }
+  View<const Index> joints(Index body) const {
+    return {at_body.edge.data() + at_body.start[body], at_body.start[body + 1] - at_body.start[body]};
   }
 };
 
@@ -152,7 +135,7 @@ class MultifrontalQR {
     for (const Index rank : groups_) slot_[rank] = 0;
     const std::size_t n_old = groups_.size();
     for (const Index body : p_.bodies[part])
-      for (const Index j : p_.joints[body])
+      for (const Index j : p_.joints(body))
         if (slot_[p_.rank_of[j]] < 0) {
           slot_[p_.rank_of[j]] = 0;
           groups_.push_back(p_.rank_of[j]);
@@ -178,7 +161,7 @@ class MultifrontalQR {
       for (Index i = 0; i < below.n_rows; ++i) ++following_[map_[map + stacked_lead_[below.row + i]] + 1];
     }
     for (const Index body : p_.bodies[part])
-      if (p_.joints.size(body) > 0) following_[first_slot(body) + 1] += p_.sizes[body];
+      if (!p_.joints(body).empty()) following_[first_slot(body) + 1] += p_.sizes[body];
     for (Index c = 0; c < n; ++c) following_[c + 1] += following_[c];
     front_.reset(following_[n], n);
     const Index* map = map_.data();
@@ -194,7 +177,7 @@ class MultifrontalQR {
       map += below.n_columns;
     }
     for (const Index body : p_.bodies[part])
-      if (p_.joints.size(body) > 0) append(body);
+      if (!p_.joints(body).empty()) append(body);
     for (const Index rank : groups_) slot_[rank] = -1;
     if (n_children > 0) {
       stacked_groups_.resize(stack_[base].group);
@@ -205,8 +188,8 @@ class MultifrontalQR {
   }
 
   Index first_slot(Index body) const {
-    Index lead = slot_[p_.rank_of[p_.joints[body][0]]];
-    for (const Index j : p_.joints[body]) lead = std::min(lead, slot_[p_.rank_of[j]]);
+    Index lead = slot_[p_.rank_of[p_.joints(body)[0]]];
+    for (const Index j : p_.joints(body)) lead = std::min(lead, slot_[p_.rank_of[j]]);
     return lead;
   }
 
@@ -215,7 +198,7 @@ class MultifrontalQR {
     const Index lead = first_slot(body), to = following_[lead];
     following_[lead] += p_.sizes[body];
     for (Index a = 0; a < p_.sizes[body]; ++a) front_.lead[to + a] = lead;
-    for (const Index j : p_.joints[body])
+    for (const Index j : p_.joints(body))
       for (int side = 0; side < 2; ++side) {
         if (p_.ends(j, side) != body) continue;
         const Index shift = slot_[p_.rank_of[j]] - p_.first_row[j];

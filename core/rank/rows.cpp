@@ -23,33 +23,20 @@ Array<Index> touched_blocks(View<const Index, 2> ends, View<const Index> dual, V
   return Array<Index>(touched);
 }
 
-namespace {
-
-// `order` sorted by keys in 0 .. n - 1, equal ones as they were.
-std::vector<Index> counting_sort(const std::vector<Index>& keys, const std::vector<Index>& order, Index n) {
-  std::vector<Index> following(n + 1), sorted(order.size());
-  for (const Index key : keys) ++following[key + 1];
-  for (Index k = 0; k < n; ++k) following[k + 1] += following[k];
-  for (const Index k : order) sorted[following[keys[k]]++] = k;
-  return sorted;
-}
-
-}  // namespace
-
 Array<Index> sorted_by_first_end(View<const Index, 2> ends, View<const Index> dual, View<const Index> label,
                                  Index n_primal) {
   const Index n = dual.size();
-  std::vector<Index> lower(n), higher(n), order(n);
+  std::vector<Index> lower(n), higher(n), sequence(n);
   for (Index k = 0; k < n; ++k) {
     const Index a = ends(dual[k], 0), b = ends(dual[k], 1);
     const Index one = label[a >= 0 ? a : b], other = b >= 0 ? label[b] : one;
     lower[k] = std::min(one, other);
     higher[k] = std::max(one, other);
-    order[k] = k;
+    sequence[k] = k;
   }
-  order = counting_sort(lower, counting_sort(higher, order, n_primal), n_primal);
+  const Groups by_lower = grouped(n_primal, lower, grouped(n_primal, higher, sequence).items);
   Array<Index> sorted(n);
-  for (Index k = 0; k < n; ++k) sorted[k] = dual[order[k]];
+  for (Index k = 0; k < n; ++k) sorted[k] = dual[by_lower.items[k]];
   return sorted;
 }
 

@@ -1,9 +1,10 @@
-#include "rank/small_rank.hpp"
+#include "rank/decisions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include "rank/packed.hpp"
+#include "base/dense.hpp"
 
 namespace sparsebody {
 namespace {
@@ -49,7 +50,7 @@ void gram_schmidt(DenseRows& rows, const std::vector<Index>& group, double toler
     std::size_t chosen = 0;
     for (std::size_t w = 0; w < waiting.size(); ++w) {
       if (group[waiting[w]] != lowest) continue;
-      const double square = packed::dot(rows[waiting[w]], rows[waiting[w]], rows.width);
+      const double square = dense::dot(rows[waiting[w]], rows[waiting[w]], rows.width);
       if (square > largest * tie) {
         largest = square;
         chosen = w;
@@ -62,7 +63,7 @@ void gram_schmidt(DenseRows& rows, const std::vector<Index>& group, double toler
     double* q = rows[best];
     for (Index a = 0; a < rows.width; ++a) q[a] /= pivots[best];
     for (const Index i : waiting)  // r_i -= (q' r_i) q
-      packed::add_scaled(rows[i], -packed::dot(rows[i], q, rows.width), q, rows.width);
+      dense::add_scaled(rows[i], -dense::dot(rows[i], q, rows.width), q, rows.width);
   }
 }
 

@@ -37,7 +37,7 @@ def _core_order(pattern: BlockPattern) -> IntArray:
     size[pattern.n_primal :] = size[pattern.n_primal :][sequence]
     renumbered = BlockPattern(size, pattern.ends[sequence])
     rows = size[pattern.n_primal :]
-    joints = sequence[kernels.minimum_fill(*dual_graph(renumbered), rows)]
+    joints = sequence[kernels.minimum_fill(dual_graph(renumbered), rows)]
     return postordered(pattern, with_primal_blocks(pattern, joints))
 
 

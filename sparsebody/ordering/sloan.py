@@ -18,5 +18,5 @@ def sloan(pattern: BlockPattern) -> IntArray:
     ----------
     Sloan (1986), Int. J. Numer. Methods Eng. 23, 2.
     """
-    indptr, opposite = primal_graph(pattern)
-    return better_way(pattern, kernels.sloan(indptr, opposite, cuthill_mckee(pattern)))
+    sequence = kernels.sloan(primal_graph(pattern), cuthill_mckee(pattern))
+    return better_way(pattern, sequence)

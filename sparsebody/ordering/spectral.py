@@ -30,7 +30,7 @@ def spectral(pattern: BlockPattern) -> IntArray:
     Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2, 4; Fiedler (1973).
     """
     weight = _weights(pattern)
-    part, n_parts = kernels.connected_components(*primal_graph(pattern))
+    part, n_parts = kernels.connected_components(primal_graph(pattern))
     distance = landmark_distances(pattern, 1)[:, 0]
     key = np.empty(pattern.n_primal)
     for k in range(n_parts):

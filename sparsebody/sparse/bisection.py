@@ -19,4 +19,4 @@ def bisected(pattern: BlockPattern, elsewhere: bool = False) -> IntArray:
     ----------
     George (1973); George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (automatic dissection).
     """
-    return kernels.bisected(*primal_graph(pattern), elsewhere)
+    return kernels.bisected(primal_graph(pattern), elsewhere)

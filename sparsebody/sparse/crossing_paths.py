@@ -60,7 +60,7 @@ def _corner_distances(pattern: BlockPattern) -> FloatArray:
 
 def _distances(pattern: BlockPattern, source: int) -> FloatArray:
     """Return the distances (n_primal,) from one block; parts that it is not in are at zero."""
-    return kernels.distances(*primal_graph(pattern), source).clip(min=0).astype(float)
+    return kernels.distances(primal_graph(pattern), source).clip(min=0).astype(float)
 
 
 def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> list[list[int]]:

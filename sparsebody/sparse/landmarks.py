@@ -14,4 +14,4 @@ def landmark_distances(pattern: BlockPattern, n_landmarks: int = 8) -> FloatArra
     The first landmark of a connected part lies at its periphery, each next one as far as possible
     from those before. Parts are set apart from each other by an offset.
     """
-    return kernels.landmark_distances(*primal_graph(pattern), cuthill_mckee(pattern), n_landmarks)
+    return kernels.landmark_distances(primal_graph(pattern), cuthill_mckee(pattern), n_landmarks)

@@ -25,4 +25,4 @@ def cuthill_mckee(pattern: BlockPattern) -> IntArray:
     ----------
     Cuthill and McKee (1969); George and Liu (1979) for the search for a block at the periphery.
     """
-    return kernels.cuthill_mckee(*primal_graph(pattern))
+    return kernels.cuthill_mckee(primal_graph(pattern))

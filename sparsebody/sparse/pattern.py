@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import ShapeError
+
+
+Graph: TypeAlias = tuple[IntArray, IntArray]
+"""Neighbours of every node in compressed form: (indptr, indices)."""
 
 
 class Blocks(Protocol):
@@ -29,8 +33,8 @@ class Blocks(Protocol):
         """Scalar size of the whole matrix."""
 
     @property
-    def adjacency(self) -> tuple[IntArray, IntArray]:
-        """Neighbours of every block in compressed form: (indptr, indices), no diagonal."""
+    def adjacency(self) -> Graph:
+        """Neighbours of every block, no diagonal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +94,8 @@ class BlockPattern:
         return int(self.offsets[self.n_primal])
 
     @cached_property
-    def adjacency(self) -> tuple[IntArray, IntArray]:
-        """Neighbours of every block in compressed form: (indptr, indices), sorted, no diagonal."""
+    def adjacency(self) -> Graph:
+        """Neighbours of every block, sorted, no diagonal."""
         return kernels.quotient_graph(self.n_primal, self.ends)
 
     def forget_adjacency(self) -> None:

@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.sparse.components import biconnected_components
 from sparsebody.sparse.equilibration import equilibrate
+from sparsebody.sparse.fronts import Fronts
 from sparsebody.sparse.rank_methods import (
     NEAR,
     SWEPT,
@@ -38,7 +39,7 @@ from sparsebody.sparse.rank_methods import (
 from sparsebody.sparse.row_parts import PartOfRows, part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.sparse.small_rank import PIVOTED, SMALL, small_choice
-from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_choices
+from sparsebody.sparse.sweep import RowChoice, smallest_singular_value
 from sparsebody.sparse.tolerances import (
     JOINTWISE_SHARE,
     POOR_SINGULAR_VALUE,
@@ -195,12 +196,9 @@ def _decide_large(
             return decision
     choices = [] if narrow else by_halves(part, tolerance, threads)
     rows = _as_matrix(part)
-    choices += _frontal_choices(part, tolerance)
+    choices += [by_fronts(sweep, part, tolerance) for sweep in _narrow_sweeps(part)]
     if n > SPARSE_ROWS:
-        sweep = next(both_ways(part))
-        is_quick = not narrow and sweep.width <= LARGEST_FRONT
-        swept = [by_pivots(sweep, part)] if is_quick else []
-        swept += swept_choices(rows)
+        swept = [by_pivots(sweep, part) for sweep in _narrow_sweeps(part)]
         candidates = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
         clear = [choice for choice in candidates if is_clear(choice)]
         if len({choice.rank for choice in clear}) == 1:
@@ -260,7 +258,6 @@ def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, fl
     return choices[k], floor[k]
 
 
-def _frontal_choices(part: PartOfRows, tolerance: float) -> list[RowChoice]:
-    """Frontal QR from both ends of the component; nothing where the fronts are too wide."""
-    narrow = [sweep for sweep in both_ways(part) if sweep.width <= LARGEST_FRONT]
-    return [by_fronts(sweep, part, tolerance) for sweep in narrow]
+def _narrow_sweeps(part: PartOfRows) -> list[Fronts]:
+    """Return the sweeps from both ends of the component whose fronts are not too wide."""
+    return [sweep for sweep in both_ways(part) if sweep.width <= LARGEST_FRONT]

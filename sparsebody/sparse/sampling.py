@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody._core import graph as kernels
+from sparsebody.sparse.levels import primal_graph
 from sparsebody.sparse.pattern import BlockPattern
 
 _PIECES = 4
@@ -21,8 +22,8 @@ def sampled(
     """
     seeds = np.random.default_rng(0).integers(0, pattern.n_primal, n_pieces)
     label = np.full(pattern.n_primal, -1, dtype=np.intp)
+    primal = kernels.nodes_around(primal_graph(pattern), seeds, n_blocks, label)
     indptr, indices = pattern.adjacency
-    primal = kernels.nodes_around(indptr, indices, seeds, n_blocks, label)
     new = np.append(label, -1)  # the last one answers for -1
     near = np.unique(np.concatenate([indices[indptr[i] : indptr[i + 1]] for i in primal]))
     near = near.astype(np.intp) - pattern.n_primal
