@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/array.hpp"
+#include "rank/rows.hpp"
 
 namespace sparsebody {
 
@@ -12,8 +12,7 @@ namespace sparsebody {
 // component_start[c + 1] - 1 of the joints. Remainders up to `tolerance` are dependent; `noise` stands for the largest
 // one where none is. A choice made joint by joint holds in other poses as well, and is taken where its least remainder
 // is more than `share` of that of free pivoting.
-std::tuple<Array<bool>, double, double, double> small_components(View<const double, 3> rows, View<const Index, 2> ends,
-                                                                 View<const Index> first_row,
+std::tuple<Array<bool>, double, double, double> small_components(const PartOfRows& part,
                                                                  View<const Index> component_start, double tolerance,
                                                                  double noise, double share);
 
@@ -24,8 +23,7 @@ struct Sweep {
   Index width;
 };
 
-Array<double> schur_pivots(const Sweep& sweep, View<const Index, 2> ends, View<const Index> first_row,
-                           View<const Index> sizes, View<const double, 3> rows, double delta);
+Array<double> schur_pivots(const Sweep& sweep, const PartOfRows& part, double delta);
 
 // (threshold, ratio) of the widest gap between pivots, those up to delta counted as delta.
 std::pair<double, double> largest_gap(View<const double> pivots, double delta);

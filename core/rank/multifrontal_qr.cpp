@@ -47,21 +47,16 @@ std::vector<Index> meeting_parts(const PartTree& tree, View<const Index, 2> ends
 
 // The joints, bodies and rows of all parts. Joints are numbered by when they are decided: their columns keep this
 // sequence in all fronts, so that triangles of parts become staircases where they meet.
-struct Parts {
+struct Parts : PartOfRows {
   const PartTree& tree;
-  View<const Index, 2> ends;
-  View<const Index> first_row, sizes;
-  View<const double, 3> rows;
   double tolerance;
   Groups decided, bodies;          // joints by part, the last one first; bodies by part
   Incidence at_body;               // joints by body
   std::vector<Index> rank_of;      // of a joint: its place in that sequence
   std::vector<Index> n_children;
 
-  Parts(const PartTree& tree_, View<const Index, 2> ends_, View<const Index> first_row_, View<const Index> sizes_,
-        View<const double, 3> rows_, double tolerance_)
-      : tree(tree_), ends(ends_), first_row(first_row_), sizes(sizes_), rows(rows_), tolerance(tolerance_),
-        at_body(incidence(sizes.size(), ends)), n_children(tree.parent.size()) {
+  Parts(const PartTree& tree_, const PartOfRows& part, double tolerance_)
+      : PartOfRows(part), tree(tree_), tolerance(tolerance_), at_body(incidence(sizes.size(), ends)), n_children(tree.parent.size()) {
     std::vector<Index> last_first(ends.rows()), all(sizes.size());
     std::iota(last_first.rbegin(), last_first.rend(), Index(0));
     std::iota(all.begin(), all.end(), Index(0));
@@ -242,10 +237,9 @@ std::vector<Index> independent_parts(const PartTree& tree) {
 
 }  // namespace
 
-Array<double> row_remainders(const PartTree& tree, View<const Index, 2> ends, View<const Index> first_row,
-                             View<const Index> sizes, View<const double, 3> rows, double tolerance, int threads) {
-  const Parts parts(tree, ends, first_row, sizes, rows, tolerance);
-  Array<double> pivots(rows.rows());
+Array<double> row_remainders(const PartTree& tree, const PartOfRows& part_of_rows, double tolerance, int threads) {
+  const Parts parts(tree, part_of_rows, tolerance);
+  Array<double> pivots(parts.rows.rows());
   const std::vector<Index> apart = independent_parts(tree);
   std::vector<MultifrontalQR> subtrees;
   for (std::size_t k = 0; k < apart.size(); ++k) subtrees.emplace_back(parts, 1);

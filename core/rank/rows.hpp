@@ -7,6 +7,13 @@
 
 namespace sparsebody {
 
+// Rows of some joints, each on both ends.
+struct PartOfRows {
+  View<const double, 3> rows;  // (n_rows, 2, width)
+  View<const Index, 2> ends;   // (n_joints, 2) bodies, -1 for none
+  View<const Index> first_row, sizes;  // (n_joints + 1,); (n_bodies,) freedoms
+};
+
 // The primal blocks that some dual ones touch, in the sequence in which they are met; label[block] is the position.
 Array<Index> touched_blocks(View<const Index, 2> ends, View<const Index> dual, View<Index> label);
 

@@ -118,8 +118,8 @@ class SchurFront {
 
 }  // namespace
 
-Array<double> schur_pivots(const Sweep& sweep, View<const Index, 2> ends, View<const Index> first_row,
-                           View<const Index> sizes, View<const double, 3> rows, double delta) {
+Array<double> schur_pivots(const Sweep& sweep, const PartOfRows& part, double delta) {
+  const auto& [rows, ends, first_row, sizes] = part;
   Array<double> pivots(rows.rows());
   SchurFront front(sweep.width);
   const Index stride = front.stride();

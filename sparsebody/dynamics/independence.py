@@ -12,9 +12,9 @@ from sparsebody.factorization.auto import choose_factorization
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE, quasi_definite
 from sparsebody.sparse import rank
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.row_parts import PartOfRows
+from sparsebody.sparse.rank.parts import PartOfRows
+from sparsebody.sparse.rank.tolerances import GRAM_SHIFT, RANK_TOLERANCE
 from sparsebody.sparse.saddle import SaddleMatrix
-from sparsebody.sparse.tolerances import GRAM_SHIFT, RANK_TOLERANCE
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
 LONGEST = 60.0  # [s] predicted

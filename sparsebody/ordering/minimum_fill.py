@@ -9,8 +9,8 @@ from sparsebody.arrays import IntArray
 from sparsebody.ordering.tree_parts import leaves_then
 from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
 from sparsebody.sparse.etree import postordered
-from sparsebody.sparse.landmarks import landmark_distances
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import landmark_distances
 
 
 def minimum_fill(pattern: BlockPattern) -> IntArray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.sweeps import better_way
-from sparsebody.sparse.levels import cuthill_mckee, primal_graph
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import cuthill_mckee, primal_graph
 
 
 def sloan(pattern: BlockPattern) -> IntArray:

@@ -9,9 +9,8 @@ from scipy.sparse.linalg import eigsh
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.ordering.sweeps import better_way
-from sparsebody.sparse.landmarks import landmark_distances
-from sparsebody.sparse.levels import primal_graph
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import landmark_distances, primal_graph
 
 _DENSE = 60  # bodies up to which all eigenvectors are computed
 _MODES = 4  # eigenvalues that are distinguished from zero and from each other

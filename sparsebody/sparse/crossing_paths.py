@@ -15,9 +15,8 @@ from scipy.sparse.csgraph import maximum_flow
 
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.sparse.landmarks import landmark_distances
-from sparsebody.sparse.levels import primal_graph
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import landmark_distances, primal_graph
 
 
 def crossing_bound(pattern: BlockPattern) -> int:

@@ -12,7 +12,6 @@ from sparsebody._core import graph as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import ShapeError
 
-
 Graph: TypeAlias = tuple[IntArray, IntArray]
 """Neighbours of every node in compressed form: (indptr, indices)."""
 
@@ -77,6 +76,16 @@ class BlockPattern:
     def offsets(self) -> IntArray:
         """First scalar row of each block in natural order, and the total: (n_blocks + 1,)."""
         return np.concatenate([[0], np.cumsum(self.block_sizes)]).astype(np.intp)
+
+    @property
+    def primal_sizes(self) -> IntArray:
+        """Scalar rows of each primal block: (n_primal,)."""
+        return self.block_sizes[: self.n_primal]
+
+    @property
+    def dual_offsets(self) -> IntArray:
+        """First row of each dual block, counted from those, and the total: (n_dual + 1,)."""
+        return self.offsets[self.n_primal :] - self.n_primal_rows
 
     @cached_property
     def has_full_blocks(self) -> bool:

@@ -58,10 +58,7 @@ def saddle_residual(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
         raise ShapeError(f"x is {x.shape}, the right-hand side {rhs.shape}")
     residual = np.array(rhs, dtype=float, order="C")
     kernels.subtract_product(
-        pattern.offsets,
-        pattern.ends,
-        matrix.diagonal,
-        matrix.rows,
+        (pattern.offsets, pattern.ends, matrix.diagonal, matrix.rows),
         x.reshape(len(x), -1),
         residual.reshape(len(x), -1),
     )
@@ -76,10 +73,7 @@ def residual_scales(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
     """
     pattern = matrix.pattern
     return kernels.residual_scales(
-        pattern.offsets,
-        pattern.ends,
-        matrix.diagonal,
-        matrix.rows,
+        (pattern.offsets, pattern.ends, matrix.diagonal, matrix.rows),
         matrix.inverse,
         x.reshape(len(x), -1),
         rhs.reshape(len(x), -1),

@@ -8,7 +8,8 @@ from random_saddles import scissor
 import sparsebody.sparse.rank as rank_module
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import independent_rows
-from sparsebody.sparse.rank_methods import (
+from sparsebody.sparse.rank.choices import RowChoice
+from sparsebody.sparse.rank.methods import (
     FRONTAL,
     HALVES,
     SWEPT,
@@ -17,8 +18,7 @@ from sparsebody.sparse.rank_methods import (
     doubt_about,
     generic_rank,
 )
-from sparsebody.sparse.small_rank import PIVOTED
-from sparsebody.sparse.sweep import RowChoice
+from sparsebody.sparse.rank.small import PIVOTED
 
 KEEP = np.array([True, True, False])
 

@@ -12,16 +12,14 @@ from scipy.linalg import qr
 from scipy.sparse import csr_array
 
 from sparsebody.arrays import FloatArray
-from sparsebody.sparse.bisection import bisected
-from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
-from sparsebody.sparse.fronts import Fronts, fronts
-from sparsebody.sparse.multifrontal_qr import halves, path, remainder_flops, row_remainders
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.pebble_game import generic_bars
-from sparsebody.sparse.row_parts import PartOfRows
-from sparsebody.sparse.small_rank import PIVOTED
-from sparsebody.sparse.sweep import RowChoice
-from sparsebody.sparse.tolerances import (
+from sparsebody.sparse.rank.choices import RowChoice
+from sparsebody.sparse.rank.multifrontal_qr import halves, path, remainder_flops, row_remainders
+from sparsebody.sparse.rank.parts import PartOfRows
+from sparsebody.sparse.rank.pebble_game import generic_bars
+from sparsebody.sparse.rank.schur_pivots import Fronts, fronts, largest_gap, schur_pivots
+from sparsebody.sparse.rank.small import PIVOTED
+from sparsebody.sparse.rank.tolerances import (
     AMPLIFIED_ROUNDING,
     CLEAR_GAP,
     DEPENDENT_REMAINDER,
@@ -29,6 +27,7 @@ from sparsebody.sparse.tolerances import (
     REMAINDER_FLOOR,
     SECOND_GAP,
 )
+from sparsebody.sparse.searches import bisected
 
 MOST_FLOPS = 4e12  # of a frontal QR on nested halves: a minute or two
 MOST_WORK = 2e10  # rows times the square of the front, for a second opinion: a second or so
@@ -93,7 +92,7 @@ def by_halves(
 
 def by_pivots(sweep: Fronts, part: PartOfRows) -> RowChoice:
     """Rows to keep by the pivots of the Schur complement."""
-    pivots = schur_pivots(sweep, part.rows)
+    pivots = schur_pivots(part.pattern, part.rows, sweep)
     threshold, ratio = largest_gap(pivots)
     return RowChoice(pivots > threshold, float(np.sqrt(ratio)), SWEPT)
 

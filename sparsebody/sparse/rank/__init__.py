@@ -18,10 +18,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.sparse.components import biconnected_components
-from sparsebody.sparse.equilibration import equilibrate
-from sparsebody.sparse.fronts import Fronts
-from sparsebody.sparse.rank_methods import (
+from sparsebody.sparse.rank.choices import RowChoice, smallest_singular_value
+from sparsebody.sparse.rank.methods import (
     NEAR,
     SWEPT,
     across,
@@ -36,11 +34,10 @@ from sparsebody.sparse.rank_methods import (
     generic_rank,
     is_clear,
 )
-from sparsebody.sparse.row_parts import PartOfRows, part_of_rows
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.small_rank import PIVOTED, SMALL, small_choice
-from sparsebody.sparse.sweep import RowChoice, smallest_singular_value
-from sparsebody.sparse.tolerances import (
+from sparsebody.sparse.rank.parts import PartOfRows, equilibrate, part_of_rows
+from sparsebody.sparse.rank.schur_pivots import Fronts
+from sparsebody.sparse.rank.small import PIVOTED, SMALL, small_choice
+from sparsebody.sparse.rank.tolerances import (
     JOINTWISE_SHARE,
     POOR_SINGULAR_VALUE,
     RANK_TOLERANCE,
@@ -48,6 +45,8 @@ from sparsebody.sparse.tolerances import (
     REMAINDER_FLOOR,
     SECOND_GAP,
 )
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse.searches import biconnected_components
 
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes

@@ -19,6 +19,7 @@ import numpy as np
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.rank.parts import kernel_part
 
 
 class PartTree(NamedTuple):
@@ -81,16 +82,9 @@ def row_remainders(
     ----------
     George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8 (rank detection).
     """
-    n = pattern.n_primal
-    return kernels.row_remainders(
-        *parts, pattern.ends, _first_row(pattern), pattern.block_sizes[:n], rows, tolerance, threads
-    )
+    return kernels.row_remainders(parts, kernel_part(pattern, rows), tolerance, threads)
 
 
 def remainder_flops(pattern: BlockPattern, parts: PartTree) -> float:
     """Return about how many operations `row_remainders` takes."""
-    return kernels.remainder_flops(*parts, pattern.ends, _first_row(pattern))
-
-
-def _first_row(pattern: BlockPattern) -> IntArray:
-    return pattern.offsets[pattern.n_primal :] - pattern.n_primal_rows
+    return kernels.remainder_flops(parts, pattern.ends, pattern.dual_offsets)
