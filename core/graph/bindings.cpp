@@ -24,7 +24,6 @@ void bind_graph(nb::module_& m) {
   def_kernel(m, "positions", [](Indices order) { return Array<Index>(positions(order)); }, "order"_a);
 
   // Components, levels, cycles
-  def_kernel(m, "connected_components", &connected_components, "graph"_a);
   def_kernel(m, "biconnected_components", &biconnected_components, "n_primal"_a, "ends"_a);
   def_kernel(m, "cuthill_mckee", &cuthill_mckee, "graph"_a);
   def_kernel(m, "distances", &distances, "graph"_a, "source"_a);

@@ -13,14 +13,6 @@ namespace sparsebody {
 using Pack = dense::Lanes;
 
 
-double* AlignedBuffer::reserve(Index size) {
-  if (size > capacity_) {
-    capacity_ = 2 * size;
-    data_.reset(static_cast<double*>(::operator new[](sizeof(double) * capacity_, std::align_val_t(64))));
-  }
-  return data_.get();
-}
-
 namespace {
 
 constexpr Index lanes = dense::lane_count;
@@ -96,7 +88,8 @@ void FrontQR::reset(Index m, Index n) {
   n_ = n;
   stride_ = padded(n);
   first_row_ = first_column_ = pivot_row_ = end_row_ = 0;
-  std::fill_n(values_.reserve(m * stride_), m * stride_, 0.0);
+  if (m * stride_ > values_.size()) values_ = LargeArray<double>(2 * m * stride_);
+  std::fill_n(values_.data(), m * stride_, 0.0);
   lead.resize(m);
 }
 

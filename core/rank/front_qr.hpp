@@ -6,26 +6,11 @@
 // Stat. Comput. 10, 1 (reflections of a panel as I - V T V', so that the columns after it are changed by products).
 #pragma once
 
-#include <memory>
 #include <tuple>
 
-#include "base/array.hpp"
+#include "base/large_array.hpp"
 
 namespace sparsebody {
-
-// Memory for rows of whole registers; its values are lost where it grows.
-class AlignedBuffer {
- public:
-  double* reserve(Index size);
-  double* data() { return data_.get(); }
-
- private:
-  struct Delete {
-    void operator()(double* p) const { ::operator delete[](p, std::align_val_t(64)); }
-  };
-  std::unique_ptr<double[], Delete> data_;
-  Index capacity_ = 0;
-};
 
 class FrontQR {
  public:
@@ -60,7 +45,7 @@ class FrontQR {
   int threads_;
   Index m_ = 0, n_ = 0, stride_ = 0, first_row_ = 0, first_column_ = 0;
   Index pivot_row_ = 0, end_row_ = 0;  // the rows that can be nonzero in the present column
-  AlignedBuffer values_;
+  LargeArray<double> values_;  // rows of whole registers
   std::vector<double> V_, T_, W_, reflector_, squares_;
   std::vector<Index> column_;  // what each column was before columns of its group were exchanged
 };

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/dense.hpp"
+#include "rank/tolerances.hpp"
 
 namespace sparsebody {
 
@@ -13,7 +14,6 @@ using Pack = dense::Lanes;
 namespace {
 
 constexpr Index lanes = dense::lane_count;
-constexpr double least_pivot = 1e-300;  // a divisor
 
 // S -= sum_i f_i s_i' in R rows of a lower triangle, f (R, k) and s (k, stride); values above it are lost.
 template <int R>

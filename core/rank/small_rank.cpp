@@ -5,11 +5,10 @@
 #include <limits>
 
 #include "base/dense.hpp"
+#include "rank/tolerances.hpp"
 
 namespace sparsebody {
 namespace {
-
-constexpr double tie = 1.0 + 1e-12;  // squares of remainders that differ by rounding only are equal: the first is taken
 
 struct DenseRows {
   std::vector<double> values;
@@ -51,7 +50,7 @@ void gram_schmidt(DenseRows& rows, const std::vector<Index>& group, double toler
     for (std::size_t w = 0; w < waiting.size(); ++w) {
       if (group[waiting[w]] != lowest) continue;
       const double square = dense::dot(rows[waiting[w]], rows[waiting[w]], rows.width);
-      if (square > largest * tie) {
+      if (square > largest * tie_ratio) {
         largest = square;
         chosen = w;
       }
