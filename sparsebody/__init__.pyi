@@ -45,8 +45,8 @@ from .model.system import State, System
 from .model.time_functions import Polynomial, Sinusoid, SmoothStep
 from .ordering import register_ordering
 from .simulation import Trajectory, simulate
-from .sparse.order_files import read_order, write_order
-from .sparse.pattern_files import read_pattern
+from .sparse.files.order_files import read_order, write_order
+from .sparse.files.pattern_files import read_pattern
 from .study.certificates import certify
 
 __version__: str

@@ -14,7 +14,7 @@ from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles
-from sparsebody.sparse.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
+from sparsebody.sparse.rank.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 
 
 def loop_cycles(system: System, basis: str, seed: int = 0) -> Cycles | None:

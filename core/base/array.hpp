@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "base/huge_pages.hpp"
 
 #ifdef SPARSEBODY_CHECKED
 #include <cstdio>
@@ -145,18 +143,12 @@ class Array {
     for (const Index extent : shape) n *= extent;
     return n;
   }
-  // Large arrays lie in huge pages where the system has any, as NumPy's do; the pages of zeros are made at first use.
+  // The pages of zeros are made at first use.
   static T* allocate(Index size, bool is_zero) {
     const std::size_t n_bytes = std::size_t(size > 0 ? size : 1) * sizeof(T);
     void* memory = is_zero ? std::calloc(n_bytes, 1) : std::malloc(n_bytes);
     if (memory == nullptr) throw std::bad_alloc();
-#if defined(__linux__)
-    constexpr std::size_t large = std::size_t(1) << 22, page = 4096;
-    if (n_bytes >= large) {
-      const std::size_t offset = page - reinterpret_cast<std::uintptr_t>(memory) % page;
-      madvise(static_cast<char*>(memory) + offset, n_bytes - offset, MADV_HUGEPAGE);
-    }
-#endif
+    use_huge_pages(memory, n_bytes);
     return static_cast<T*>(memory);
   }
 

@@ -10,29 +10,36 @@
 
 namespace sparsebody::dense {
 
-using Lanes = Vec<double, 4>;
+// Rows are long: here the widest registers pay.
+#if defined(__AVX512F__)
+inline constexpr int lane_count = 8;
+using Lanes = Vec<double, 8, true>;
+#else
 inline constexpr int lane_count = 4;
+using Lanes = Vec<double, 4>;
+#endif
 
-// Columns [j, j + V lane_count) of Y += P' X.
-template <int V, int R, int I>
+// Columns [j, j + V n_lanes) of Y += P' X.
+template <class Lanes, int n_lanes, int V, int R, int I>
 SB_INLINE void add_product_columns(Index j, const double (&P)[R][I], const double* const (&x)[R],
                                    double* const (&y)[I]) {
   Lanes sum[I][V];
-  unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = Lanes::load(y[k / V] + j + k % V * lane_count); });
+  unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = Lanes::load(y[k / V] + j + k % V * n_lanes); });
   unrolled<0, R>([&](auto r) SB_UNROLL {
     Lanes x_r[V];
-    unrolled<0, V>([&](auto v) SB_UNROLL { x_r[v] = Lanes::load(x[r] + j + v * lane_count); });
+    unrolled<0, V>([&](auto v) SB_UNROLL { x_r[v] = Lanes::load(x[r] + j + v * n_lanes); });
     unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = sum[k / V][k % V] + x_r[k % V] * P[r][k / V]; });
   });
-  unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V].store(y[k / V] + j + k % V * lane_count); });
+  unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V].store(y[k / V] + j + k % V * n_lanes); });
 }
 
 // Y += P' X, X the R vectors x of n, Y the I vectors y, P (R, I): every number of Y is read and written once.
 template <int R, int I>
 inline void add_products(Index n, const double (&P)[R][I], const double* const (&x)[R], double* const (&y)[I]) {
   Index j = 0;
-  for (; j + 2 * lane_count <= n; j += 2 * lane_count) add_product_columns<2>(j, P, x, y);
-  if (j + lane_count <= n) add_product_columns<1>(j, P, x, y), j += lane_count;
+  for (; j + 2 * lane_count <= n; j += 2 * lane_count) add_product_columns<Lanes, lane_count, 2>(j, P, x, y);
+  if (j + lane_count <= n) add_product_columns<Lanes, lane_count, 1>(j, P, x, y), j += lane_count;
+  if (j + 4 <= n) add_product_columns<Vec<double, 4>, 4, 1>(j, P, x, y), j += 4;
   for (; j < n; ++j)
     for (int i = 0; i < I; ++i)
       for (int r = 0; r < R; ++r) y[i][j] += P[r][i] * x[r][j];
@@ -60,7 +67,8 @@ inline double dot(const double* x, const double* y, Index n) {
   if (j + lane_count <= n) even = even + Lanes::load(x + j) * Lanes::load(y + j), j += lane_count;
   double sum[lane_count];
   (even + odd).store(sum);
-  double total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+  double total = 0.0;
+  for (const double lane : sum) total += lane;
   for (; j < n; ++j) total += x[j] * y[j];
   return total;
 }

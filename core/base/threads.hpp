@@ -33,4 +33,12 @@ void run_ranges(Index n, Index n_threads, const Task& task) {
             [&](Index i) { task(i * length, std::min(n, (i + 1) * length)); });
 }
 
+// Calls body(i) for every i in [0, n), range by range.
+template <class Body>
+void for_each(Index n, Index n_threads, const Body& body) {
+  run_ranges(n, n_threads, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) body(i);
+  });
+}
+
 }  // namespace sparsebody

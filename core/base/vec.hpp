@@ -52,6 +52,11 @@ template <> struct Register<double, 4> {
   typedef double unaligned __attribute__((vector_size(32), aligned(8)));
   typedef long long mask __attribute__((vector_size(32)));
 };
+template <> struct Register<double, 8> {  // only of Vec<double, 8, true>
+  typedef double type __attribute__((vector_size(64)));
+  typedef double unaligned __attribute__((vector_size(64), aligned(8)));
+  typedef long long mask __attribute__((vector_size(64)));
+};
 
 template <class S, int N, bool = is_native<S, N>> struct Vec;
 

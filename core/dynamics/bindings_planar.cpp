@@ -70,6 +70,7 @@ void bind_dynamics_planar(nb::module_& module) {
           [](PlanarRows* self, Indices predecessor, Indices successor, Indices kind, Loads constant,
              Indices first_row, Indices user_row, Indices general_row, View<double, 3> rows) {
             new (self) PlanarRows{{}, {}, rows};
+            self->joints.reserve(predecessor.size() + 1), self->rows.reserve(user_row.size());
             for (Index j = 0; j < predecessor.size(); ++j)
               self->joints.push_back({std::uint32_t(predecessor[j]), std::uint32_t(successor[j]),
                                       std::uint32_t(kind[j]), std::uint32_t(first_row[j]),
@@ -87,11 +88,11 @@ void bind_dynamics_planar(nb::module_& module) {
   nb::class_<SuccessorFrames>(module, "SuccessorFrames", "Where rows that are constant on successors come from.")
       .def(
           "__init__",
-          [](SuccessorFrames* self, Rows rotation, Loads point, Loads subspace) {
-            new (self) SuccessorFrames{rotation, point, subspace};
+          [](SuccessorFrames* self, Indices joints, Indices rows, Rows rotation, Loads point, Loads subspace) {
+            new (self) SuccessorFrames{joints, rows, rotation, point, subspace};
           },
-          "rotation"_a, "point"_a, "subspace"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(),
-          nb::keep_alive<1, 4>());
+          "joints"_a, "rows"_a, "rotation"_a, "point"_a, "subspace"_a, nb::keep_alive<1, 2>(),
+          nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>());
 
   nb::class_<E> evaluation(module, "PlanarEvaluation", "Forward dynamics of bodies with three freedoms.");
   evaluation
@@ -109,6 +110,7 @@ void bind_dynamics_planar(nb::module_& module) {
             new (self) E{{kept, qr, {}, {}, {}, Mat3<double>::load(axes.data()), {gravity[0], gravity[1]}, right, x}};
             self->n_coordinates = n_coordinates;
             constexpr double world_root = 0x1p200;  // what rows hold at its end must not count in their norms
+            self->bodies.reserve(bodies.size()), self->units.reserve(bodies.size() + 1);
             for (const Index b : bodies) {
               self->bodies.push_back({std::uint32_t(b), Mat3<double>::load(basis[b].data())});
               const double turn = std::sqrt(inertia[b]), root = std::sqrt(mass[b]);

@@ -94,13 +94,13 @@ void PlanarEvaluation::fill_rows_on_successors(PlanarRows& table, const Successo
   for (Index j = 0; j < table.n_joints(); ++j) {
     const auto& joint = table.joints[j];
     if (joint.kind != PlanarRows::carried) continue;
-    const auto R = Mat3<double>::load(frames.rotation[j].data());
+    const auto R = Mat3<double>::load(frames.rotation_of(j));
     const bool on_world = joint.successor == n_bodies();
     for (Index k = joint.first_row; k < table.joints[j + 1].first_row; ++k) {
-      const double* const t = &frames.subspace(k, 0);
+      const double* const t = frames.subspace_of(k);
       const Vec3<double> force = R * Vec3<double>::load(t + 3);
       Vec3<double> moment = R * Vec3<double>::load(t);  // about the origin of S
-      if (!on_world) moment += cross(Vec3<double>::load(&frames.point(j, 0)), force);
+      if (!on_world) moment += cross(Vec3<double>::load(frames.point_of(j)), force);
       store_force(part_in_plane(joint.successor, moment, force), &table.A(k, 1, 0));
     }
   }

@@ -40,10 +40,16 @@ struct PlanarRows {
 class PlanarEvaluation;
 
 // Where the constant rows of the joints of a table come from: T in S coordinates, and the frames S on the successors.
+// Joints and rows of the table are found by the user's numbers.
 struct SuccessorFrames {
-  View<const double, 3> rotation;  // (m, 3, 3) from S to the successor
-  View<const double, 2> point;     // (m, 3) origin of S from the center of mass [m]
-  View<const double, 2> subspace;  // (k, 6) rows of T'
+  View<const Index> joints, rows;  // (m,), (k,) of the table
+  View<const double, 3> rotation;  // (n_joints, 3, 3) from S to the successor
+  View<const double, 2> point;     // (n_joints, 3) origin of S from the center of mass [m]
+  View<const double, 2> subspace;  // (n_rows, 6) rows of T'
+
+  const double* rotation_of(Index j) const { return &rotation(joints[j], 0, 0); }
+  const double* point_of(Index j) const { return &point(joints[j], 0); }
+  const double* subspace_of(Index k) const { return &subspace(rows[k], 0); }
 };
 
 // A planar mechanism with twice the digits, for residuals.

@@ -43,12 +43,12 @@ ExtendedPlanarSystem::ExtendedPlanarSystem(const PlanarEvaluation& evaluation, c
   on_successor_.resize(kept.rows.size());
   for (Index j = 0; j < m; ++j) {
     const Index s = kept.joints[j].successor;
-    const Vec3<Extended> point = load_extended(&frames.point(j, 0));
+    const Vec3<Extended> point = load_extended(frames.point_of(j));
     const Vec2<Extended> arm{dot(frames_[s].first, point), dot(frames_[s].second, point)};
     arms_.push_back(arm);
-    const Mat3<double> R = basis_of(s) * Mat3<double>::load(frames.rotation[j].data());
+    const Mat3<double> R = basis_of(s) * Mat3<double>::load(frames.rotation_of(j));
     for (Index k = kept.joints[j].first_row; k < kept.joints[j + 1].first_row; ++k) {
-      const double* const t = &frames.subspace(k, 0);
+      const double* const t = frames.subspace_of(k);
       const Vec3<double> moment = R * Vec3<double>::load(t), force = R * Vec3<double>::load(t + 3);
       PlanarForce<Extended>& row = on_successor_[k];
       row = {moment.x, {force.y, force.z}};

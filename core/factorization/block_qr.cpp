@@ -347,6 +347,7 @@ void subtract_forces(const ConstraintPattern& pattern, const Range& duals, Const
 
 ConstraintPattern::ConstraintPattern(View<const Index> block_sizes, View<const Index, 2> ends) {
   const Index m = ends.rows(), n = block_sizes.size() - m;
+  duals.reserve(m + 1), columns.reserve(n + 1);
   columns.push_back(0);
   for (Index i = 0; i < n; ++i) columns.push_back(columns.back() + std::uint32_t(block_sizes[i]));
   width = n > 0 ? block_sizes[0] : 0;
@@ -421,6 +422,12 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
     if (tree.parent[j] >= 0) ++child_begin[tree.parent[j] + 1];
   for (Index j = 0; j < m; ++j) child_begin[j + 1] += child_begin[j];
   children_.resize(child_begin[m]);
+  Index n_columns = 0;  // of all fronts
+  for (Index j = 0; j < m; ++j) {
+    n_columns += size(j);
+    for (const Index k : tree.later_than(j)) n_columns += size(k);
+  }
+  fronts_.reserve(m + 1), parts_.reserve(2 * m), columns_.reserve(n_columns), places_.reserve(n_columns);
   Front next{};
   Index height = 0, largest_front = 0, n_begun = 0;
   for (Index j = 0; j < m; ++j) {

@@ -41,6 +41,15 @@ Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world) {
   return at;
 }
 
+Groups grouped(Index n, Indices key, Indices order) {
+  Groups groups{std::vector<Index>(n + 1), std::vector<Index>(order.size())};
+  for (const Index item : order) ++groups.start[key[item] + 1];
+  accumulate_counts(groups.start);
+  std::vector<Index> next(groups.start.begin(), groups.start.end() - 1);
+  for (const Index item : order) groups.items[next[key[item]]++] = item;
+  return groups;
+}
+
 GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends) {
   const Index n_edges = ends.rows(), n = n_nodes + n_edges;
   Array<Index> start(n + 1);

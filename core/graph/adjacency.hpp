@@ -38,6 +38,17 @@ struct Incidence {
 // ends(e, 0), ends(e, 1): the nodes of edge e; -1 is the world, which may be one more node, n_nodes.
 Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world = World::is_no_node);
 
+// The items of every group, one after the other.
+struct Groups {
+  std::vector<Index> start, items;
+
+  Index size(Index group) const { return start[group + 1] - start[group]; }
+  Indices operator[](Index group) const { return {items.data() + start[group], size(group)}; }
+};
+
+// The items of `order` by their groups key[item] in 0 .. n - 1, those of a group in the sequence of `order`.
+Groups grouped(Index n, Indices key, Indices order);
+
 // The quotient graph of [D A'; A 0]: edges become nodes n_nodes + e, next to their ends. Rows are sorted.
 GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends);
 

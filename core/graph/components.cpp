@@ -2,30 +2,9 @@
 
 #include <algorithm>
 
-#include "graph/breadth_first.hpp"
 #include "graph/depth_first.hpp"
 
 namespace sparsebody {
-
-std::pair<Array<Index>, Index> connected_components(const Graph& graph) {
-  const Index n = graph.size();
-  Array<Index> component(n);
-  std::fill(component.begin(), component.end(), -1);
-  std::vector<Index> queue(n);
-  Index count = 0, end = 0;
-  for (Index root = 0; root < n; ++root) {
-    if (component[root] >= 0) continue;
-    component[root] = count;
-    queue[end] = root;
-    end = breadth_first(graph, queue, end, end + 1, [&](Index, Index other, Index) {
-      if (component[other] >= 0) return false;
-      component[other] = count;
-      return true;
-    });
-    ++count;
-  }
-  return {std::move(component), count};
-}
 
 Array<Index> biconnected_components(Index n_nodes, View<const Index, 2> ends) {
   const Incidence at = incidence(n_nodes, ends, World::is_last_node);

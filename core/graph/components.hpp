@@ -1,12 +1,9 @@
-// Connected and biconnected components of multigraphs.
+// Biconnected components of multigraphs.
 #pragma once
 
 #include "graph/adjacency.hpp"
 
 namespace sparsebody {
-
-// The connected component of every node, numbered by its first node, and how many there are.
-std::pair<Array<Index>, Index> connected_components(const Graph& graph);
 
 // The biconnected component of every edge; two edges are in one if a simple cycle passes through both.
 // Bridges, and edges with both ends at one node, are components by themselves. The world is a node.

@@ -2,35 +2,44 @@
 
 #include <limits>
 
+#include "graph/breadth_first.hpp"
+
 namespace sparsebody {
 
-std::tuple<Array<Index>, Array<bool>> breadth_first_forest(const EdgeGraph& graph) {
-  const Index n = graph.n_nodes();
+std::tuple<Array<Index>, Array<bool>> breadth_first_forest(Index n_nodes, View<const Index, 2> ends) {
+  const Incidence at = incidence(n_nodes, ends, World::is_last_node);
+  const Index n = n_nodes + 1;
   Array<Index> depth(n);
-  Array<bool> is_tree(graph.ends.rows());
+  Array<bool> is_tree(ends.rows());
   std::fill(depth.begin(), depth.end(), -1);
-  std::vector<Index> queue;
-  queue.reserve(n);
+  std::vector<Index> queue(n);
   for (Index k = 0; k < n; ++k) {
     const Index root = (n - 1 + k) % n;  // the world first
     if (depth[root] >= 0) continue;
     depth[root] = 0;
-    queue.assign(1, root);
-    for (std::size_t head = 0; head < queue.size(); ++head) {
-      const Index node = queue[head];
-      for (Index entry = graph.first[node]; entry < graph.first[node + 1]; ++entry) {
-        const Index edge = graph.incident[entry], other = graph.other_end(edge, node);
-        if (depth[other] >= 0) continue;
-        depth[other] = depth[node] + 1;
-        is_tree[edge] = true;
-        queue.push_back(other);
-      }
-    }
+    queue[0] = root;
+    breadth_first(at.graph(), queue, 0, 1, [&](Index node, Index other, Index entry) {
+      if (depth[other] >= 0) return false;
+      depth[other] = depth[node] + 1;
+      is_tree[at.edge[entry]] = true;
+      return true;
+    });
   }
   return {std::move(depth), std::move(is_tree)};
 }
 
 namespace {
+
+// The edges at all nodes, the world being the last one.
+struct EdgeGraph {
+  Index world;
+  View<const Index, 2> ends;
+  Incidence at = incidence(world, ends, World::is_last_node);
+
+  Index end(Index edge, int side) const { return ends(edge, side) < 0 ? world : ends(edge, side); }
+  Index other_end(Index edge, Index node) const { return end(edge, 0) + end(edge, 1) - node; }
+  Index degree(Index node) const { return at.start[node + 1] - at.start[node]; }
+};
 
 // A breadth-first search from one end of a chord; a stamp tells which search has reached a node.
 struct Search {
@@ -44,14 +53,14 @@ struct Search {
     queue[0] = node;
     head = 0;
     tail = 1;
-    work = graph.first[node + 1] - graph.first[node];
+    work = graph.degree(node);
   }
 };
 
 // A node on a shortest path between the ends of a chord. Pohl (1971): the search from either end goes on level by
 // level, always the one that has fewer edges to look at.
 Index meeting_node(const EdgeGraph& graph, View<const bool> is_usable, Index chord, Index search, Search (&sides)[2]) {
-  for (int side = 0; side < 2; ++side) sides[side].begin(graph, graph.ends(chord, side), search);
+  for (int side = 0; side < 2; ++side) sides[side].begin(graph, graph.end(chord, side), search);
   Index meeting = -1, shortest = std::numeric_limits<Index>::max();
   while (meeting < 0) {
     int side = sides[0].work <= sides[1].work ? 0 : 1;
@@ -62,14 +71,14 @@ Index meeting_node(const EdgeGraph& graph, View<const bool> is_usable, Index cho
     here.work = 0;
     while (here.head < end_of_level) {
       const Index node = here.queue[here.head++];
-      for (Index entry = graph.first[node]; entry < graph.first[node + 1]; ++entry) {
-        const Index edge = graph.incident[entry], other = graph.other_end(edge, node);
-        if (!is_usable[edge] || here.stamp[other] == search) continue;
+      for (Index entry = graph.at.start[node]; entry < graph.at.start[node + 1]; ++entry) {
+        const Index edge = graph.at.edge[entry], other = graph.at.other[entry];
+        if (other < 0 || !is_usable[edge] || here.stamp[other] == search) continue;
         here.stamp[other] = search;
         here.came_by[other] = edge;
         here.distance[other] = here.distance[node] + 1;
         here.queue[here.tail++] = other;
-        here.work += graph.first[other + 1] - graph.first[other];
+        here.work += graph.degree(other);
         if (there.stamp[other] != search) continue;
         const Index length = here.distance[other] + there.distance[other];
         if (length < shortest) {
@@ -84,13 +93,15 @@ Index meeting_node(const EdgeGraph& graph, View<const bool> is_usable, Index cho
 
 }  // namespace
 
-std::tuple<Array<Index>, Array<Index>, Array<Index>> closed_cycles(const EdgeGraph& graph, View<const bool> is_usable,
+std::tuple<Array<Index>, Array<Index>, Array<Index>> closed_cycles(Index n_nodes, View<const Index, 2> ends,
+                                                                   View<const bool> is_usable,
                                                                    View<const Index> chords, bool grows) {
+  const EdgeGraph graph{n_nodes, ends};
   std::vector<Index> edges, signs;
   Array<bool> usable(is_usable.size());
   std::copy(is_usable.begin(), is_usable.end(), usable.begin());
   Array<Index> start(chords.size() + 1);
-  Search sides[2] = {Search(graph.n_nodes()), Search(graph.n_nodes())};
+  Search sides[2] = {Search(n_nodes + 1), Search(n_nodes + 1)};
   for (Index c = 0; c < chords.size(); ++c) {
     const Index chord = chords[c], meeting = meeting_node(graph, usable, chord, c, sides);
     const Index back = sides[1].distance[meeting], length = 1 + back + sides[0].distance[meeting];
@@ -103,14 +114,14 @@ std::tuple<Array<Index>, Array<Index>, Array<Index>> closed_cycles(const EdgeGra
       const Index edge = sides[1].came_by[node];
       node = graph.other_end(edge, node);
       edges[slot] = edge;
-      signs[slot--] = graph.ends(edge, 0) == node ? 1 : -1;
+      signs[slot--] = graph.end(edge, 0) == node ? 1 : -1;
     }
     node = meeting;
     slot = start[c] + back + 1;
     while (sides[0].distance[node] > 0) {  // on to its first end
       const Index edge = sides[0].came_by[node];
       edges[slot] = edge;
-      signs[slot++] = graph.ends(edge, 0) == node ? 1 : -1;
+      signs[slot++] = graph.end(edge, 0) == node ? 1 : -1;
       node = graph.other_end(edge, node);
     }
     start[c + 1] = start[c] + length;
@@ -119,28 +130,23 @@ std::tuple<Array<Index>, Array<Index>, Array<Index>> closed_cycles(const EdgeGra
   return {std::move(start), Array<Index>(edges), Array<Index>(signs)};
 }
 
-Array<Index> nodes_around(View<const Index> indptr, View<const Index> indices, View<const Index> seeds,
-                          Index n_nodes, View<Index> label) {
-  std::vector<Index> nodes;
+Array<Index> nodes_around(const Graph& graph, Indices seeds, Index n_nodes, View<Index> label) {
+  std::vector<Index> queue(graph.size());
+  Index end = 0;
   for (const Index seed : seeds) {
     if (label[seed] >= 0) continue;
-    std::size_t head = nodes.size();
-    const Index most = Index(head) + n_nodes;
-    label[seed] = Index(nodes.size());
-    nodes.push_back(seed);
-    while (head < nodes.size()) {
-      const Index node = nodes[head++];
-      for (Index entry = indptr[node]; entry < indptr[node + 1]; ++entry) {
-        const Index joint = indices[entry];
-        for (Index k = indptr[joint]; k < indptr[joint + 1]; ++k) {
-          if (label[indices[k]] >= 0 || Index(nodes.size()) >= most) continue;
-          label[indices[k]] = Index(nodes.size());
-          nodes.push_back(indices[k]);
-        }
-      }
-    }
+    const Index most = end + n_nodes;
+    Index next = end;
+    label[seed] = next++;
+    queue[end] = seed;
+    end = breadth_first(graph, queue, end, end + 1, [&](Index, Index other, Index) {
+      if (label[other] >= 0 || next >= most) return false;
+      label[other] = next++;
+      return true;
+    });
   }
-  return Array<Index>(nodes);
+  queue.resize(end);
+  return Array<Index>(queue);
 }
 
 }  // namespace sparsebody

@@ -70,8 +70,9 @@ double critical_path(Indices parent, View<const double> flops) {
   return longest;
 }
 
-Index widest_core(const Graph& graph, std::vector<Index> weight) {
+Index widest_core(const Graph& graph, Indices weight_) {
   const Index n = graph.size();
+  std::vector<Index> weight(weight_.begin(), weight_.end());
   BitRows row(graph);
   std::vector<bool> contracted(n);
   std::vector<Index> around(n);

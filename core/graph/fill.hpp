@@ -39,6 +39,6 @@ double critical_path(Indices parent, View<const double> flops);
 // The greatest, over a sequence of minors, of the least weight of any node with its neighbours; it bounds the
 // weighted treewidth plus one. Minor-min-width: Gogate and Dechter (2004); Bodlaender and Koster (2011), Inf. Comput.
 // 209, 7 ("least-c"). Of two contracted nodes the lighter weight stays: a bag of a minor holds one of them at least.
-Index widest_core(const Graph& graph, std::vector<Index> weight);
+Index widest_core(const Graph& graph, Indices weight);
 
 }  // namespace sparsebody

@@ -145,27 +145,4 @@ Array<Index> bisected(const Graph& graph, bool from_farthest_of_another) {
   return order;
 }
 
-Array<Index> level_order(const Graph& graph) {
-  const Index n = graph.size();
-  Array<Index> order(n);
-  std::vector<Index> mark(n, -1);  // the search that met a node last
-  Index search = 0;
-  for (Index first = 0, begin = 0; first < n; ++first) {
-    if (mark[first] >= 0) continue;
-    Index start = first, end = begin;
-    for (int k = 0; k < 4; ++k, ++search) {  // the last node of a search is far away
-      order[begin] = start;
-      mark[start] = search;
-      end = breadth_first(graph, order, begin, begin + 1, [&](Index, Index other, Index) {
-        if (mark[other] == search) return false;
-        mark[other] = search;
-        return true;
-      });
-      start = order[end - 1];
-    }
-    begin = end;
-  }
-  return order;
-}
-
 }  // namespace sparsebody

@@ -21,7 +21,4 @@ Array<double, 2> landmark_distances(const Graph& graph, Indices sequence, Index 
 // George (1973); George and Liu (1978), SIAM J. Numer. Anal. 15, 5 (automatic dissection).
 Array<Index> bisected(const Graph& graph, bool from_farthest_of_another);
 
-// The nodes level by level, from one far end of every component to the other.
-Array<Index> level_order(const Graph& graph);
-
 }  // namespace sparsebody

@@ -1,3 +1,4 @@
+#include "base/threads.hpp"
 #include "model/body_forces.hpp"
 #include "model/constraint_rows.hpp"
 #include "model/planar_motion.hpp"
@@ -30,7 +31,8 @@ void bind_kinematics(nb::module_& module) {
   def_kernel(
       module, "joint_motions",
       [](Ints predecessor, Ints successor, Matrices predecessor_rotation, Rows predecessor_point,
-         Matrices successor_rotation, Rows successor_point, Rows position, Rows orientation, Rows velocity) {
+         Matrices successor_rotation, Rows successor_point, Rows position, Rows orientation, Rows velocity,
+         int threads) {
         const JointFrames frames{predecessor,        successor,      predecessor_rotation, predecessor_point,
                                  successor_rotation, successor_point};
         const BodyMotions bodies{position, orientation, velocity};
@@ -39,7 +41,7 @@ void bind_kinematics(nb::module_& module) {
         const auto matrices = [n] { return Array<double, 3>::uninitialized({n, 3, 3}); };
         auto E = matrices(), to_successor = matrices();
         auto r = rows(3), arm = rows(3), v_J = rows(6), v_p = rows(6);
-        for (Index j = 0; j < n; ++j) {
+        for_each(n, threads, [&](Index j) {
           const JointMotion motion =
               joint_motion(frames.X_P(j), frames.X_S(j), bodies[predecessor[j]], bodies[successor[j]]);
           motion.X.E.store(&E(j, 0, 0));
@@ -48,29 +50,30 @@ void bind_kinematics(nb::module_& module) {
           motion.X_p.r.store(&arm(j, 0));
           motion.v_J.store(&v_J(j, 0));
           motion.v_p.store(&v_p(j, 0));
-        }
+        });
         return std::tuple(std::move(E), std::move(r), std::move(to_successor), std::move(arm), std::move(v_J),
                           std::move(v_p));
       },
       nb::arg("predecessor"), nb::arg("successor"), nb::arg("predecessor_rotation"), nb::arg("predecessor_point"),
       nb::arg("successor_rotation"), nb::arg("successor_point"), nb::arg("position"), nb::arg("orientation"),
-      nb::arg("velocity"), "E, r, X_p (rotation and arm), v_J and v_p of every joint.");
+      nb::arg("velocity"), nb::arg("threads"), "E, r, X_p (rotation and arm), v_J and v_p of every joint.");
 }
 
 void bind_assembly(nb::module_& module) {
   def_kernel(
       module, "constraint_rows",
       [](Ints joint, Ints predecessor, Ints successor, Matrices successor_rotation, Rows successor_point,
-         Matrices to_successor, Rows arm, Rows velocity, Rows predecessor_velocity, Rows subspace, Doubles drift) {
+         Matrices to_successor, Rows arm, Rows velocity, Rows predecessor_velocity, Rows subspace, Doubles drift,
+         int threads) {
         const JointFrames frames{predecessor, successor, {}, {}, successor_rotation, successor_point};
-        auto out =
-            constraint_rows(joint, frames, {to_successor, arm, velocity, predecessor_velocity}, subspace, drift);
+        auto out = constraint_rows(joint, frames, {to_successor, arm, velocity, predecessor_velocity}, subspace,
+                                   drift, threads);
         return std::tuple(std::move(out.rows), std::move(out.velocity), std::move(out.acceleration));
       },
       nb::arg("joint"), nb::arg("predecessor"), nb::arg("successor"), nb::arg("successor_rotation"),
       nb::arg("successor_point"), nb::arg("to_successor"), nb::arg("arm"), nb::arg("velocity"),
       nb::arg("predecessor_velocity"), nb::arg("subspace"), nb::arg("drift"),
-      "Rows (n, 2, 6) on the bodies, T' v_J, and the right-hand side.");
+      nb::arg("threads"), "Rows (n, 2, 6) on the bodies, T' v_J, and the right-hand side.");
   def_kernel(module, "row_velocities", &row_velocities, nb::arg("joint"), nb::arg("subspace"), nb::arg("velocity"),
              "T' v_J, row by row.");
   def_kernel(module, "joint_wrenches", &joint_wrenches, nb::arg("n_joints"), nb::arg("joint"), nb::arg("subspace"),

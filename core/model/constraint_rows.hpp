@@ -1,6 +1,7 @@
 // Columns of T, or of W, as rows on the velocities of the bodies. Featherstone (2008), (8.10), (8.64).
 #pragma once
 
+#include "base/threads.hpp"
 #include "dynamics/constraint_rows.hpp"
 #include "model/joint_motion.hpp"
 
@@ -38,18 +39,19 @@ struct ConstraintRows {
 
 // Row k is on joint[k].
 inline ConstraintRows constraint_rows(View<const Index> joint, const JointFrames& frames, const JointMotions& motions,
-                                      View<const double, 2> subspace, View<const double> drift) {
+                                      View<const double, 2> subspace, View<const double> drift,
+                                      int threads) {
   const Index n = joint.size();
   ConstraintRows out{Array<double, 3>({n, 2, 6}), Array<double>::uninitialized({n}),
                      Array<double>::uninitialized({n})};
-  for (Index k = 0; k < n; ++k) {
+  for_each(n, threads, [&](Index k) {
     const Index j = joint[k];
     const ConstraintRow row = constraint_row(Force<double>::load(&subspace(k, 0)), drift[k], frames.X_S(j), motions[j]);
     if (frames.predecessor[j] >= 0) row.on_predecessor.store(&out.rows(k, 0, 0));
     if (frames.successor[j] >= 0) row.on_successor.store(&out.rows(k, 1, 0));
     out.velocity[k] = row.velocity;
     out.acceleration[k] = row.acceleration;
-  }
+  });
   return out;
 }
 

@@ -26,7 +26,8 @@ constexpr auto members(const Struct& s) {
     return members<Struct, Members..., Anything>(s);
   } else {
     constexpr int n = sizeof...(Members);
-    static_assert(3 <= n && n <= 9);
+    static_assert(2 <= n && n <= 9);
+    if constexpr (n == 2) { auto& [a, b] = s; return std::tuple(a, b); }
     if constexpr (n == 3) { auto& [a, b, c] = s; return std::tuple(a, b, c); }
     if constexpr (n == 4) { auto& [a, b, c, d] = s; return std::tuple(a, b, c, d); }
     if constexpr (n == 5) { auto& [a, b, c, d, e] = s; return std::tuple(a, b, c, d, e); }

@@ -1,115 +1,53 @@
-#include "python/arrays.hpp"
+#include "python/named_tuple.hpp"
 #include "rank/circulations.hpp"
+#include "rank/decisions.hpp"
 #include "rank/front_qr.hpp"
 #include "rank/multifrontal_qr.hpp"
-#include "rank/pebble_game.hpp"
 #include "rank/rows.hpp"
 #include "rank/saddle.hpp"
-#include "rank/schur_pivots.hpp"
-#include "rank/small_rank.hpp"
 
 namespace sparsebody {
 
-void bind_rank_band(nb::module_& module);
+template <> inline constexpr bool is_named_tuple<Saddle> = true;
+template <> inline constexpr bool is_named_tuple<PartOfRows> = true;
+template <> inline constexpr bool is_named_tuple<PartTree> = true;
+template <> inline constexpr bool is_named_tuple<Sweep> = true;
+template <> inline constexpr bool is_named_tuple<CycleJoints> = true;
+template <> inline constexpr bool is_named_tuple<JointFrames> = true;
 
-namespace {
+void bind_rank(nb::module_& m) {
+  using namespace nb::literals;
 
-using Indices = View<const Index>;
-using Indices2 = View<const Index, 2>;
-using Doubles = View<const double>;
-using Doubles2 = View<const double, 2>;
-using Doubles3 = View<const double, 3>;
+  // Products with [D A'; A 0]
+  def_kernel(m, "subtract_product", &subtract_product, "matrix"_a, "x"_a, "residual"_a);
+  def_kernel(m, "residual_scales", &residual_scales, "matrix"_a, "inverse"_a, "x"_a, "rhs"_a);
+  def_kernel(m, "relative_size", &relative_size, "residual"_a, "n_primal_rows"_a, "scales"_a);
+  def_kernel(m, "exact_residual", &exact_residual, "indptr"_a, "indices"_a, "data"_a, "right"_a, "high"_a, "low"_a);
 
-void bind_saddle(nb::module_& module) {
-  def_kernel(module, "subtract_product",
-             [](Indices offsets, Indices2 ends, Doubles3 diagonal, Doubles3 rows, Doubles2 x,
-                View<double, 2> residual) { subtract_product({offsets, ends, diagonal, rows}, x, residual); },
-             nb::arg("offsets"), nb::arg("ends"), nb::arg("diagonal"), nb::arg("rows"), nb::arg("x"),
-             nb::arg("residual"));
-  def_kernel(module, "residual_scales",
-             [](Indices offsets, Indices2 ends, Doubles3 diagonal, Doubles3 rows, Doubles3 inverse, Doubles2 x,
-                Doubles2 rhs) { return residual_scales({offsets, ends, diagonal, rows}, inverse, x, rhs); },
-             nb::arg("offsets"), nb::arg("ends"), nb::arg("diagonal"), nb::arg("rows"), nb::arg("inverse"),
-             nb::arg("x"), nb::arg("rhs"));
-  def_kernel(module, "relative_size", &relative_size, nb::arg("residual"), nb::arg("n_primal_rows"),
-             nb::arg("scales"));
-  def_kernel(module, "exact_residual", &exact_residual, nb::arg("indptr"), nb::arg("indices"), nb::arg("data"),
-             nb::arg("right"), nb::arg("high"), nb::arg("low"));
-}
+  // Parts of the rows
+  def_kernel(m, "touched_blocks", &touched_blocks, "ends"_a, "dual"_a, "label"_a);
+  def_kernel(m, "sorted_by_first_end", &sorted_by_first_end, "ends"_a, "dual"_a, "label"_a, "n_primal"_a);
+  def_kernel(m, "unit_rows", &unit_rows, "rows"_a, "index"_a, "ends"_a, "first_row"_a, "sizes"_a, "threads"_a);
+  def_kernel(m, "equilibrate", &equilibrate, "rows"_a, "ends"_a, "first_row"_a, "sizes"_a, "passes"_a, "own_pivot"_a,
+             "largest_pivot"_a, "threads"_a);
 
-void bind_rows(nb::module_& module) {
-  def_kernel(module, "touched_blocks", &touched_blocks, nb::arg("ends"), nb::arg("dual"), nb::arg("label"));
-  def_kernel(module, "sorted_by_first_end", &sorted_by_first_end, nb::arg("ends"), nb::arg("dual"), nb::arg("label"),
-             nb::arg("n_primal"));
-  def_kernel(module, "unit_rows", &unit_rows, nb::arg("rows"), nb::arg("index"), nb::arg("ends"),
-             nb::arg("first_row"), nb::arg("sizes"));
-  def_kernel(module, "equilibrated_rows", &equilibrated_rows, nb::arg("rows"), nb::arg("ends"), nb::arg("first_row"),
-             nb::arg("sizes"), nb::arg("passes"), nb::arg("own_pivot"), nb::arg("largest_pivot"));
-}
+  // Decisions
+  def_kernel(m, "small_components", &small_components, "part"_a, "component_start"_a, "tolerance"_a, "noise"_a,
+             "share"_a);
+  def_kernel(m, "schur_pivots", &schur_pivots, "sweep"_a, "part"_a, "delta"_a);
+  def_kernel(m, "largest_gap", &largest_gap, "pivots"_a, "delta"_a);
+  def_kernel(m, "independent_bars", &independent_bars, "nodes"_a, "bars"_a, "n_nodes"_a, "k"_a);
+  def_kernel(m, "halved_parts", &halved_parts, "n"_a);
+  def_kernel(m, "row_remainders", &row_remainders, "tree"_a, "part"_a, "tolerance"_a, "threads"_a);
+  def_kernel(m, "remainder_flops", &remainder_flops, "tree"_a, "ends"_a, "first_row"_a);
+  def_kernel(m, "decided_front", &decided_front, "front"_a, "joint"_a, "ready"_a, "tolerance"_a);
 
-void bind_decisions(nb::module_& module) {
-  def_kernel(module, "small_components", &small_components, nb::arg("rows"), nb::arg("ends"), nb::arg("first_row"),
-             nb::arg("component_start"), nb::arg("tolerance"), nb::arg("noise"), nb::arg("share"));
-  def_kernel(module, "schur_pivots",
-             [](Indices order, Indices entering, Indices start, Indices last, Index width, Indices2 ends,
-                Indices first_row, Indices sizes, Doubles3 rows, double delta) {
-               return schur_pivots({order, entering, start, last, width}, ends, first_row, sizes, rows, delta);
-             },
-             nb::arg("order"), nb::arg("entering"), nb::arg("start"), nb::arg("last"), nb::arg("width"),
-             nb::arg("ends"), nb::arg("first_row"), nb::arg("sizes"), nb::arg("rows"), nb::arg("delta"));
-  def_kernel(module, "largest_gap", &largest_gap, nb::arg("pivots"), nb::arg("delta"));
-  def_kernel(module, "independent_bars", &independent_bars, nb::arg("nodes"), nb::arg("bars"), nb::arg("n_nodes"),
-             nb::arg("k"));
-}
-
-void bind_qr(nb::module_& module) {
-  def_kernel(module, "halved_parts", &halved_parts, nb::arg("n"));
-  def_kernel(module, "row_remainders",
-             [](Indices parent, Indices first, Indices part_of_body, Indices2 ends, Indices first_row, Indices sizes,
-                Doubles3 rows, double tolerance) {
-               return row_remainders({parent, first, part_of_body}, ends, first_row, sizes, rows, tolerance);
-             },
-             nb::arg("parent"), nb::arg("first"), nb::arg("part_of_body"), nb::arg("ends"), nb::arg("first_row"),
-             nb::arg("sizes"), nb::arg("rows"), nb::arg("tolerance"));
-  def_kernel(module, "remainder_flops",
-             [](Indices parent, Indices first, Indices part_of_body, Indices2 ends, Indices first_row) {
-               return remainder_flops({parent, first, part_of_body}, ends, first_row);
-             },
-             nb::arg("parent"), nb::arg("first"), nb::arg("part_of_body"), nb::arg("ends"), nb::arg("first_row"));
-  def_kernel(module, "decided_front", &decided_front, nb::arg("front"), nb::arg("joint"), nb::arg("ready"),
-             nb::arg("tolerance"));
-}
-
-void bind_circulations(nb::module_& module) {
-  def_kernel(module, "joint_freedoms", &joint_freedoms, nb::arg("first_row"), nb::arg("subspace"), nb::arg("sizes"),
-             nb::arg("tolerance"), nb::arg("noise"));
-  def_kernel(module, "cycle_wrenches",
-             [](Indices start, Indices joint, Doubles3 axes, Doubles2 origin, Doubles sizes, Doubles3 free,
-                Indices n_free, double tolerance, double noise) {
-               return cycle_wrenches({start, joint}, {axes, origin, sizes}, free, n_free, tolerance, noise);
-             },
-             nb::arg("start"), nb::arg("joint"), nb::arg("axes"), nb::arg("origin"), nb::arg("sizes"),
-             nb::arg("free"), nb::arg("n_free"), nb::arg("tolerance"), nb::arg("noise"));
-  def_kernel(module, "circulation_samples",
-             [](Indices start, Indices joint, Indices sign, Doubles3 axes, Doubles2 origin, Doubles sizes,
-                Indices dimension, Doubles3 wrench, Doubles2 center, Doubles length, Doubles3 weight) {
-               return circulation_samples({start, joint}, sign, {axes, origin, sizes}, dimension, wrench, center,
-                                          length, weight);
-             },
-             nb::arg("start"), nb::arg("joint"), nb::arg("sign"), nb::arg("axes"), nb::arg("origin"),
-             nb::arg("sizes"), nb::arg("dimension"), nb::arg("wrench"), nb::arg("center"), nb::arg("length"),
-             nb::arg("weight"));
-}
-
-}  // namespace
-
-void bind_rank(nb::module_& module) {
-  bind_rank_band(module);
-  bind_saddle(module);
-  bind_rows(module);
-  bind_decisions(module);
-  bind_qr(module);
-  bind_circulations(module);
+  // Circulations
+  def_kernel(m, "joint_freedoms", &joint_freedoms, "first_row"_a, "subspace"_a, "sizes"_a, "tolerance"_a, "noise"_a);
+  def_kernel(m, "cycle_wrenches", &cycle_wrenches, "cycles"_a, "frames"_a, "free"_a, "n_free"_a, "tolerance"_a,
+             "noise"_a);
+  def_kernel(m, "circulation_samples", &circulation_samples, "cycles"_a, "sign"_a, "frames"_a, "dimension"_a,
+             "wrench"_a, "center"_a, "length"_a, "weight"_a);
 }
 
 }  // namespace sparsebody

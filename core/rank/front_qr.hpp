@@ -6,29 +6,16 @@
 // Stat. Comput. 10, 1 (reflections of a panel as I - V T V', so that the columns after it are changed by products).
 #pragma once
 
-#include <memory>
 #include <tuple>
 
-#include "base/array.hpp"
+#include "base/large_array.hpp"
 
 namespace sparsebody {
 
-// Memory for rows of whole registers; its values are lost where it grows.
-class AlignedBuffer {
- public:
-  double* reserve(Index size);
-  double* data() { return data_.get(); }
-
- private:
-  struct Delete {
-    void operator()(double* p) const { ::operator delete[](p, std::align_val_t(64)); }
-  };
-  std::unique_ptr<double[], Delete> data_;
-  Index capacity_ = 0;
-};
-
 class FrontQR {
  public:
+  // Large panels are applied on several threads.
+  explicit FrontQR(int threads = 1) : threads_(threads) {}
   // Start with m x n zeros; `lead` (m), the first column that is not zero, has to be filled, nondecreasing.
   void reset(Index m, Index n);
   double* row(Index i) { return values_.data() + i * stride_; }
@@ -55,9 +42,10 @@ class FrontQR {
   void reflect(Index column, double square, Panel& panel, bool keeps_pivot_row);
   void reflect_following(const Panel& panel, Index first);
 
+  int threads_;
   Index m_ = 0, n_ = 0, stride_ = 0, first_row_ = 0, first_column_ = 0;
   Index pivot_row_ = 0, end_row_ = 0;  // the rows that can be nonzero in the present column
-  AlignedBuffer values_;
+  LargeArray<double> values_;  // rows of whole registers
   std::vector<double> V_, T_, W_, reflector_, squares_;
   std::vector<Index> column_;  // what each column was before columns of its group were exchanged
 };

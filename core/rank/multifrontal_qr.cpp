@@ -1,7 +1,10 @@
 #include "rank/multifrontal_qr.hpp"
 
 #include <algorithm>
+#include <numeric>
 
+#include "base/threads.hpp"
+#include "graph/adjacency.hpp"
 #include "rank/front_qr.hpp"
 
 namespace sparsebody {
@@ -32,29 +35,6 @@ std::tuple<Array<Index>, Array<Index>, Array<Index>> halved_parts(Index n) {
 
 namespace {
 
-// Some indices for each of 0 .. n - 1, one after the other.
-struct Lists {
-  std::vector<Index> start, items;
-
-  // List `key(k, s)` gets k, for all s < n_keys; -1 is none.
-  template <class Key>
-  Lists(Index n, Index n_items, int n_keys, Key key) : start(n + 2, 0) {
-    for (Index k = 0; k < n_items; ++k)
-      for (int s = 0; s < n_keys; ++s)
-        if (key(k, s) >= 0) ++start[key(k, s) + 2];
-    for (Index i = 2; i < n + 2; ++i) start[i] += start[i - 1];
-    items.resize(start[n + 1]);
-    for (Index k = 0; k < n_items; ++k)
-      for (int s = 0; s < n_keys; ++s)
-        if (key(k, s) >= 0) items[start[key(k, s) + 1]++] = k;
-    start.pop_back();
-  }
-  View<const Index> operator[](Index i) const {
-    return View<const Index>(items.data() + start[i], start[i + 1] - start[i]);
-  }
-  Index size(Index i) const { return start[i + 1] - start[i]; }
-};
-
 // The part in which each joint is decided.
 std::vector<Index> meeting_parts(const PartTree& tree, View<const Index, 2> ends) {
   std::vector<Index> parts(ends.rows());
@@ -65,40 +45,64 @@ std::vector<Index> meeting_parts(const PartTree& tree, View<const Index, 2> ends
   return parts;
 }
 
-// Joints are numbered by when they are decided: their columns keep this sequence in all fronts, so that triangles of
-// parts become staircases where they meet.
+// The joints, bodies and rows of all parts. Joints are numbered by when they are decided: their columns keep this
+// sequence in all fronts, so that triangles of parts become staircases where they meet.
+struct Parts : PartOfRows {
+  const PartTree& tree;
+  double tolerance;
+  Groups decided, bodies;          // joints by part, the last one first; bodies by part
+  Incidence at_body;               // joints by body
+  std::vector<Index> rank_of;      // of a joint: its place in that sequence
+  std::vector<Index> n_children;
+
+  Parts(const PartTree& tree_, const PartOfRows& part, double tolerance_)
+      : PartOfRows(part), tree(tree_), tolerance(tolerance_), at_body(incidence(sizes.size(), ends)), n_children(tree.parent.size()) {
+    std::vector<Index> last_first(ends.rows()), all(sizes.size());
+    std::iota(last_first.rbegin(), last_first.rend(), Index(0));
+    std::iota(all.begin(), all.end(), Index(0));
+    decided = grouped(tree.parent.size(), meeting_parts(tree, ends), last_first);
+    bodies = grouped(tree.parent.size(), tree.part_of_body, all);
+    rank_of = positions(decided.items);
+    for (const Index parent : tree.parent)
+      if (parent >= 0) ++n_children[parent];
+  }
+  View<const Index> joints(Index body) const {
+    return {at_body.edge.data() + at_body.start[body], at_body.start[body + 1] - at_body.start[body]};
+  }
+};
+
+// Decides one part after the other, of which a stack holds what remains.
 class MultifrontalQR {
  public:
-  MultifrontalQR(const PartTree& tree, View<const Index, 2> ends, View<const Index> first_row,
-                 View<const Index> sizes, View<const double, 3> rows, double tolerance)
-      : tree_(tree), ends_(ends), first_row_(first_row), sizes_(sizes), rows_(rows), tolerance_(tolerance),
-        decided_in_(meeting_parts(tree, ends)),
-        // the last joint first
-        decided_(tree.parent.size(), ends.rows(), 1, [&](Index k, int) { return decided_in_[ends.rows() - 1 - k]; }),
-        bodies_(tree.parent.size(), sizes.size(), 1, [&](Index i, int) { return tree.part_of_body[i]; }),
-        joints_(sizes.size(), ends.rows(), 2,
-                [&](Index j, int side) { return side == 1 && ends(j, 1) == ends(j, 0) ? -1 : ends(j, side); }),
-        rank_of_(ends.rows()), slot_(ends.rows(), -1), n_children_(tree.parent.size(), 0) {
-    for (Index& j : decided_.items) j = ends.rows() - 1 - j;
-    for (Index k = 0; k < ends.rows(); ++k) rank_of_[decided_.items[k]] = k;
-    for (const Index parent : tree.parent)
-      if (parent >= 0) ++n_children_[parent];
+  MultifrontalQR(const Parts& parts, int threads) : p_(parts), front_(threads), slot_(parts.ends.rows(), -1) {}
+
+  void decide(Index part, View<double> pivots) {
+    assemble(part);
+    const Index n_decided = p_.decided.size(part);
+    remainder_.resize(group_start_[n_decided]);
+    front_.decide(group_start_, n_decided, p_.tolerance, remainder_.data());
+    for (Index g = 0; g < n_decided; ++g) {
+      const Index r = p_.first_row[p_.decided.items[groups_[g]]];
+      for (Index c = group_start_[g]; c < group_start_[g + 1]; ++c) pivots[r + c - group_start_[g]] = remainder_[c];
+    }
+    push(n_decided);
   }
 
-  Array<double> remainders() {
-    Array<double> pivots(rows_.rows());
-    for (Index part = 0; part < tree_.parent.size(); ++part) {
-      assemble(part);
-      const Index n_decided = decided_.size(part);
-      remainder_.resize(group_start_[n_decided]);
-      front_.decide(group_start_, n_decided, tolerance_, remainder_.data());
-      for (Index g = 0; g < n_decided; ++g) {
-        const Index r = first_row_[decided_.items[groups_[g]]];
-        for (Index c = group_start_[g]; c < group_start_[g + 1]; ++c) pivots[r + c - group_start_[g]] = remainder_[c];
-      }
-      push(n_decided);
-    }
-    return pivots;
+  // Decides the parts that a part holds, and the part itself; frees what only that needs.
+  void decide_all(Index first, Index part, View<double> pivots) {
+    for (Index k = first; k <= part; ++k) decide(k, pivots);
+    slot_ = {};
+    front_ = FrontQR(1);
+  }
+
+  // Pushes what remains of a part that another one has decided.
+  void push(const MultifrontalQR& other) {
+    const Remainder& top = other.stack_.back();
+    stack_.push_back({Index(stacked_groups_.size()), Index(stacked_lead_.size()), Index(stacked_values_.size()),
+                      top.n_rows, top.n_columns});
+    stacked_groups_.insert(stacked_groups_.end(), other.stacked_groups_.begin(), other.stacked_groups_.end());
+    stacked_lead_.insert(stacked_lead_.end(), other.stacked_lead_.begin(), other.stacked_lead_.end());
+    stacked_values_.insert(stacked_values_.end(), other.stacked_values_.begin(), other.stacked_values_.end());
   }
 
  private:
@@ -108,13 +112,13 @@ class MultifrontalQR {
   };
 
   Index group_size(Index rank) const {
-    const Index j = decided_.items[rank];
-    return first_row_[j + 1] - first_row_[j];
+    const Index j = p_.decided.items[rank];
+    return p_.first_row[j + 1] - p_.first_row[j];
   }
 
   // Fill the front with the equations of the parts below and of the bodies that are added, sorted by leading columns.
   void assemble(Index part) {
-    const Index n_children = n_children_[part], base = Index(stack_.size()) - n_children;
+    const Index n_children = p_.n_children[part], base = Index(stack_.size()) - n_children;
     groups_.clear();
     if (n_children > 0) {
       groups_.assign(stacked_groups_.begin() + stack_[base].group, stacked_groups_.end());
@@ -125,11 +129,11 @@ class MultifrontalQR {
     }
     for (const Index rank : groups_) slot_[rank] = 0;
     const std::size_t n_old = groups_.size();
-    for (const Index body : bodies_[part])
-      for (const Index j : joints_[body])
-        if (slot_[rank_of_[j]] < 0) {
-          slot_[rank_of_[j]] = 0;
-          groups_.push_back(rank_of_[j]);
+    for (const Index body : p_.bodies[part])
+      for (const Index j : p_.joints(body))
+        if (slot_[p_.rank_of[j]] < 0) {
+          slot_[p_.rank_of[j]] = 0;
+          groups_.push_back(p_.rank_of[j]);
         }
     std::sort(groups_.begin() + n_old, groups_.end());
     std::inplace_merge(groups_.begin(), groups_.begin() + n_old, groups_.end());
@@ -151,8 +155,8 @@ class MultifrontalQR {
         for (Index c = 0; c < group_size(stacked_groups_[g]); ++c) map_.push_back(slot_[stacked_groups_[g]] + c);
       for (Index i = 0; i < below.n_rows; ++i) ++following_[map_[map + stacked_lead_[below.row + i]] + 1];
     }
-    for (const Index body : bodies_[part])
-      if (joints_.size(body) > 0) following_[first_slot(body) + 1] += sizes_[body];
+    for (const Index body : p_.bodies[part])
+      if (!p_.joints(body).empty()) following_[first_slot(body) + 1] += p_.sizes[body];
     for (Index c = 0; c < n; ++c) following_[c + 1] += following_[c];
     front_.reset(following_[n], n);
     const Index* map = map_.data();
@@ -167,8 +171,8 @@ class MultifrontalQR {
       }
       map += below.n_columns;
     }
-    for (const Index body : bodies_[part])
-      if (joints_.size(body) > 0) append(body);
+    for (const Index body : p_.bodies[part])
+      if (!p_.joints(body).empty()) append(body);
     for (const Index rank : groups_) slot_[rank] = -1;
     if (n_children > 0) {
       stacked_groups_.resize(stack_[base].group);
@@ -179,22 +183,22 @@ class MultifrontalQR {
   }
 
   Index first_slot(Index body) const {
-    Index lead = slot_[rank_of_[joints_[body][0]]];
-    for (const Index j : joints_[body]) lead = std::min(lead, slot_[rank_of_[j]]);
+    Index lead = slot_[p_.rank_of[p_.joints(body)[0]]];
+    for (const Index j : p_.joints(body)) lead = std::min(lead, slot_[p_.rank_of[j]]);
     return lead;
   }
 
   // The equations of one body: its columns of A, transposed.
   void append(Index body) {
     const Index lead = first_slot(body), to = following_[lead];
-    following_[lead] += sizes_[body];
-    for (Index a = 0; a < sizes_[body]; ++a) front_.lead[to + a] = lead;
-    for (const Index j : joints_[body])
+    following_[lead] += p_.sizes[body];
+    for (Index a = 0; a < p_.sizes[body]; ++a) front_.lead[to + a] = lead;
+    for (const Index j : p_.joints(body))
       for (int side = 0; side < 2; ++side) {
-        if (ends_(j, side) != body) continue;
-        const Index shift = slot_[rank_of_[j]] - first_row_[j];
-        for (Index r = first_row_[j]; r < first_row_[j + 1]; ++r)
-          for (Index a = 0; a < sizes_[body]; ++a) front_.row(to + a)[shift + r] += rows_(r, side, a);
+        if (p_.ends(j, side) != body) continue;
+        const Index shift = slot_[p_.rank_of[j]] - p_.first_row[j];
+        for (Index r = p_.first_row[j]; r < p_.first_row[j + 1]; ++r)
+          for (Index a = 0; a < p_.sizes[body]; ++a) front_.row(to + a)[shift + r] += p_.rows(r, side, a);
       }
   }
 
@@ -211,27 +215,44 @@ class MultifrontalQR {
     }
   }
 
-  const PartTree& tree_;
-  View<const Index, 2> ends_;
-  View<const Index> first_row_, sizes_;
-  View<const double, 3> rows_;
-  double tolerance_;
-  std::vector<Index> decided_in_;
-  Lists decided_, bodies_, joints_;  // joints by part, in the sequence of decisions; bodies by part; joints by body
-  std::vector<Index> rank_of_, slot_, n_children_;  // of a joint: its place in that sequence; its first column
+  const Parts& p_;
+  FrontQR front_;
+  std::vector<Index> slot_;  // of a joint: its first column
   std::vector<Remainder> stack_;
   std::vector<Index> stacked_groups_, stacked_lead_;
   std::vector<double> stacked_values_;
-  FrontQR front_;
   std::vector<Index> groups_, group_start_, map_, following_;
   std::vector<double> remainder_;
 };
 
+// The largest parts that hold at most an eighth of all, which can be decided at the same time.
+std::vector<Index> independent_parts(const PartTree& tree) {
+  const Index n = tree.parent.size();
+  const auto is_small = [&](Index part) { return part - tree.first[part] < n / 8; };
+  std::vector<Index> parts;
+  for (Index part = 0; part < n; ++part)
+    if (is_small(part) && (tree.parent[part] < 0 || !is_small(tree.parent[part]))) parts.push_back(part);
+  return parts;
+}
+
 }  // namespace
 
-Array<double> row_remainders(const PartTree& tree, View<const Index, 2> ends, View<const Index> first_row,
-                             View<const Index> sizes, View<const double, 3> rows, double tolerance) {
-  return MultifrontalQR(tree, ends, first_row, sizes, rows, tolerance).remainders();
+Array<double> row_remainders(const PartTree& tree, const PartOfRows& part_of_rows, double tolerance, int threads) {
+  const Parts parts(tree, part_of_rows, tolerance);
+  Array<double> pivots(parts.rows.rows());
+  const std::vector<Index> apart = independent_parts(tree);
+  std::vector<MultifrontalQR> subtrees;
+  for (std::size_t k = 0; k < apart.size(); ++k) subtrees.emplace_back(parts, 1);
+  run_tasks(Index(apart.size()), threads,
+            [&](Index k) { subtrees[k].decide_all(tree.first[apart[k]], apart[k], pivots); });
+  MultifrontalQR top(parts, threads);
+  Index part = 0;
+  for (std::size_t k = 0; k <= apart.size(); ++k) {
+    const Index end = k < apart.size() ? tree.first[apart[k]] : tree.parent.size();
+    for (; part < end; ++part) top.decide(part, pivots);
+    if (k < apart.size()) top.push(subtrees[k]), part = apart[k] + 1;
+  }
+  return pivots;
 }
 
 double remainder_flops(const PartTree& tree, View<const Index, 2> ends, View<const Index> first_row) {

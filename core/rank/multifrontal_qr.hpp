@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/array.hpp"
+#include "rank/rows.hpp"
 
 namespace sparsebody {
 
@@ -34,8 +34,7 @@ std::tuple<Array<Index>, Array<Index>, Array<Index>> halved_parts(Index n);
 // that holds all its bodies; of several, joint by joint, the last one first, and the largest remainder of a joint
 // first. So all rows that a loop makes dependent belong to one joint, and what is kept stays independent when the
 // mechanism moves. Remainders up to `tolerance` count as zero: the row is dependent, and not used.
-Array<double> row_remainders(const PartTree& tree, View<const Index, 2> ends, View<const Index> first_row,
-                             View<const Index> sizes, View<const double, 3> rows, double tolerance);
+Array<double> row_remainders(const PartTree& tree, const PartOfRows& part, double tolerance, int threads);
 
 // About how many operations that takes, from the rows that lead out of the parts.
 double remainder_flops(const PartTree& tree, View<const Index, 2> ends, View<const Index> first_row);

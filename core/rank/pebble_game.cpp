@@ -1,20 +1,20 @@
-#include "rank/pebble_game.hpp"
+#include "rank/decisions.hpp"
 
-#include <numeric>
+#include <algorithm>
+
+#include "graph/union_find.hpp"
 
 namespace sparsebody {
 namespace {
 
 class PebbleGame {
  public:
-  PebbleGame(Index n, Index k) : k_(k), rigid_(n), out_(n * k), used_(n), came_by_(n, -1), bar_(n), queue_(n) {
-    std::iota(rigid_.begin(), rigid_.end(), Index(0));
-  }
+  PebbleGame(Index n, Index k) : k_(k), rigid_(n), out_(n * k), used_(n), came_by_(n, -1), bar_(n), queue_(n) {}
 
   // Accept as many bars between two nodes as are independent of all accepted before.
   Index play(Index u, Index v, Index bars) {
-    u = root(u);
-    v = root(v);
+    u = rigid_.find(u);
+    v = rigid_.find(v);
     if (u == v) return 0;
     Index reached = 0;
     while (reached == 0 && k_ - used_[u] - used_[v] < bars) reached = bring_pebble(u, v);
@@ -24,7 +24,7 @@ class PebbleGame {
       out(owner, used_[owner]++) = owner == u ? v : u;
     }
     for (Index i = 0; i < reached; ++i) {  // no bar of theirs leads out: they are one rigid body
-      rigid_[queue_[i]] = u;
+      rigid_.link(queue_[i], u);
       used_[queue_[i]] = 0;
     }
     return accepted;
@@ -32,12 +32,6 @@ class PebbleGame {
 
  private:
   Index& out(Index node, Index bar) { return out_[node * k_ + bar]; }
-
-  // The node that stands for the rigid body of a node; shortens the way to it.
-  Index root(Index node) {
-    while (rigid_[node] != node) node = rigid_[node] = rigid_[rigid_[node]];
-    return node;
-  }
 
   // Bring one more pebble to u or v along bars; returns 0, or how many nodes were searched in vain.
   Index bring_pebble(Index u, Index v) {
@@ -49,7 +43,7 @@ class PebbleGame {
     while (head < end && free < 0) {
       const Index node = queue_[head++];
       for (Index bar = 0; bar < used_[node]; ++bar) {
-        const Index other = root(out(node, bar));
+        const Index other = rigid_.find(out(node, bar));
         if (came_by_[other] >= 0) continue;
         came_by_[other] = node;
         bar_[other] = bar;
@@ -78,7 +72,7 @@ class PebbleGame {
   }
 
   Index k_;
-  std::vector<Index> rigid_;        // towards the node that stands for a rigid body
+  UnionFind rigid_;                 // nodes that move as one rigid body
   std::vector<Index> out_, used_;   // out(v, b), b < used[v]: where the bars lead that hold pebbles of v
   std::vector<Index> came_by_, bar_;  // of a search: the node before, and its bar; -1 where not reached
   std::vector<Index> queue_;

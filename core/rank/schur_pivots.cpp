@@ -1,31 +1,30 @@
-#include "rank/schur_pivots.hpp"
+#include "rank/decisions.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "rank/packed.hpp"
+#include "base/dense.hpp"
+#include "rank/tolerances.hpp"
 
 namespace sparsebody {
 
-using packed::lanes;
-using packed::Pack;
-using packed::pack;
+using Pack = dense::Lanes;
 
 namespace {
 
-constexpr double least_pivot = 1e-300;  // a divisor
+constexpr Index lanes = dense::lane_count;
 
 // S -= sum_i f_i s_i' in R rows of a lower triangle, f (R, k) and s (k, stride); values above it are lost.
-template <Index R>
+template <int R>
 void subtract_outer(double* S, Index stride, Index n, const double* f, const double* s, Index k) {
   for (Index c = 0; c < n; c += lanes) {
-    Pack sum[R] = {};
+    Pack sum[R];
     for (Index i = 0; i < k; ++i) {
-      const Pack x = pack(s + i * stride + c);
-      for (Index r = 0; r < R; ++r) sum[r] += f[r * k + i] * x;
+      const Pack x = Pack::load(s + i * stride + c);
+      unrolled<0, R>([&](auto r) SB_UNROLL { sum[r] = sum[r] + x * f[r * k + i]; });
     }
-    for (Index r = 0; r < R; ++r) pack(S + r * stride + c) -= sum[r];
+    unrolled<0, R>([&](auto r) SB_UNROLL { (Pack::load(S + r * stride + c) - sum[r]).store(S + r * stride + c); });
   }
 }
 
@@ -53,7 +52,7 @@ class SchurFront {
       double* S = &at(r, 0);
       for (Index a = 0; a < size; ++a) {
         const double* B = parts.data() + a * stride_;
-        packed::add_scaled(S, B[r], B, r + 1);
+        dense::add_scaled(S, B[r], B, r + 1);
       }
     }
   }
@@ -75,7 +74,7 @@ class SchurFront {
       const double pivot = pivots[row_[columns[i]]] = std::max(s[columns[i]], least_pivot);
       inverse_[i] = 1.0 / pivot;
       for (Index j = i + 1; j < k; ++j)
-        packed::add_scaled(s_.data() + j * stride_, -inverse_[i] * s[columns[j]], s, n_);
+        dense::add_scaled(s_.data() + j * stride_, -inverse_[i] * s[columns[j]], s, n_);
     }
     for (Index i = k - 1; i >= 0; --i) remove(columns[i]);
     f_.resize(rows_at_once * k);
@@ -119,8 +118,8 @@ class SchurFront {
 
 }  // namespace
 
-Array<double> schur_pivots(const Sweep& sweep, View<const Index, 2> ends, View<const Index> first_row,
-                           View<const Index> sizes, View<const double, 3> rows, double delta) {
+Array<double> schur_pivots(const Sweep& sweep, const PartOfRows& part, double delta) {
+  const auto& [rows, ends, first_row, sizes] = part;
   Array<double> pivots(rows.rows());
   SchurFront front(sweep.width);
   const Index stride = front.stride();

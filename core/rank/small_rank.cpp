@@ -1,14 +1,14 @@
-#include "rank/small_rank.hpp"
+#include "rank/decisions.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include "rank/packed.hpp"
+#include "base/dense.hpp"
+#include "rank/tolerances.hpp"
 
 namespace sparsebody {
 namespace {
-
-constexpr double tie = 1.0 + 1e-12;  // squares of remainders that differ by rounding only are equal: the first is taken
 
 struct DenseRows {
   std::vector<double> values;
@@ -17,8 +17,8 @@ struct DenseRows {
 };
 
 // The rows of joints begin .. end - 1 as a dense matrix; label (n_bodies,) is -1 throughout, before and after.
-void gather(View<const double, 3> rows, View<const Index, 2> ends, View<const Index> first_row, Index begin, Index end,
-            std::vector<Index>& label, DenseRows& dense) {
+void gather(const PartOfRows& part, Index begin, Index end, std::vector<Index>& label, DenseRows& dense) {
+  const auto& [rows, ends, first_row, sizes] = part;
   const Index width = rows.shape(2), start = first_row[begin];
   Index n_bodies = 0;
   for (Index j = begin; j < end; ++j)
@@ -49,8 +49,8 @@ void gram_schmidt(DenseRows& rows, const std::vector<Index>& group, double toler
     std::size_t chosen = 0;
     for (std::size_t w = 0; w < waiting.size(); ++w) {
       if (group[waiting[w]] != lowest) continue;
-      const double square = packed::dot(rows[waiting[w]], rows[waiting[w]], rows.width);
-      if (square > largest * tie) {
+      const double square = dense::dot(rows[waiting[w]], rows[waiting[w]], rows.width);
+      if (square > largest * tie_ratio) {
         largest = square;
         chosen = w;
       }
@@ -62,7 +62,7 @@ void gram_schmidt(DenseRows& rows, const std::vector<Index>& group, double toler
     double* q = rows[best];
     for (Index a = 0; a < rows.width; ++a) q[a] /= pivots[best];
     for (const Index i : waiting)  // r_i -= (q' r_i) q
-      packed::add_scaled(rows[i], -packed::dot(rows[i], q, rows.width), q, rows.width);
+      dense::add_scaled(rows[i], -dense::dot(rows[i], q, rows.width), q, rows.width);
   }
 }
 
@@ -86,23 +86,22 @@ Extremes extremes(const std::vector<double>& pivots, Index n, double tolerance, 
 
 }  // namespace
 
-std::tuple<Array<bool>, double, double, double> small_components(View<const double, 3> rows, View<const Index, 2> ends,
-                                                                 View<const Index> first_row,
+std::tuple<Array<bool>, double, double, double> small_components(const PartOfRows& part,
                                                                  View<const Index> component_start, double tolerance,
                                                                  double noise, double share) {
-  Index most = 0, n_bodies = 0;
+  const auto& [rows, ends, first_row, sizes] = part;
+  Index most = 0;
   for (Index c = 0; c + 1 < component_start.size(); ++c)
     most = std::max(most, first_row[component_start[c + 1]] - first_row[component_start[c]]);
-  for (const Index body : ends) n_bodies = std::max(n_bodies, body + 1);
   Array<bool> keep(rows.rows());
   DenseRows dense;
-  std::vector<Index> label(n_bodies, -1), group(most);
+  std::vector<Index> label(sizes.size(), -1), group(most);
   std::vector<double> pivots(most), by_joint(most);
   double gap = std::numeric_limits<double>::infinity(), least_kept = gap, largest_dropped = 0.0;
   for (Index c = 0; c + 1 < component_start.size(); ++c) {
     const Index begin = component_start[c], end = component_start[c + 1];
     const Index start = first_row[begin], n = first_row[end] - start;
-    gather(rows, ends, first_row, begin, end, label, dense);
+    gather(part, begin, end, label, dense);
     std::fill(group.begin(), group.end(), 0);
     gram_schmidt(dense, group, tolerance, pivots);
     const Extremes free = extremes(pivots, n, tolerance, noise);
@@ -111,7 +110,7 @@ std::tuple<Array<bool>, double, double, double> small_components(View<const doub
     largest_dropped = std::max(largest_dropped, free.largest_dropped);
     const std::vector<double>* choice = &pivots;
     if (end > begin + 1) {
-      gather(rows, ends, first_row, begin, end, label, dense);
+      gather(part, begin, end, label, dense);
       for (Index j = begin; j < end; ++j)
         std::fill(group.begin() + (first_row[j] - start), group.begin() + (first_row[j + 1] - start), j);
       gram_schmidt(dense, group, tolerance, by_joint);

@@ -22,7 +22,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles, short_cycles
-from sparsebody.sparse.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
+from sparsebody.sparse.rank.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 
 N_SAMPLES = 6  # random circulations: as many as a joint's wrench has components
 
@@ -85,24 +85,14 @@ def circulations(system: System, state: State, subspace: FloatArray, seed: int =
     free, n_free = kernels.joint_freedoms(
         system.first_row, subspace, sizes, CIRCULATION_TOLERANCE, REMAINDER_FLOOR
     )
+    loops, frames = (cycles.start, cycles.edge), (axes, origin, sizes)
     dimension, wrench, center, length, gap = kernels.cycle_wrenches(
-        cycles.start,
-        cycles.edge,
-        axes,
-        origin,
-        sizes,
-        free,
-        n_free,
-        CIRCULATION_TOLERANCE,
-        REMAINDER_FLOOR,
+        loops, frames, free, n_free, CIRCULATION_TOLERANCE, REMAINDER_FLOOR
     )
     share, sample = kernels.circulation_samples(
-        cycles.start,
-        cycles.edge,
+        loops,
         cycles.sign,
-        axes,
-        origin,
-        sizes,
+        frames,
         dimension,
         wrench,
         center,

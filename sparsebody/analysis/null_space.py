@@ -17,7 +17,7 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.choice import choose_solver
 from sparsebody.factorization.block_qr import analyze
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.row_parts import part_of_rows
+from sparsebody.sparse.rank.parts import part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 MOST_STEPS = 6  # corrections

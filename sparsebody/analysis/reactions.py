@@ -30,8 +30,8 @@ from sparsebody.equations.initial import consistent_state
 from sparsebody.equations.reactions import joint_wrenches
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.system import State, System
-from sparsebody.sparse.components import biconnected_components
-from sparsebody.sparse.tolerances import CIRCULATION_TOLERANCE, CLEAR_GAP, REMAINDER_FLOOR
+from sparsebody.sparse.rank.tolerances import CIRCULATION_TOLERANCE, CLEAR_GAP, REMAINDER_FLOOR
+from sparsebody.sparse.searches import biconnected_components
 
 METHODS = ("auto", "loops", "random")
 LOOPS, RANDOM = "circulations of single loops", "random null vectors"

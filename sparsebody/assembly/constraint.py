@@ -26,7 +26,11 @@ class ConstraintRows:
 
 
 def constraint_rows(
-    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
+    system: System,
+    state: State,
+    motion: JointMotion,
+    coordinates: CoordinateMotion,
+    threads: int = 1,
 ) -> ConstraintRows:
     """Return the constraint rows in body coordinates. Featherstone (2008), (8.10), (8.64).
 
@@ -34,7 +38,9 @@ def constraint_rows(
     is that seen from S and sigma the velocity of a prescribed coordinate.
     """
     subspace, drift = _subspaces(system, state, motion, coordinates)
-    rows, velocity, acceleration = rows_on_bodies(system, system.row_joint, motion, subspace, drift)
+    rows, velocity, acceleration = rows_on_bodies(
+        system, system.row_joint, motion, subspace, drift, threads
+    )
     return ConstraintRows(subspace, rows, drift, velocity, acceleration)
 
 
@@ -76,7 +82,12 @@ def _subspaces(
 
 
 def rows_on_bodies(
-    system: System, joint: IntArray, motion: JointMotion, subspace: FloatArray, drift: FloatArray
+    system: System,
+    joint: IntArray,
+    motion: JointMotion,
+    subspace: FloatArray,
+    drift: FloatArray,
+    threads: int = 1,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return rows t' of joints on the bodies.
 
@@ -106,4 +117,5 @@ def rows_on_bodies(
         motion.predecessor_velocity,
         subspace,
         drift,
+        threads,
     )

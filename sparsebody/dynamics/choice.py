@@ -14,7 +14,7 @@ from sparsebody.ordering import order
 from sparsebody.ordering.auto import candidate_orderings, quickest
 from sparsebody.sparse.metrics import OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.sampling import sampled
+from sparsebody.sparse.searches import sampled
 
 NEARLY = 1.02  # orderings within this share of the least predicted time are as good
 WIDE = 100  # rows in a front beyond which CHOLMOD may be faster than a QR of small fronts

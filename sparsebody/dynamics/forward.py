@@ -160,7 +160,7 @@ class ForwardDynamics:
         self.compliance = None if compliance is None else joint_compliances(system, compliance)
         self._wants_extended = residuals == "extended"
         self._has_warned = False
-        self._analyzed_at = consistent_state(system) if state is None else state
+        self._analyzed_at = consistent_state(system, threads=threads) if state is None else state
         check_state(system, self._analyzed_at)
         self._prepared = ThreadPreparation(prepared(system, self._analyzed_at, self.options))
         if self.rank_decision is not None and not self.rank_decision.certain:

@@ -118,11 +118,9 @@ def _independent(
 ) -> RankDecision:
     """Decide which of some rows, (k, 2, 6) on the freedoms, are independent there."""
     pattern = _on_the_world(kkt_structure(system, keep).pattern, freedoms)
-    ones = np.broadcast_to(np.eye(6), (system.n_bodies, 6, 6))
     every = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, 6))
     every[: len(rows)] = rows
-    nothing = np.empty((system.n_bodies, 0, 0))
-    decision = independent_rows(SaddleMatrix(pattern, nothing, ones, every), tolerance)
+    decision = independent_rows(SaddleMatrix.of_rows(pattern, every), tolerance)
     kept = keep.copy()
     kept[keep] = decision.keep[: len(rows)]
     return replace(

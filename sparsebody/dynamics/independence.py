@@ -12,9 +12,9 @@ from sparsebody.factorization.auto import choose_factorization
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE, quasi_definite
 from sparsebody.sparse import rank
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.row_parts import PartOfRows
+from sparsebody.sparse.rank.parts import PartOfRows
+from sparsebody.sparse.rank.tolerances import GRAM_SHIFT, RANK_TOLERANCE
 from sparsebody.sparse.saddle import SaddleMatrix
-from sparsebody.sparse.tolerances import GRAM_SHIFT, RANK_TOLERANCE
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
 LONGEST = 60.0  # [s] predicted
@@ -22,13 +22,15 @@ EIGENVALUE_TOLERANCE = 1e-3  # relative, of an inverse: some four Lanczos steps
 VECTORS = 8  # that ARPACK keeps
 
 
-def independent_rows(matrix: SaddleMatrix, tolerance: float = RANK_TOLERANCE) -> RankDecision:
+def independent_rows(
+    matrix: SaddleMatrix, tolerance: float = RANK_TOLERANCE, threads: int = 1
+) -> RankDecision:
     """Decide which rows of A to keep, as `sparse.rank.independent_rows` does, faster where wide.
 
     Parts where all rows are independent need no decision row by row: their least singular value
     says so, and it takes one factorization that costs as much as that of the whole system.
     """
-    return rank.independent_rows(matrix, tolerance, least_singular_value)
+    return rank.independent_rows(matrix, tolerance, least_singular_value, threads)
 
 
 def least_singular_value(part: PartOfRows) -> float | None:

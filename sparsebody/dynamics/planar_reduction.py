@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import IntArray
 from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
 from sparsebody.dynamics.independence import independent_rows
 from sparsebody.model.planar_motion import PlanarMotion, planar_motion
 from sparsebody.model.system import State, System
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
 
@@ -31,7 +30,7 @@ class PlanarReduction:
 
 
 def planar_reduction(
-    system: System, state: State, tolerance: float = 1e-8
+    system: System, state: State, tolerance: float = 1e-8, threads: int = 1
 ) -> PlanarReduction | None:
     """Return the reduction, decided at a state; None where bodies are not in a plane."""
     motion = planar_motion(system)
@@ -42,9 +41,8 @@ def planar_reduction(
     is_within[~motion.is_out_of_plane] = rows.any(axis=(1, 2))
     three = np.full(system.n_bodies, 3, dtype=np.intp)
     pattern = kkt_structure(system, is_within, three).pattern
-    in_plane = independent_rows(
-        _unit_matrix(pattern, rows[is_within[~motion.is_out_of_plane]]), tolerance
-    )
+    matrix = SaddleMatrix.of_rows(pattern, rows[is_within[~motion.is_out_of_plane]])
+    in_plane = independent_rows(matrix, tolerance, threads)
     kept = is_within.copy()
     kept[is_within] = in_plane.keep
     decision = replace(
@@ -54,10 +52,3 @@ def planar_reduction(
     )
     structure = kkt_structure(system, kept, three)
     return PlanarReduction(motion, structure, np.flatnonzero(is_within & ~kept), decision)
-
-
-def _unit_matrix(pattern: BlockPattern, rows: FloatArray) -> SaddleMatrix:
-    """Return [1 A'; A 0] without what a rank decision does not look at."""
-    n = pattern.n_primal
-    ones = np.broadcast_to(np.eye(3), (n, 3, 3)).copy()
-    return SaddleMatrix(pattern, np.empty((n, 0, 0)), ones, rows)

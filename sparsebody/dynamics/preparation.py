@@ -84,7 +84,10 @@ class ThreadPreparation:
 
 
 def prepared(system: System, state: State, options: SolverOptions) -> Preparation:
-    """Decide at a state: with fewer freedoms where that is possible and pays."""
+    """Decide at a state: with fewer freedoms where that is possible and pays.
+
+    What is decided does not depend on the number of threads.
+    """
     if options.reduction == "none" or options.dependent_rows not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
     found = None
@@ -104,7 +107,9 @@ def prepared_unreduced(
     """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
     if options.dependent_rows == "krylov":
         return prepared_for_krylov(system, options)
-    decision = rank_decision(system, state, options.dependent_rows, options.rank_tolerance, classes)
+    decision = rank_decision(
+        system, state, options.dependent_rows, options.rank_tolerance, classes, options.threads
+    )
     structure = kkt_structure(system, None if decision is None else decision.keep)
     choice = choose_solver(
         structure.pattern, options.ordering, options.factorization, state.position
@@ -130,13 +135,14 @@ def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
 
 def _in_plane(system: System, state: State, options: SolverOptions) -> Preparation | None:
     """Decide with three freedoms; None if bodies have more."""
-    found = planar_reduction(system, state, options.rank_tolerance)
+    found = planar_reduction(system, state, options.rank_tolerance, options.threads)
     if found is None:
         return None
     structure = found.structure
     choice = choose_in_plane(
         structure.pattern, options.ordering, options.factorization, state.position
     )
+    structure.pattern.forget_adjacency()
     assembler = PlanarAssembler(
         system,
         found.motion,

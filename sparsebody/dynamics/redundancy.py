@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.assembly.kkt import kkt_structure
@@ -50,6 +48,7 @@ def rank_decision(
     redundancy: str,
     tolerance: float,
     classes: Classes | None = None,
+    threads: int = 1,
 ) -> RankDecision | None:
     """Return which rows to keep at a state; None where all are kept without asking.
 
@@ -58,15 +57,15 @@ def rank_decision(
     if redundancy == "keep" or system.n_rows == 0:
         return None
     keep = rows_by_structure(classes)
-    rows = rows_at(system, state)
-    unused = np.empty((system.n_bodies, 0, 0))
+    rows = rows_at(system, state, threads)
     pattern = kkt_structure(system, keep).pattern
     kept = rows if keep is None else rows[keep]
-    found = independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, kept), tolerance)
+    found = independent_rows(SaddleMatrix.of_rows(pattern, kept), tolerance, threads)
     return found if keep is None else with_structure(keep, found)
 
 
-def rows_at(system: System, state: State) -> FloatArray:
+def rows_at(system: System, state: State, threads: int = 1) -> FloatArray:
     """Return all constraint rows (n_rows, 2, 6)."""
-    motion = joint_motion(system, state)
-    return constraint_rows(system, state, motion, coordinate_motion(system, state, motion)).rows
+    motion = joint_motion(system, state, threads)
+    coordinates = coordinate_motion(system, state, motion)
+    return constraint_rows(system, state, motion, coordinates, threads).rows

@@ -23,10 +23,10 @@ _ROUNDING_TOLERANCE = 8 * np.finfo(float).eps  # and below this, relative to the
 Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 _PROJECTIONS = 5  # of the velocity's projection; two are usual
 _ITERATIONS = 100
-_CONVERGED, _DIVERGED = 1e-5, 1e3  # of an error, after which conjugate gradients end
+_FEW_DIGITS, _STRAY = 1e-5, 1e3  # of an error, after which conjugate gradients end
 
 
-def consistent_state(system: System, state: State | None = None) -> State:
+def consistent_state(system: System, state: State | None = None, threads: int = 1) -> State:
     """Return the nearest state that closes every joint and obeys every drive.
 
     The pose by damped Gauss-Newton steps on the joints' position errors, least in the metric of
@@ -38,6 +38,8 @@ def consistent_state(system: System, state: State | None = None) -> State:
         The compiled mechanism.
     state : State, optional
         An approximate state; default: the initial poses and velocities of the model.
+    threads : int
+        That compute the motion at the joints.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def consistent_state(system: System, state: State | None = None) -> State:
     """
     state = system.initial_state if state is None else state
     check_state(system, state)
-    moving = SystemMotion(system, state)
+    moving = SystemMotion(system, state, threads=threads)
     if system.n_rows > 0:
         moving = _consistent_velocity(_closed_pose(moving))
     return _with_coordinates(moving)
@@ -173,7 +175,7 @@ def _least_squares_pose(
         if metric is not None:
             matrix = _with_metric(matrix, metric)
         step = _least_norm(matrix, -error, max(damping, 1e-13))
-        trial = SystemMotion(moving.system, displaced(moving.state, step))
+        trial = moving.at(displaced(moving.state, step))
         trial_norm = float(np.linalg.norm(trial.position_error[keep]))
         if np.isfinite(trial_norm) and trial_norm < norm:
             stalled = trial_norm > 0.999 * norm and damping < 1e-12
@@ -210,7 +212,7 @@ def _consistent_velocity(moving: SystemMotion) -> SystemMotion:
             solve = _least_norm_solver(matrix, 1e-12)
         for change in (_undamped(matrix, solve, -error), solve(-error)[0]):
             velocity = moving.state.velocity + change
-            trial = SystemMotion(system, moving.state.with_(velocity=velocity))
+            trial = moving.at(moving.state.with_(velocity=velocity))
             if np.abs(trial.velocity_error).max() < np.abs(error).max():
                 moving, error = trial, trial.velocity_error
                 break
@@ -249,7 +251,7 @@ def _undamped(matrix: SaddleMatrix, solve: Solver, target: FloatArray) -> FloatA
         remaining = np.abs(residual).max()
         if remaining < least:
             best, least = change, remaining
-        if remaining <= _CONVERGED * first or remaining > _DIVERGED * first:
+        if remaining <= _FEW_DIGITS * first or remaining > _STRAY * first:
             break
     return best
 

@@ -27,15 +27,28 @@ class SystemMotion:
         Poses and velocities.
     body_force : (n_bodies, 6) array, optional
         Additional wrenches about the centers of mass in body axes [N m, N].
+    threads : int
+        That joint motion and constraint rows may use.
     """
 
-    def __init__(self, system: System, state: State, body_force: FloatArray | None = None) -> None:
+    def __init__(
+        self,
+        system: System,
+        state: State,
+        body_force: FloatArray | None = None,
+        threads: int = 1,
+    ) -> None:
         self.system, self.state, self.body_force = system, state, body_force
+        self._threads = threads
+
+    def at(self, state: State) -> SystemMotion:
+        """Return the same system at another state."""
+        return SystemMotion(self.system, state, self.body_force, self._threads)
 
     @cached_property
     def joints(self) -> JointMotion:
         """Relative motion at all joints."""
-        return joint_motion(self.system, self.state)
+        return joint_motion(self.system, self.state, self._threads)
 
     @cached_property
     def coordinates(self) -> CoordinateMotion:
@@ -45,7 +58,9 @@ class SystemMotion:
     @cached_property
     def constraint(self) -> ConstraintRows:
         """All constraint rows, on the bodies."""
-        return constraint_rows(self.system, self.state, self.joints, self.coordinates)
+        return constraint_rows(
+            self.system, self.state, self.joints, self.coordinates, self._threads
+        )
 
     @cached_property
     def position_error(self) -> FloatArray:

@@ -29,7 +29,7 @@ def body_rotations(state: State) -> FloatArray:
     return model.rotations(state.orientation)
 
 
-def joint_motion(system: System, state: State) -> JointMotion:
+def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
     """Return the relative motion at every joint.
 
     Featherstone (2008), (8.24) for X_SP and (8.7) for v_J; positions enter only as differences
@@ -37,6 +37,6 @@ def joint_motion(system: System, state: State) -> JointMotion:
     """
     return JointMotion(
         *model.joint_motions(
-            *system.joint_frames, state.position, state.orientation, state.velocity
+            *system.joint_frames, state.position, state.orientation, state.velocity, threads
         )
     )

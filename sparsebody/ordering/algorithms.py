@@ -52,7 +52,7 @@ def search(pattern: BlockPattern, *, depth_first: bool) -> Search:
     Neighbours of a block come as they are numbered.
     """
     to_world = np.flatnonzero(np.any(pattern.ends < 0, axis=1)) + pattern.n_primal
-    return Search(*kernels.search_from_world(*pattern.adjacency, to_world, depth_first))
+    return Search(*kernels.search_from_world(pattern.adjacency, to_world, depth_first))
 
 
 def penalty(pattern: BlockPattern) -> IntArray:

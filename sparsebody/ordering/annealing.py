@@ -13,7 +13,7 @@ from sparsebody.ordering.tree_parts import leaves_then
 from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
 from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.metrics import ordering_metrics
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.pattern import BlockPattern, Graph
 
 LARGEST = 8_000  # blocks; two tables of n^2 for n joints in memory
 _VISITS = 100  # that all steps together may make, by default, for each pair of joints
@@ -42,15 +42,14 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
             return start
         size = core.block_sizes[core.n_primal :]
         budget = min(_VISITS * len(joints) ** 2, _MOST_VISITS) if visits is None else visits
-        best = _anneal(*dual_graph(core), size, joints, budget, np.random.default_rng(seed))
+        best = _anneal(dual_graph(core), size, joints, budget, np.random.default_rng(seed))
         return postordered(core, with_primal_blocks(core, best))
 
     return leaves_then(pattern, order_core)
 
 
 def _anneal(
-    indptr: IntArray,
-    indices: IntArray,
+    graph: Graph,
     size: IntArray,
     start: IntArray,
     visits: int,
@@ -58,7 +57,7 @@ def _anneal(
 ) -> IntArray:
     """Return the best order of the nodes of a graph that was met."""
     bits = rng.bit_generator.capsule
-    annealing = kernels.Annealing(indptr, indices, size, start, visits, bits)
+    annealing = kernels.Annealing(graph, size, start, visits, bits)
     while annealing.run(_VISITS_AT_ONCE):  # an interrupt is noticed in between
         pass
     return annealing.best()

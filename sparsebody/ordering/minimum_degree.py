@@ -55,7 +55,7 @@ def _by_degree(
     awaited = np.zeros(pattern.n_blocks, dtype=np.intp)
     awaited[pattern.n_primal :] = n_awaited
     return kernels.minimum_degree(
-        *pattern.adjacency, pattern.block_sizes, pattern.n_primal, awaited, outer, phase
+        pattern.adjacency, pattern.block_sizes, pattern.n_primal, awaited, outer, phase
     )
 
 
@@ -69,4 +69,4 @@ def unconstrained_minimum_degree(pattern: Blocks) -> IntArray:
     Amestoy, Davis and Duff (1996); Davis (2006), sec. 7.1.
     """
     zeros, none = np.zeros(pattern.n_blocks, dtype=np.intp), np.zeros(0, dtype=np.intp)
-    return kernels.minimum_degree(*pattern.adjacency, pattern.block_sizes, 0, zeros, none, zeros)
+    return kernels.minimum_degree(pattern.adjacency, pattern.block_sizes, 0, zeros, none, zeros)

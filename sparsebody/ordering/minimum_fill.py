@@ -9,8 +9,8 @@ from sparsebody.arrays import IntArray
 from sparsebody.ordering.tree_parts import leaves_then
 from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
 from sparsebody.sparse.etree import postordered
-from sparsebody.sparse.landmarks import landmark_distances
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import landmark_distances
 
 
 def minimum_fill(pattern: BlockPattern) -> IntArray:
@@ -37,7 +37,7 @@ def _core_order(pattern: BlockPattern) -> IntArray:
     size[pattern.n_primal :] = size[pattern.n_primal :][sequence]
     renumbered = BlockPattern(size, pattern.ends[sequence])
     rows = size[pattern.n_primal :]
-    joints = sequence[kernels.minimum_fill(*dual_graph(renumbered), rows)]
+    joints = sequence[kernels.minimum_fill(dual_graph(renumbered), rows)]
     return postordered(pattern, with_primal_blocks(pattern, joints))
 
 

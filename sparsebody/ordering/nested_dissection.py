@@ -7,8 +7,8 @@ import numpy as np
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.ordering.dissection import dissected
 from sparsebody.ordering.tree_parts import leaves_then
-from sparsebody.sparse.landmarks import landmark_distances
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import landmark_distances
 
 
 def nested_dissection(pattern: BlockPattern) -> IntArray:

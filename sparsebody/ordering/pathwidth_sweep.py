@@ -5,9 +5,9 @@ from __future__ import annotations
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.sweeps import better_way
-from sparsebody.sparse.levels import cuthill_mckee
 from sparsebody.sparse.metrics import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import cuthill_mckee
 
 _STARTS = 4  # bodies to start from in each connected part
 

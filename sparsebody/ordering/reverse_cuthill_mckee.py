@@ -2,8 +2,8 @@
 
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.sweeps import with_joints
-from sparsebody.sparse.levels import cuthill_mckee
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import cuthill_mckee
 
 
 def reverse_cuthill_mckee(pattern: BlockPattern) -> IntArray:

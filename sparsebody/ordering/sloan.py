@@ -5,8 +5,8 @@ from __future__ import annotations
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.sweeps import better_way
-from sparsebody.sparse.levels import cuthill_mckee, primal_graph
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import cuthill_mckee, primal_graph
 
 
 def sloan(pattern: BlockPattern) -> IntArray:
@@ -18,5 +18,5 @@ def sloan(pattern: BlockPattern) -> IntArray:
     ----------
     Sloan (1986), Int. J. Numer. Methods Eng. 23, 2.
     """
-    indptr, opposite = primal_graph(pattern)
-    return better_way(pattern, kernels.sloan(indptr, opposite, cuthill_mckee(pattern)))
+    sequence = kernels.sloan(primal_graph(pattern), cuthill_mckee(pattern))
+    return better_way(pattern, sequence)

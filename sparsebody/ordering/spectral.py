@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, diags_array
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import eigsh
 
-from sparsebody._core import graph as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.ordering.sweeps import better_way
-from sparsebody.sparse.landmarks import landmark_distances
-from sparsebody.sparse.levels import primal_graph
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import landmark_distances
 
 _DENSE = 60  # bodies up to which all eigenvectors are computed
 _MODES = 4  # eigenvalues that are distinguished from zero and from each other
@@ -30,7 +29,7 @@ def spectral(pattern: BlockPattern) -> IntArray:
     Barnard, Pothen and Simon (1995), Numer. Linear Algebra Appl. 2, 4; Fiedler (1973).
     """
     weight = _weights(pattern)
-    part, n_parts = kernels.connected_components(*primal_graph(pattern))
+    n_parts, part = connected_components(weight, directed=False)
     distance = landmark_distances(pattern, 1)[:, 0]
     key = np.empty(pattern.n_primal)
     for k in range(n_parts):

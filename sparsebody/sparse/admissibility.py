@@ -51,7 +51,7 @@ def early_joints(pattern: BlockPattern, order: IntArray) -> IntArray:
         If `order` does not list every block once.
     """
     check_order(pattern, order)
-    return kernels.early_joints(*pattern.adjacency, pattern.block_sizes, pattern.ends, order)
+    return kernels.early_joints(pattern.adjacency, pattern.block_sizes, pattern.ends, order)
 
 
 def tree_parts(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
@@ -66,7 +66,7 @@ def tree_parts(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
         body, in its middle.
     """
     bodies_first = np.arange(pattern.n_blocks, dtype=np.intp)
-    return kernels.tree_parts(*pattern.adjacency, pattern.block_sizes, pattern.ends, bodies_first)
+    return kernels.tree_parts(pattern.adjacency, pattern.block_sizes, pattern.ends, bodies_first)
 
 
 def core_joints(pattern: BlockPattern) -> BoolArray:

@@ -15,9 +15,8 @@ from scipy.sparse.csgraph import maximum_flow
 
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.sparse.landmarks import landmark_distances
-from sparsebody.sparse.levels import primal_graph
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import landmark_distances, primal_graph
 
 
 def crossing_bound(pattern: BlockPattern) -> int:
@@ -60,7 +59,7 @@ def _corner_distances(pattern: BlockPattern) -> FloatArray:
 
 def _distances(pattern: BlockPattern, source: int) -> FloatArray:
     """Return the distances (n_primal,) from one block; parts that it is not in are at zero."""
-    return kernels.distances(*primal_graph(pattern), source).clip(min=0).astype(float)
+    return kernels.distances(primal_graph(pattern), source).clip(min=0).astype(float)
 
 
 def _disjoint_paths(pattern: BlockPattern, inner: IntArray, key: FloatArray) -> list[list[int]]:

@@ -50,11 +50,11 @@ def short_cycles(n_nodes: int, ends: IntArray) -> Cycles:
     ----------
     Pohl (1971), Bi-directional search, Machine Intelligence 6:127.
     """
-    graph = _incidence(n_nodes, ends)
-    depth, is_tree = kernels.breadth_first_forest(*graph)
+    depth, is_tree = kernels.breadth_first_forest(n_nodes, ends)
     chords = np.flatnonzero(~is_tree)
-    chords = chords[np.argsort(depth[graph[0][chords]].max(axis=1), kind="stable")]
-    return Cycles(*kernels.closed_cycles(*graph, is_tree, chords, True))
+    # depth[-1] is that of the world
+    chords = chords[np.argsort(depth[ends[chords]].max(axis=1), kind="stable")]
+    return Cycles(*kernels.closed_cycles(n_nodes, ends, is_tree, chords, True))
 
 
 def fundamental_cycles(n_nodes: int, ends: IntArray, is_tree: BoolArray) -> Cycles:
@@ -69,13 +69,5 @@ def fundamental_cycles(n_nodes: int, ends: IntArray, is_tree: BoolArray) -> Cycl
     is_tree : (n_edges,) bool array
         Which edges are in the forest; it must span every connected part.
     """
-    graph = _incidence(n_nodes, ends)
-    return Cycles(*kernels.closed_cycles(*graph, is_tree, np.flatnonzero(~is_tree), False))
-
-
-def _incidence(n_nodes: int, ends: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return ends with the world as the last node, and the edges of each node, (first, edge)."""
-    at = np.where(ends < 0, n_nodes, ends).astype(np.intp)
-    incident = np.argsort(at.ravel(), kind="stable").astype(np.intp) // 2
-    degree = np.bincount(at.ravel(), minlength=n_nodes + 1)
-    return at, np.concatenate([[0], np.cumsum(degree)]).astype(np.intp), incident
+    chords = np.flatnonzero(~is_tree)
+    return Cycles(*kernels.closed_cycles(n_nodes, ends, is_tree, chords, False))

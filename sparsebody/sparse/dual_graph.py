@@ -17,7 +17,7 @@ def dual_graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
 
     A primal block with d dual ones joins d (d - 1) / 2 pairs of them.
     """
-    return kernels.dual_graph(*pattern.adjacency, pattern.n_primal)
+    return kernels.dual_graph(pattern.adjacency, pattern.n_primal)
 
 
 def with_primal_blocks(pattern: BlockPattern, duals: IntArray) -> IntArray:
@@ -35,4 +35,4 @@ def with_primal_blocks(pattern: BlockPattern, duals: IntArray) -> IntArray:
     (n_blocks,) int array
         All blocks; primal ones without dual ones come first.
     """
-    return kernels.with_primal_blocks(*pattern.adjacency, duals)
+    return kernels.with_primal_blocks(pattern.adjacency, duals)

@@ -12,7 +12,7 @@ import numpy as np
 
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import IntArray
-from sparsebody.sparse.pattern import Blocks, check_order
+from sparsebody.sparse.pattern import Blocks, Graph, check_order
 
 
 def positions(order: IntArray) -> IntArray:
@@ -22,7 +22,7 @@ def positions(order: IntArray) -> IntArray:
     return inverse
 
 
-def ordered_adjacency(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntArray]:
+def ordered_adjacency(pattern: Blocks, order: IntArray) -> Graph:
     """Return the pattern's adjacency in positions, (indptr, indices); rows are not sorted.
 
     Raises
@@ -31,14 +31,13 @@ def ordered_adjacency(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntAr
         If `order` does not list every block once.
     """
     check_order(pattern, order)
-    return kernels.reordered(*pattern.adjacency, order)
+    return kernels.reordered(pattern.adjacency, order)
 
 
 class Elimination(NamedTuple):
     """Adjacency, elimination tree and postorder in one order, by position; see `elimination`."""
 
-    indptr: IntArray  # the pattern's adjacency
-    indices: IntArray
+    graph: Graph  # the pattern's adjacency
     parent: IntArray  # of the elimination tree
     sequence: IntArray  # a postorder of it
 
@@ -51,13 +50,13 @@ def elimination(pattern: Blocks, order: IntArray) -> Elimination:
     ShapeError
         If `order` does not list every block once.
     """
-    return elimination_of(*ordered_adjacency(pattern, order))
+    return elimination_of(ordered_adjacency(pattern, order))
 
 
-def elimination_of(indptr: IntArray, indices: IntArray) -> Elimination:
+def elimination_of(graph: Graph) -> Elimination:
     """Return adjacency, elimination tree and postorder of any graph, numbered by position."""
-    parent = kernels.elimination_tree(indptr, indices)
-    return Elimination(indptr, indices, parent, postorder(parent))
+    parent = kernels.elimination_tree(graph)
+    return Elimination(graph, parent, postorder(parent))
 
 
 def elimination_tree(pattern: Blocks, order: IntArray) -> IntArray:
@@ -72,7 +71,7 @@ def elimination_tree(pattern: Blocks, order: IntArray) -> IntArray:
     ----------
     Liu (1986), with path compression; Davis (2006), sec. 4.1.
     """
-    return kernels.elimination_tree(*ordered_adjacency(pattern, order))
+    return kernels.elimination_tree(ordered_adjacency(pattern, order))
 
 
 def postorder(parent: IntArray) -> IntArray:
@@ -97,7 +96,7 @@ def postordered(pattern: Blocks, order: IntArray) -> IntArray:
         If `order` does not list every block once.
     """
     check_order(pattern, order)
-    return kernels.postordered(*pattern.adjacency, order)
+    return kernels.postordered(pattern.adjacency, order)
 
 
 def column_counts(pattern: Blocks, order: IntArray) -> IntArray:

@@ -88,5 +88,5 @@ def factor_shape(pattern: BlockPattern, order: IntArray) -> FactorShape:
     tree = elimination(pattern, order)
     size = pattern.block_sizes[order]
     front = weighted_counts(tree, size)
-    wavefront = kernels.wavefronts(tree.indptr, tree.indices, size)
+    wavefront = kernels.wavefronts(tree.graph, size)
     return FactorShape(pattern, front, tree.parent, kernels.block_flops(front, size), wavefront)

@@ -41,7 +41,7 @@ def ordering_metrics(pattern: Blocks, order: IntArray) -> OrderingMetrics:
 def elimination_metrics(tree: Elimination, size: IntArray) -> OrderingMetrics:
     """Return the predicted cost; `size` (n_blocks,) is that of each position."""
     front = weighted_counts(tree, size)
-    cost = kernels.order_cost(tree.indptr, tree.indices, tree.parent, front, size)
+    cost = kernels.order_cost(tree.graph, tree.parent, front, size)
     return OrderingMetrics(*cost)
 
 

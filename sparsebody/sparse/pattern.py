@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import ShapeError
+
+Graph: TypeAlias = tuple[IntArray, IntArray]
+"""Neighbours of every node in compressed form: (indptr, indices)."""
 
 
 class Blocks(Protocol):
@@ -29,8 +32,8 @@ class Blocks(Protocol):
         """Scalar size of the whole matrix."""
 
     @property
-    def adjacency(self) -> tuple[IntArray, IntArray]:
-        """Neighbours of every block in compressed form: (indptr, indices), no diagonal."""
+    def adjacency(self) -> Graph:
+        """Neighbours of every block, no diagonal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +77,16 @@ class BlockPattern:
         """First scalar row of each block in natural order, and the total: (n_blocks + 1,)."""
         return np.concatenate([[0], np.cumsum(self.block_sizes)]).astype(np.intp)
 
+    @property
+    def primal_sizes(self) -> IntArray:
+        """Scalar rows of each primal block: (n_primal,)."""
+        return self.block_sizes[: self.n_primal]
+
+    @property
+    def dual_offsets(self) -> IntArray:
+        """First row of each dual block, counted from those, and the total: (n_dual + 1,)."""
+        return self.offsets[self.n_primal :] - self.n_primal_rows
+
     @cached_property
     def has_full_blocks(self) -> bool:
         """Whether every primal block has six rows."""
@@ -90,8 +103,8 @@ class BlockPattern:
         return int(self.offsets[self.n_primal])
 
     @cached_property
-    def adjacency(self) -> tuple[IntArray, IntArray]:
-        """Neighbours of every block in compressed form: (indptr, indices), sorted, no diagonal."""
+    def adjacency(self) -> Graph:
+        """Neighbours of every block, sorted, no diagonal."""
         return kernels.quotient_graph(self.n_primal, self.ends)
 
     def forget_adjacency(self) -> None:

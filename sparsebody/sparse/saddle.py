@@ -25,6 +25,12 @@ class SaddleMatrix:
     inverse: FloatArray  # (n_primal, width, width) their inverses
     rows: FloatArray  # (n_dual_rows, 2, width) rows of A on first and second end; 0 where none
 
+    @classmethod
+    def of_rows(cls, pattern: BlockPattern, rows: FloatArray) -> SaddleMatrix:
+        """Return the matrix for what looks at A alone."""
+        nothing = np.empty((pattern.n_primal, 0, 0))
+        return cls(pattern, nothing, nothing, rows)
+
     @property
     def row_block(self) -> IntArray:
         """(n_dual_rows,) the dual block, counted from 0, that each row of A belongs to."""
@@ -52,10 +58,7 @@ def saddle_residual(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
         raise ShapeError(f"x is {x.shape}, the right-hand side {rhs.shape}")
     residual = np.array(rhs, dtype=float, order="C")
     kernels.subtract_product(
-        pattern.offsets,
-        pattern.ends,
-        matrix.diagonal,
-        matrix.rows,
+        (pattern.offsets, pattern.ends, matrix.diagonal, matrix.rows),
         x.reshape(len(x), -1),
         residual.reshape(len(x), -1),
     )
@@ -70,10 +73,7 @@ def residual_scales(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
     """
     pattern = matrix.pattern
     return kernels.residual_scales(
-        pattern.offsets,
-        pattern.ends,
-        matrix.diagonal,
-        matrix.rows,
+        (pattern.offsets, pattern.ends, matrix.diagonal, matrix.rows),
         matrix.inverse,
         x.reshape(len(x), -1),
         rhs.reshape(len(x), -1),

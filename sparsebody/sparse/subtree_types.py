@@ -115,7 +115,7 @@ class _Forest:
     def __init__(self, tree: Elimination, labels: Sequence[Label]) -> None:
         start, rows = filled_columns(tree)
         first, below, n = start.tolist(), rows.tolist(), len(labels)
-        near, entry = tree.indices.tolist(), tree.indptr.tolist()
+        entry, near = (part.tolist() for part in tree.graph)
         self.labels = labels
         self.fronts = [[j, *below[first[j] : first[j + 1]]] for j in range(n)] + [[]]
         self.coupled = [set(near[entry[j] : entry[j + 1]]) for j in range(n)] + [set()]

@@ -14,8 +14,8 @@ from sparsebody.errors import OrderingError
 from sparsebody.sparse.admissibility import core_joints
 from sparsebody.sparse.crossing_paths import crossing_bound
 from sparsebody.sparse.dual_graph import dual_graph
-from sparsebody.sparse.levels import cuthill_mckee
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import cuthill_mckee
 
 _LARGEST = 1_000  # primal blocks of a pattern that is bounded as a whole
 _LARGEST_CROSSED = 5_000  # primal blocks among which crossing paths are looked for
@@ -25,13 +25,13 @@ _MOST_SETS = 20_000  # of eliminated nodes that the search for the exact width l
 def treewidth_bound(pattern: BlockPattern) -> int:
     """Return a number of blocks that the treewidth of the graph of all blocks does not go below."""
     part = _part(pattern)
-    return max(kernels.widest_core(*part.adjacency, np.ones(part.n_blocks, dtype=np.intp)) - 1, 0)
+    return max(kernels.widest_core(part.adjacency, np.ones(part.n_blocks, dtype=np.intp)) - 1, 0)
 
 
 def front_bound(pattern: BlockPattern) -> int:
     """Return scalar rows that the largest front has at least, whatever the order."""
     part = _part(pattern)
-    return kernels.widest_core(*part.adjacency, part.block_sizes)
+    return kernels.widest_core(part.adjacency, part.block_sizes)
 
 
 def admissible_front_bound(pattern: BlockPattern) -> int:
@@ -46,7 +46,7 @@ def admissible_front_bound(pattern: BlockPattern) -> int:
     pattern = _part(pattern)
     core = _core(pattern)
     size = core.block_sizes
-    joints = kernels.widest_core(*dual_graph(core), size[core.n_primal :])
+    joints = kernels.widest_core(dual_graph(core), size[core.n_primal :])
     indptr, indices = core.adjacency
     rows_around = size[: core.n_primal].copy()
     first = np.repeat(np.arange(core.n_primal), np.diff(indptr[: core.n_primal + 1]))
@@ -102,7 +102,7 @@ def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[
         for j in indices[indptr[i] : indptr[i + 1]].tolist():
             neighbours[i] |= (1 << j) & ~(1 << i)
     weights = [int(w) for w in weight]
-    width = kernels.widest_core(indptr, indices, weight) if n else 0
+    width = kernels.widest_core((indptr, indices), weight) if n else 0
     failed: set[int] = set()
     while True:
         failed.clear()

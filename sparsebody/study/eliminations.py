@@ -133,7 +133,7 @@ def elimination_graph(tree_elimination: TreeElimination) -> tuple[Elimination, I
     place = positions(sequence)
     sizes = np.concatenate([np.full(n, SIZE), np.diff(tree_elimination.loops.first_row)])[sequence]
     return (
-        elimination_of(*_adjacency(place[pairs], len(sequence))),
+        elimination_of(_adjacency(place[pairs], len(sequence))),
         sizes.astype(np.intp),
         (sequence >= n).astype(np.intp),
     )

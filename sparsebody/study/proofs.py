@@ -112,7 +112,7 @@ def _forest(measured: Sequence[Eliminated]) -> Proof | None:
 
 def _most_coupled(one: Eliminated) -> int:
     """Return the most later blocks that a pivot couples to, or 2 if there are more."""
-    indptr, indices, parent, _ = one.found
+    (indptr, indices), parent, _ = one.found
     row = np.repeat(np.arange(len(parent)), np.diff(indptr))
     later = indices[indices > row]
     counts = np.bincount(row[indices > row], minlength=len(parent))

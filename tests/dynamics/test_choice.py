@@ -9,7 +9,7 @@ from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.sampling import sampled
+from sparsebody.sparse.searches import sampled
 
 
 def pattern_of(name: str, **parameters: int) -> BlockPattern:

@@ -13,7 +13,7 @@ from sparsebody.factorization import is_available
 from sparsebody.model.gallery import build
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.row_parts import PartOfRows, part_of_rows
+from sparsebody.sparse.rank.parts import PartOfRows, part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 BACKENDS = [name for name in ("block-ldl", "cholmod") if is_available(name)]

@@ -375,7 +375,7 @@ def test_backends_that_need_a_rank_are_refused_without_one() -> None:
 # ---- doubt, and changes of rank -------------------------------------------------------------
 
 
-def in_doubt(matrix: SaddleMatrix, tolerance: float) -> RankDecision:
+def in_doubt(matrix: SaddleMatrix, tolerance: float, threads: int = 1) -> RankDecision:
     return replace(independent_rows(matrix, tolerance), gap=12.0, certain=False)
 
 

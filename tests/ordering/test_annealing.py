@@ -30,7 +30,7 @@ def test_small_lattices_are_solved_to_the_optimum_from_the_worst_start():
     bodies = np.arange(pattern.n_primal)
     costs = set()
     for start in starts:
-        joints = _anneal(*dual_graph(pattern), rows, start, 300_000, rng)
+        joints = _anneal(dual_graph(pattern), rows, start, 300_000, rng)
         costs.add(flops(pattern, np.r_[bodies, pattern.n_primal + joints]))
     assert costs == {flops(pattern, annealed(pattern))}
 

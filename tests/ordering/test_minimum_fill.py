@@ -40,7 +40,7 @@ def fills(pattern, joints):
 @given(pattern=patterns())
 def test_every_joint_is_one_that_fills_in_least(pattern):
     rows = np.ascontiguousarray(pattern.block_sizes[pattern.n_primal :])
-    joints = kernels.minimum_fill(*dual_graph(pattern), rows)
+    joints = kernels.minimum_fill(dual_graph(pattern), rows)
     assert all(taken == least for taken, least in fills(pattern, joints))
 
 

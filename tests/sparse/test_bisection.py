@@ -3,8 +3,8 @@ import numpy as np
 from hypothesis import given
 from patterns import graph_pattern, patterns
 
-from sparsebody.sparse.bisection import bisected
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import bisected
 
 
 @given(pattern=patterns(max_bodies=20, max_joints=40))

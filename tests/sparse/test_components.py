@@ -4,8 +4,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sparsebody.sparse.components import biconnected_components
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import biconnected_components
 
 
 def pattern_of(n_primal, ends):

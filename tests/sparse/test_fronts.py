@@ -3,7 +3,7 @@ import pytest
 from front_rows import random_rows
 from patterns import ladder
 
-from sparsebody.sparse.fronts import fronts
+from sparsebody.sparse.rank.schur_pivots import fronts
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -3,7 +3,7 @@ import numpy as np
 from hypothesis import given
 from patterns import graph_pattern, networkx_graph, patterns
 
-from sparsebody.sparse.landmarks import landmark_distances
+from sparsebody.sparse.searches import landmark_distances
 
 
 @given(pattern=patterns())

@@ -8,8 +8,8 @@ from patterns import graph_pattern, ladder, networkx_graph, patterns, shuffled
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from sparsebody.sparse.levels import cuthill_mckee, primal_graph
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import cuthill_mckee, primal_graph
 
 
 def bandwidth(pattern: BlockPattern, order: np.ndarray) -> int:

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from front_rows import dense, random_rows, unit_rows
 
-from sparsebody.sparse.bisection import bisected
-from sparsebody.sparse.multifrontal_qr import halves, path, remainder_flops, row_remainders
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.rank.multifrontal_qr import halves, path, remainder_flops, row_remainders
+from sparsebody.sparse.searches import bisected
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -18,8 +18,8 @@ from random_saddles import (
 from whitened_rows import whitened_rows
 
 import sparsebody.sparse.rank as rank_module
-import sparsebody.sparse.rank_methods as methods_module
-import sparsebody.sparse.sweep as sweep_module
+import sparsebody.sparse.rank.choices as sweep_module
+import sparsebody.sparse.rank.methods as methods_module
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import independent_rows, rank
 from sparsebody.sparse.saddle import constraint_matrix
@@ -189,7 +189,6 @@ def test_rows_kept_by_a_sweep_are_independent():
 
 def test_where_no_sparse_method_is_clear_the_dense_decision_follows(monkeypatch):
     matrix = scissor(45, np.random.default_rng(0))
-    monkeypatch.setattr(rank_module, "swept_choices", lambda rows: [])
     monkeypatch.setattr(rank_module, "NARROW", 0)
     monkeypatch.setattr(rank_module, "LARGEST_FRONT", 0)
     monkeypatch.setattr(methods_module, "MOST_FLOPS", 0.0)

@@ -8,7 +8,8 @@ from random_saddles import scissor
 import sparsebody.sparse.rank as rank_module
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import independent_rows
-from sparsebody.sparse.rank_methods import (
+from sparsebody.sparse.rank.choices import RowChoice
+from sparsebody.sparse.rank.methods import (
     FRONTAL,
     HALVES,
     SWEPT,
@@ -17,8 +18,7 @@ from sparsebody.sparse.rank_methods import (
     doubt_about,
     generic_rank,
 )
-from sparsebody.sparse.small_rank import PIVOTED
-from sparsebody.sparse.sweep import RowChoice
+from sparsebody.sparse.rank.small import PIVOTED
 
 KEEP = np.array([True, True, False])
 
@@ -51,9 +51,7 @@ def test_two_methods_agree_if_both_are_clear_and_keep_as_many_rows():
 
 
 def test_the_pebble_game_is_a_second_method_where_nothing_is_special(monkeypatch):
-    monkeypatch.setattr(
-        rank_module, "along", lambda part, tolerance: [next(iter(along(part, tolerance)))]
-    )
+    monkeypatch.setattr(rank_module, "along", lambda *arguments: [next(iter(along(*arguments)))])
     decision = independent_rows(matrix_at_start(build("ladder", rungs=150).compile()))
     assert decision.is_regular
     assert "pebble game" in decision.method

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from patterns import graph_pattern, ladder, networkx_graph, pattern_of
 
-from sparsebody.sparse.sampling import sampled
+from sparsebody.sparse.searches import sampled
 
 
 @pytest.mark.parametrize("pattern", [ladder(400), graph_pattern(nx.grid_2d_graph(30, 30))])

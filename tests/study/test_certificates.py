@@ -182,9 +182,9 @@ def test_a_forest_of_links_has_fronts_of_two_links():
 def test_the_graph_of_loops_aba_has_the_fronts_of_its_recursion(choice):
     system = build("lattice", rows=3, columns=8, layers=1).compile()
     found = least_elimination(spanning_tree(system, choice))
-    graph, sizes, _ = elimination_graph(found)
-    n = len(sizes)
-    coupled = [set(graph.indices[a:b].tolist()) for a, b in pairwise(graph.indptr)]
+    tree, sizes, _ = elimination_graph(found)
+    n, (indptr, indices) = len(sizes), tree.graph
+    coupled = [set(indices[a:b].tolist()) for a, b in pairwise(indptr)]
     rows = []
     for pivot in range(n):
         later = {k for k in coupled[pivot] if k > pivot}

@@ -57,9 +57,9 @@ class GeneralTerms:
             self._varying = VaryingRows(system)
 
     def sources(self, rows: IntArray) -> IntArray:
-        """Return where rows of the whole system are found in Terms.rows; 0 for other rows."""
-        index = np.cumsum(np.repeat(self.is_general, np.diff(self._first_row))) - 1
-        return np.maximum(index[rows], 0)
+        """Return where rows of the whole system are found in Terms.rows; any for other rows."""
+        general = np.flatnonzero(np.repeat(self.is_general, np.diff(self._first_row)))
+        return np.searchsorted(general, rows).clip(max=max(len(general) - 1, 0))
 
     def at(self, state: State, body_force: FloatArray | None) -> Terms:
         """Return the terms at a state with contiguous arrays of the right shapes."""

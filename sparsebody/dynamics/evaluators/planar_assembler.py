@@ -221,7 +221,7 @@ def _planar_table(
         values,
     )
     frames = dynamics.SuccessorFrames(
-        system.successor_rotation[joints], system.successor_point[joints], system.subspace[rows]
+        joints, rows, system.successor_rotation, system.successor_point, system.subspace
     )
     return _PlanarTable(rows, values, table, frames)
 

@@ -16,8 +16,8 @@ import numpy as np
 from sparsebody.arrays import IntArray
 from sparsebody.errors import FileFormatError
 from sparsebody.sparse.etree import positions
-from sparsebody.sparse.matrix_market import read_array, write_array
-from sparsebody.sparse.text_files import lines_of, whole
+from sparsebody.sparse.files.matrix_market import read_array, write_array
+from sparsebody.sparse.files.text_files import lines_of, whole
 from sparsebody.writing import replaced
 
 LISTED = ("auto", "order", "positions")

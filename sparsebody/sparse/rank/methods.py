@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy.linalg import qr
 from scipy.sparse import csr_array
 
 from sparsebody.arrays import FloatArray
-from sparsebody.sparse.bisection import bisected
-from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
-from sparsebody.sparse.fronts import Fronts, fronts
-from sparsebody.sparse.multifrontal_qr import halves, path, remainder_flops, row_remainders
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.pebble_game import generic_bars
-from sparsebody.sparse.row_parts import PartOfRows
-from sparsebody.sparse.small_rank import PIVOTED
-from sparsebody.sparse.sweep import RowChoice
-from sparsebody.sparse.tolerances import (
+from sparsebody.sparse.rank.choices import RowChoice
+from sparsebody.sparse.rank.multifrontal_qr import halves, path, remainder_flops, row_remainders
+from sparsebody.sparse.rank.parts import PartOfRows
+from sparsebody.sparse.rank.pebble_game import generic_bars
+from sparsebody.sparse.rank.schur_pivots import Fronts, fronts, largest_gap, schur_pivots
+from sparsebody.sparse.rank.small import PIVOTED
+from sparsebody.sparse.rank.tolerances import (
     AMPLIFIED_ROUNDING,
     CLEAR_GAP,
     DEPENDENT_REMAINDER,
@@ -27,6 +27,7 @@ from sparsebody.sparse.tolerances import (
     REMAINDER_FLOOR,
     SECOND_GAP,
 )
+from sparsebody.sparse.searches import bisected
 
 MOST_FLOPS = 4e12  # of a frontal QR on nested halves: a minute or two
 MOST_WORK = 2e10  # rows times the square of the front, for a second opinion: a second or so
@@ -41,44 +42,57 @@ def both_ways(part: PartOfRows) -> Iterator[Fronts]:
         yield fronts(part.pattern, order)
 
 
-def along(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
-    """Return what sweeps say, then halves."""
+def along(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
+    """Return what sweeps say, two at a time where there are threads; then halves."""
     for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), both_ways(part), strict=True):
-        yield replace(by_fronts(sweep, part, tolerance), method=name)
-        yield by_pivots(sweep, part)
-    yield from by_halves(part, tolerance)
+        yield from _at_once(
+            threads,
+            partial(by_fronts, sweep, part, tolerance, name),
+            partial(by_pivots, sweep, part),
+        )
+    yield from by_halves(part, tolerance, threads)
 
 
-def across(part: PartOfRows, tolerance: float) -> Iterator[RowChoice]:
+def _at_once(threads: int, *methods: Callable[[], RowChoice]) -> Iterator[RowChoice]:
+    """Return what methods say: one after the other, or at the same time."""
+    if threads == 1:
+        return (method() for method in methods)
+    with ThreadPoolExecutor(threads) as pool:
+        return pool.map(lambda method: method(), methods)
+
+
+def across(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
     """Return what halves say, and sweeps where they are quick."""
-    yield from by_halves(part, tolerance)
+    yield from by_halves(part, tolerance, threads)
     sweeps = [s for s in both_ways(part) if float(len(part.rows)) * s.width**2 <= MOST_WORK]
     for sweep in sweeps[:1]:
         yield by_pivots(sweep, part)
-    yield from by_halves(part, tolerance, elsewhere=True)
+    yield from by_halves(part, tolerance, threads, elsewhere=True)
     for sweep in sweeps[1:]:
         yield by_pivots(sweep, part)
 
 
-def by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float) -> RowChoice:
+def by_fronts(sweep: Fronts, part: PartOfRows, tolerance: float, name: str = FRONTAL) -> RowChoice:
     """Rows to keep by a frontal QR."""
     remainders = row_remainders(part.pattern, part.rows, path(sweep.order), tolerance)
-    return _by_remainders(remainders, tolerance)
+    return replace(_by_remainders(remainders, tolerance), method=name)
 
 
-def by_halves(part: PartOfRows, tolerance: float, elsewhere: bool = False) -> list[RowChoice]:
+def by_halves(
+    part: PartOfRows, tolerance: float, threads: int = 1, elsewhere: bool = False
+) -> list[RowChoice]:
     """Rows to keep by a frontal QR on nested halves; nothing where that would take minutes."""
     parts = halves(bisected(part.pattern, elsewhere))
     if remainder_flops(part.pattern, parts) > MOST_FLOPS:
         return []
     name = f"{HALVES} cut elsewhere" if elsewhere else HALVES
-    remainders = row_remainders(part.pattern, part.rows, parts, tolerance)
+    remainders = row_remainders(part.pattern, part.rows, parts, tolerance, threads)
     return [replace(_by_remainders(remainders, tolerance), method=name)]
 
 
 def by_pivots(sweep: Fronts, part: PartOfRows) -> RowChoice:
     """Rows to keep by the pivots of the Schur complement."""
-    pivots = schur_pivots(sweep, part.rows)
+    pivots = schur_pivots(part.pattern, part.rows, sweep)
     threshold, ratio = largest_gap(pivots)
     return RowChoice(pivots > threshold, float(np.sqrt(ratio)), SWEPT)
 

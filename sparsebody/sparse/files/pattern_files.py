@@ -15,10 +15,10 @@ import numpy as np
 
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import FileFormatError, ShapeError
-from sparsebody.sparse.matrix_market import read_array, read_symmetric
-from sparsebody.sparse.order_files import whole_numbers
+from sparsebody.sparse.files.matrix_market import read_array, read_symmetric
+from sparsebody.sparse.files.order_files import whole_numbers
+from sparsebody.sparse.files.text_files import lines_of, whole
 from sparsebody.sparse.symmetric import SymmetricPattern, symmetric_pattern
-from sparsebody.sparse.text_files import lines_of, whole
 
 MATRIX_SUFFIXES = (".mtx", ".mtx.gz")
 PATTERN_SUFFIXES = (*MATRIX_SUFFIXES, ".graph")

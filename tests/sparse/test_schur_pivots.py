@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from front_rows import dense, random_rows
 
-from sparsebody.sparse.frontal_schur import largest_gap, schur_pivots
-from sparsebody.sparse.fronts import fronts
-from sparsebody.sparse.tolerances import SCHUR_SHIFT as DELTA
+from sparsebody.sparse.rank.schur_pivots import fronts, largest_gap, schur_pivots
+from sparsebody.sparse.rank.tolerances import SCHUR_SHIFT as DELTA
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -14,7 +13,7 @@ def test_pivots_are_those_of_the_dense_schur_complement(seed: int) -> None:
     rng = np.random.default_rng(seed)
     pattern, rows = random_rows(rng, n_bodies=6)
     order = rng.permutation(pattern.n_primal)
-    pivots = schur_pivots(fronts(pattern, order), rows, delta=0.5)
+    pivots = schur_pivots(pattern, rows, fronts(pattern, order), delta=0.5)
     A = dense(pattern, rows)
     # the determinant of a leading part is the product of its pivots, in whatever order they come
     whole = np.linalg.slogdet(A @ A.T + 0.5 * np.eye(len(A)))[1]
@@ -30,7 +29,7 @@ def test_pivots_are_those_of_the_dense_schur_complement(seed: int) -> None:
 def test_repeated_rows_have_pivots_of_about_delta(seed: int) -> None:
     rng = np.random.default_rng(seed)
     pattern, rows = random_rows(rng, n_bodies=20, n_repeated=3, joints_per_body=1.2)
-    pivots = schur_pivots(fronts(pattern, rng.permutation(20)), rows)
+    pivots = schur_pivots(pattern, rows, fronts(pattern, rng.permutation(20)))
     threshold, ratio = largest_gap(pivots)
     assert np.sum(pivots > threshold) == np.linalg.matrix_rank(dense(pattern, rows))
     assert ratio > 1e5

@@ -18,9 +18,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.sparse.components import biconnected_components
-from sparsebody.sparse.equilibration import equilibrated
-from sparsebody.sparse.rank_methods import (
+from sparsebody.sparse.rank.choices import RowChoice, smallest_singular_value
+from sparsebody.sparse.rank.methods import (
     NEAR,
     SWEPT,
     across,
@@ -35,11 +34,10 @@ from sparsebody.sparse.rank_methods import (
     generic_rank,
     is_clear,
 )
-from sparsebody.sparse.row_parts import PartOfRows, part_of_rows
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.small_rank import PIVOTED, SMALL, small_choice
-from sparsebody.sparse.sweep import RowChoice, smallest_singular_value, swept_choices
-from sparsebody.sparse.tolerances import (
+from sparsebody.sparse.rank.parts import PartOfRows, equilibrate, part_of_rows
+from sparsebody.sparse.rank.schur_pivots import Fronts
+from sparsebody.sparse.rank.small import PIVOTED, SMALL, small_choice
+from sparsebody.sparse.rank.tolerances import (
     JOINTWISE_SHARE,
     POOR_SINGULAR_VALUE,
     RANK_TOLERANCE,
@@ -47,6 +45,8 @@ from sparsebody.sparse.tolerances import (
     REMAINDER_FLOOR,
     SECOND_GAP,
 )
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse.searches import biconnected_components
 
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
@@ -95,6 +95,7 @@ def independent_rows(
     matrix: SaddleMatrix,
     tolerance: float = RANK_TOLERANCE,
     least_singular_value: LeastSingularValue | None = None,
+    threads: int = 1,
 ) -> RankDecision:
     """Decide which rows of A to keep.
 
@@ -108,6 +109,8 @@ def independent_rows(
     least_singular_value : callable, optional
         Called with parts that are wide in every direction. Where the value is above
         REGULAR_SINGULAR_VALUE, no row is dependent.
+    threads : int
+        That work on large components; the decision does not depend on their number.
 
     Returns
     -------
@@ -128,15 +131,17 @@ def independent_rows(
     decision = RankDecision(keep, np.inf, True, PIVOTED)
     if small.any():
         member = by_component[np.repeat(small, np.diff(start))]
-        part = equilibrated(part_of_rows(matrix, member, label))
+        part = part_of_rows(matrix, member, label, threads=threads)
+        equilibrate(part, threads)
         choice = small_choice(part, _sums(np.diff(start)[small]), tolerance)
         keep[part.index] = choice.keep
         doubt = doubt_about(choice)
         decision = replace(decision, gap=choice.gap, certain=not doubt, doubt=doubt)
     for c in np.flatnonzero(~small):
         member = by_component[start[c] : start[c + 1]]
-        part = equilibrated(part_of_rows(matrix, member, label, sweep=True))
-        large = _decide_large(part, tolerance, least_singular_value)
+        part = part_of_rows(matrix, member, label, sweep=True, threads=threads)
+        equilibrate(part, threads)
+        large = _decide_large(part, tolerance, least_singular_value, threads)
         keep[part.index] = large.keep
         decision = _joined(decision, large)
     return decision
@@ -162,7 +167,10 @@ def _joined(whole: RankDecision, part: RankDecision) -> RankDecision:
 
 
 def _decide_large(
-    part: PartOfRows, tolerance: float, least_singular_value: LeastSingularValue | None
+    part: PartOfRows,
+    tolerance: float,
+    least_singular_value: LeastSingularValue | None,
+    threads: int,
 ) -> RankDecision:
     """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
 
@@ -178,21 +186,18 @@ def _decide_large(
                 return RankDecision(
                     np.ones(n, dtype=np.bool_), least / REMAINDER_FLOOR, True, SPECTRUM
                 )
-        decision = _first_agreement(part, tolerance, narrow)
+        decision = _first_agreement(part, tolerance, narrow, threads)
         if (
             n > DENSE_ROWS
             or decision.is_regular
             or (n > QUICK_DENSE_ROWS and decision.doubt.startswith(NEAR))
         ):
             return decision
-    choices = [] if narrow else by_halves(part, tolerance)
+    choices = [] if narrow else by_halves(part, tolerance, threads)
     rows = _as_matrix(part)
-    choices += _frontal_choices(part, tolerance)
+    choices += [by_fronts(sweep, part, tolerance) for sweep in _narrow_sweeps(part)]
     if n > SPARSE_ROWS:
-        sweep = next(both_ways(part))
-        is_quick = not narrow and sweep.width <= LARGEST_FRONT
-        swept = [by_pivots(sweep, part)] if is_quick else []
-        swept += swept_choices(rows)
+        swept = [by_pivots(sweep, part) for sweep in _narrow_sweeps(part)]
         candidates = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
         clear = [choice for choice in candidates if is_clear(choice)]
         if len({choice.rank for choice in clear}) == 1:
@@ -207,7 +212,9 @@ def _decide_large(
     return RankDecision(keep, pivoted.gap, not doubt, pivoted.method, doubt)
 
 
-def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDecision:
+def _first_agreement(
+    part: PartOfRows, tolerance: float, narrow: bool, threads: int = 1
+) -> RankDecision:
     """Try one method after the other until two that are clear agree.
 
     Wide components, such as lattices, are decided by nested halves: along a sweep, errors grow from
@@ -216,7 +223,7 @@ def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDe
     """
     n = len(part.rows)
     choices: list[RowChoice] = []
-    for choice in (along if narrow else across)(part, tolerance):
+    for choice in (along if narrow else across)(part, tolerance, threads):
         for other in choices:
             if agree(other, choice) or agree(choice, other):
                 first = other if is_clear(other) and other.method != SWEPT else choice
@@ -236,8 +243,7 @@ def _first_agreement(part: PartOfRows, tolerance: float, narrow: bool) -> RankDe
 
 def _as_matrix(part: PartOfRows) -> csr_array:
     """Return the rows as a SciPy matrix, without empty columns."""
-    nothing = np.empty((part.pattern.n_primal, 0, 0))
-    rows = constraint_matrix(SaddleMatrix(part.pattern, nothing, nothing, part.rows)).tocsr()
+    rows = constraint_matrix(SaddleMatrix.of_rows(part.pattern, part.rows)).tocsr()
     return rows[:, np.unique(rows.indices)]
 
 
@@ -251,7 +257,6 @@ def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, fl
     return choices[k], floor[k]
 
 
-def _frontal_choices(part: PartOfRows, tolerance: float) -> list[RowChoice]:
-    """Frontal QR from both ends of the component; nothing where the fronts are too wide."""
-    narrow = [sweep for sweep in both_ways(part) if sweep.width <= LARGEST_FRONT]
-    return [by_fronts(sweep, part, tolerance) for sweep in narrow]
+def _narrow_sweeps(part: PartOfRows) -> list[Fronts]:
+    """Return the sweeps from both ends of the component whose fronts are not too wide."""
+    return [sweep for sweep in both_ways(part) if sweep.width <= LARGEST_FRONT]

@@ -19,6 +19,7 @@ import numpy as np
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.rank.parts import kernel_part
 
 
 class PartTree(NamedTuple):
@@ -50,7 +51,7 @@ def _inverse(order: IntArray, values: IntArray) -> IntArray:
 
 
 def row_remainders(
-    pattern: BlockPattern, rows: FloatArray, parts: PartTree, tolerance: float
+    pattern: BlockPattern, rows: FloatArray, parts: PartTree, tolerance: float, threads: int = 1
 ) -> FloatArray:
     """Return |R_jj| of every row of A: what is left of it beside the rows decided before.
 
@@ -69,6 +70,8 @@ def row_remainders(
         From `path` or `halves`.
     tolerance : float
         Remainders up to it count as zero: the row is dependent, and is not used.
+    threads : int
+        That decide parts which hold none of each other.
 
     Returns
     -------
@@ -79,16 +82,9 @@ def row_remainders(
     ----------
     George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8 (rank detection).
     """
-    n = pattern.n_primal
-    return kernels.row_remainders(
-        *parts, pattern.ends, _first_row(pattern), pattern.block_sizes[:n], rows, tolerance
-    )
+    return kernels.row_remainders(parts, kernel_part(pattern, rows), tolerance, threads)
 
 
 def remainder_flops(pattern: BlockPattern, parts: PartTree) -> float:
     """Return about how many operations `row_remainders` takes."""
-    return kernels.remainder_flops(*parts, pattern.ends, _first_row(pattern))
-
-
-def _first_row(pattern: BlockPattern) -> IntArray:
-    return pattern.offsets[pattern.n_primal :] - pattern.n_primal_rows
+    return kernels.remainder_flops(parts, pattern.ends, pattern.dual_offsets)

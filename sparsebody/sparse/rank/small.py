@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import IntArray
-from sparsebody.sparse.row_parts import PartOfRows
-from sparsebody.sparse.sweep import RowChoice
-from sparsebody.sparse.tolerances import JOINTWISE_SHARE, REMAINDER_FLOOR
+from sparsebody.sparse.rank.choices import RowChoice
+from sparsebody.sparse.rank.parts import PartOfRows, kernel_part
+from sparsebody.sparse.rank.tolerances import JOINTWISE_SHARE, REMAINDER_FLOOR
 
 SMALL = 48  # rows up to which it is faster than a call of LAPACK
 PIVOTED = "pivoted QR by components"
@@ -30,9 +30,7 @@ def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) 
         Its gap is the least clear one of all components.
     """
     keep, gap, least, largest = kernels.small_components(
-        part.rows,
-        part.pattern.ends,
-        part.first_row,
+        kernel_part(part.pattern, part.rows),
         component_start,
         tolerance,
         REMAINDER_FLOOR,

@@ -1,4 +1,7 @@
-"""Parts of the constraint rows A, as rows of unit norm on the bodies that they touch."""
+"""Parts of the constraint rows A, as rows of unit norm on the bodies that they touch.
+
+In units in which masses and sizes of the bodies do not matter.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,12 @@ import numpy as np
 
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.sparse.levels import cuthill_mckee
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.rank.tolerances import LARGEST_PIVOT, OWN_PIVOT
 from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.sparse.searches import cuthill_mckee
+
+PASSES = 3  # of the equilibration
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,19 +27,20 @@ class PartOfRows:
     rows: FloatArray  # (n_rows, 2, width)
     index: IntArray  # (n_rows,) which rows of the whole they are
 
-    @property
-    def first_row(self) -> IntArray:
-        """(n_dual + 1,) the first row of each dual block, and the total."""
-        return self.pattern.offsets[self.pattern.n_primal :] - self.pattern.n_primal_rows
 
-    @property
-    def sizes(self) -> IntArray:
-        """(n_primal,) freedoms of the primal blocks."""
-        return self.pattern.block_sizes[: self.pattern.n_primal]
+def kernel_part(
+    pattern: BlockPattern, rows: FloatArray
+) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
+    """Return rows as kernels take them: (rows, ends, first row of each joint, freedoms)."""
+    return rows, pattern.ends, pattern.dual_offsets, pattern.primal_sizes
 
 
 def part_of_rows(
-    matrix: SaddleMatrix, dual: IntArray, label: IntArray, sweep: bool = False
+    matrix: SaddleMatrix,
+    dual: IntArray,
+    label: IntArray,
+    sweep: bool = False,
+    threads: int = 1,
 ) -> PartOfRows:
     """Return the rows of the dual blocks `dual`, counted from 0, scaled to unit norm.
 
@@ -51,6 +58,8 @@ def part_of_rows(
         Whether primal blocks are numbered breadth first, from the end where more of them touch
         nothing else, and dual ones by the first of their primal blocks; otherwise they are numbered
         as `dual` lists them.
+    threads : int
+        That scale the rows.
     """
     pattern = matrix.pattern
     primal = kernels.touched_blocks(pattern.ends, dual, label)
@@ -61,13 +70,10 @@ def part_of_rows(
         dual = kernels.sorted_by_first_end(pattern.ends, dual, label, len(primal))
     part = _restricted(pattern, dual, primal, label)
     label[primal] = -1
-    first = pattern.offsets[pattern.n_primal + dual] - pattern.n_primal_rows
-    shift = first - (part.offsets[part.n_primal : -1] - part.n_primal_rows)
+    shift = pattern.dual_offsets[dual] - part.dual_offsets[:-1]
     index = np.repeat(shift, part.block_sizes[part.n_primal :])
     index += np.arange(len(index))
-    first_row = part.offsets[part.n_primal :] - part.n_primal_rows
-    sizes = part.block_sizes[: part.n_primal]
-    rows = kernels.unit_rows(matrix.rows, index, part.ends, first_row, sizes)
+    rows = kernels.unit_rows(matrix.rows, index, *kernel_part(part, matrix.rows)[1:], threads)
     return PartOfRows(part, rows, index)
 
 
@@ -88,3 +94,21 @@ def _grounded_first(pattern: BlockPattern) -> IntArray:
     position = np.flatnonzero(grounded[order])
     is_last = len(position) > 0 and 2 * position.mean() > pattern.n_primal - 1
     return order[::-1] if is_last else order
+
+
+def equilibrate(part: PartOfRows, threads: int = 1) -> None:
+    """Give the rows of a part even parts on all bodies, and unit norm; zero rows stay.
+
+    The rank of A is that of W A S, whatever the weights W of the rows and the regular blocks S on
+    the bodies. Inertias are one choice of S, and a bad one where a crank of a gram moves a press of
+    a ton: the press alone decides. Here S makes the weighted rows on each body orthonormal columns,
+    and W gives the rows unit norm then. What is rounding on a body must stay small, so S enlarges
+    no direction by more than 10, and no unit by more than a few thousand.
+
+    References
+    ----------
+    Van der Sluis (1969), Numer. Math. 14:14, on column scaling; Ruiz (2001), RAL-TR-2001-034.
+    """
+    kernels.equilibrate(
+        *kernel_part(part.pattern, part.rows), PASSES, OWN_PIVOT, LARGEST_PIVOT, threads
+    )

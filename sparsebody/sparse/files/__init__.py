@@ -1,0 +1,1 @@
+"""Patterns, orders and matrices in text files."""
