@@ -1,0 +1,222 @@
+#include "factorization/multifrontal.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <ranges>
+
+#include "base/dense.hpp"
+#include "base/threads.hpp"
+
+namespace sparsebody::multifrontal {
+
+using front_ldl::Front;
+using front_ldl::padded;
+
+namespace {
+
+template <class T, int N>
+Array<T, N> copied(View<const T, N> view) {
+  auto array = Array<T, N>::uninitialized(view.shape());
+  std::copy(view.begin(), view.end(), array.begin());
+  return array;
+}
+
+// Where the columns of a front begin in the row at its column `row`: a pivot's, or another one's.
+double* row_of(const Front& front, Index row) {
+  if (row < front.n_pivots) return front.pivot_rows + row * front.stride();
+  const Index other = row - front.first_other();
+  return front.others + other * padded(front.n_others) - front.first_other();
+}
+double& reference_of(const Front& front, Index row) {
+  return row < front.n_pivots ? front.reference[row] : front.other_reference[row - front.first_other()];
+}
+
+// Extend-add: the upper triangle of a contribution, row by row.
+void add_contribution(View<const Run> runs, const double* source, Index stride, const Front& front) {
+  for (const Run* run = runs.begin(); run < runs.end(); ++run)
+    for (Index i = 0; i < run->length; ++i) {
+      const double* const from = source + (run->from + i) * stride;
+      double* const to = row_of(front, run->to + i);
+      for (Index j = i; j < run->length; ++j) to[run->to + j] += from[run->from + j];
+      for (const Run* other = run + 1; other < runs.end(); ++other)
+        for (Index j = 0; j < other->length; ++j) to[other->to + j] += from[other->from + j];
+    }
+}
+
+}  // namespace
+
+Multifrontal::Multifrontal(View<const Index> offsets, View<const Index, 2> ends, View<const Index> order)
+    : offsets_(copied(offsets)), ends_(copied(ends)), nodes_(pattern(), order), values_(nodes_.n_values),
+      workspace_(nodes_.n_workspace), x_(Index(nodes_.natural.size())), other_x_(nodes_.most_others) {}
+
+// ---- elimination ----------------------------------------------------------------------------------------------
+
+// Adds -T' T of a constant block.
+void Multifrontal::add_element(const Element& element, ARows rows, double* scratch, const Front& front) const {
+  constexpr Index depth = Element::depth;
+  const Index n = element.n_rows, width = rows.shape(2), n_parts = (&element + 1)->first_part;
+  double *const T = scratch, *const square = T + element.padded_size() * n;
+  std::fill(T, square + n * n, 0.0);
+  Index column = 0;
+  for (Index p = element.first_part; p < n_parts; ++p)
+    for (Index r = 0; r < nodes_.parts[p].n_rows; ++r, ++column) {
+      const double* const row = rows.data() + (2 * (nodes_.parts[p].a_row + r) + nodes_.parts[p].side) * width;
+      for (Index k = 0; k < element.size; ++k) T[k * n + column] = row[k];
+    }
+  for (Index k = 0; k < element.size; k += depth) {
+    const double* const t = T + k * n;
+    dense::add_square<depth>(n, 0, n, -1.0, {t, t + n, t + 2 * n, t + 3 * n, t + 4 * n, t + 5 * n}, square);
+  }
+  const auto runs = View<const Run>(nodes_.element_runs).slice(element.first_run, (&element + 1)->first_run);
+  add_contribution(runs, square, n, front);
+  for (const Run& run : runs)
+    for (Index i = 0; i < run.length; ++i) reference_of(front, run.to + i) -= square[(run.from + i) * (n + 1)];
+}
+
+Index Multifrontal::eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads) {
+  const Supernode &node = nodes_.nodes[s], &next = nodes_.nodes[s + 1];
+  const Index n_others = padded(node.n_others), width = rows.shape(2);
+  double* const others = workspace_.data() + node.contribution;
+  const Front front{node.n_pivots, node.n_others, values_.data() + node.values, others,
+                    nodes_.is_primal.data() + node.first_pivot, scratch, others + node.n_others * n_others};
+  scratch += front.first_other();
+  std::fill_n(front.pivot_rows, node.n_pivots * front.stride(), 0.0);
+  for (Index i = 0; i < node.n_others; ++i) std::fill(others + i * n_others + i / 8 * 8, others + (i + 1) * n_others, 0.0);
+  std::fill_n(front.reference, front.first_other(), 0.0);
+  std::fill_n(front.other_reference, n_others, 0.0);
+
+  for (Index t = 0; t < node.n_pivots; ++t)
+    if (front.is_primal[t]) front.pivot_rows[t * (front.stride() + 1)] = front.reference[t] = 1.0;
+  for (Index e = node.first_entry; e < next.first_entry; ++e) {
+    const Entry& entry = nodes_.entries[e];
+    for (Index r = 0; r < entry.n_rows; ++r) {
+      const double* const row = rows.data() + (2 * (entry.a_row + r) + entry.side) * width;
+      double* const to = values_.data() + entry.offset + r * entry.row_stride;
+      for (Index c = 0; c < entry.n_columns; ++c) to[c * entry.column_stride] += row[c];
+    }
+  }
+  for (Index e = node.first_element; e < next.first_element; ++e) add_element(nodes_.elements[e], rows, scratch, front);
+  for (Index c = node.first_child; c < next.first_child; ++c) {
+    const Supernode& child = nodes_.nodes[nodes_.children[c].node];
+    const auto runs =
+        View<const Run>(nodes_.runs).slice(nodes_.children[c].first_run, nodes_.children[c + 1].first_run);
+    const double* const source = workspace_.data() + child.contribution;
+    const Index stride = padded(child.n_others);
+    add_contribution(runs, source, stride, front);
+    for (const Run& run : runs)
+      for (Index i = 0; i < run.length; ++i)
+        reference_of(front, run.to + i) += source[child.n_others * stride + run.from + i];
+  }
+  const Index doubt = front_ldl::eliminate(front, shift, scratch, n_threads);
+  return doubt == front_ldl::no_doubt ? regular : node.first_pivot + doubt;
+}
+
+// Returns `regular`, or the first doubtful pivot in elimination order.
+Index Multifrontal::eliminate(ARows rows, double shift, Index n_threads) {
+  constexpr Index none = std::numeric_limits<Index>::max();
+  const auto run = [&](const auto& region, double* scratch, Index threads) {
+    Index first = none;
+    for (const Index s : region) {
+      const Index doubt = eliminate(s, rows, shift, scratch, threads);
+      if (doubt != regular) first = std::min(first, doubt);
+      if (first != none && shift == 0.0) break;
+    }
+    return first;
+  };
+  const Index n_tasks = Index(nodes_.tasks.size());
+  std::vector<Index> first(n_tasks);
+  run_tasks(n_tasks, n_threads, [&](Index i) {
+    const Task& task = nodes_.tasks[i];
+    first[i] = run(std::views::iota(task.first, task.last), workspace_.data() + task.scratch, 1);
+  });
+  Index least = none;
+  for (const Index doubt : first) least = std::min(least, doubt);
+  if (least == none || shift != 0.0)
+    least = std::min(least, run(nodes_.top, workspace_.data() + nodes_.top_scratch, n_threads));
+  return least == none ? regular : least;
+}
+
+Index Multifrontal::factorize(ARows rows, Index n_threads) {
+  const Index doubt = eliminate(rows, 0.0, n_threads);
+  if (doubt == regular) return regular;
+  eliminate(rows, dual_shift, n_threads);
+  return nodes_.natural[doubt];
+}
+
+// ---- substitution ---------------------------------------------------------------------------------------------
+
+template <class F>
+void Multifrontal::for_each_constant(F&& visit) const {
+  pattern().for_each_part([&](Index r, Index side, Index body) {
+    if (nodes_.is_constant[body]) visit(r, side, body);
+  });
+}
+
+void Multifrontal::solve(ARows rows, View<const double> rhs, View<double> x) {
+  const Index first_dual = pattern().n_primal_rows();
+  double *const y = x_.data(), *const other = other_x_.data();
+  std::copy(rhs.begin(), rhs.end(), x.begin());
+  for_each_constant([&](Index r, Index side, Index body) {
+    x[first_dual + r] -= dense::dot(&rows(r, side, 0), rhs.data() + offsets_[body], pattern().size(body));
+  });
+  for (Index i = 0; i < x_.size(); ++i) y[i] = x[nodes_.natural[i]];
+  for (Index s = 0; s < nodes_.n_nodes(); ++s) {  // L y = b, then y / D
+    const Supernode& node = nodes_.nodes[s];
+    const Index k = node.n_pivots, first = padded(k), stride = first + padded(node.n_others);
+    const double* row = values_.data() + node.values;
+    double* const own = y + node.first_pivot;
+    std::fill_n(other, padded(node.n_others), 0.0);
+    for (Index t = 0; t < k; ++t, row += stride) {
+      dense::add_scaled(own + t + 1, -own[t], row + t + 1, k - t - 1);
+      dense::add_scaled(other, own[t], row + first, padded(node.n_others));
+      own[t] *= row[t];
+    }
+    const Index* const target = nodes_.others.data() + node.first_other;
+    for (Index i = 0; i < node.n_others; ++i) y[target[i]] -= other[i];
+  }
+  for (Index s = nodes_.n_nodes() - 1; s >= 0; --s) {  // L' x = y
+    const Supernode& node = nodes_.nodes[s];
+    const Index k = node.n_pivots, first = padded(k), stride = first + padded(node.n_others);
+    double* const own = y + node.first_pivot;
+    const Index* const source = nodes_.others.data() + node.first_other;
+    for (Index i = 0; i < node.n_others; ++i) other[i] = y[source[i]];
+    for (Index t = k - 1; t >= 0; --t) {
+      const double* const row = values_.data() + node.values + t * stride;
+      own[t] -= dense::dot(row + t + 1, own + t + 1, k - t - 1) + dense::dot(row + first, other, node.n_others);
+    }
+  }
+  for (Index i = 0; i < x_.size(); ++i) x[nodes_.natural[i]] = y[i];
+  for_each_constant([&](Index r, Index side, Index body) {
+    dense::add_scaled(x.data() + offsets_[body], -x[first_dual + r], &rows(r, side, 0), pattern().size(body));
+  });
+}
+
+std::pair<double, Index> Multifrontal::smallest_pivot(ARows rows) const {
+  double least = std::numeric_limits<double>::infinity();
+  Index worst = -1;
+  for (Index s = 0; s < nodes_.n_nodes(); ++s) {
+    const Supernode& node = nodes_.nodes[s];
+    const Index stride = padded(node.n_pivots) + padded(node.n_others);
+    for (Index t = 0; t < node.n_pivots; ++t) {
+      if (nodes_.is_primal[node.first_pivot + t]) continue;
+      const Index row = nodes_.natural[node.first_pivot + t] - pattern().n_primal_rows();
+      double norm = 0.0;
+      for (const double a : rows[row]) norm += a * a;
+      const double square = -1.0 / (values_.data()[node.values + t * (stride + 1)] * norm);
+      if (!(square >= least)) least = square, worst = row;
+    }
+  }
+  return {std::sqrt(std::max(least, 0.0)), worst};
+}
+
+Array<Index, 2> Multifrontal::fronts() const {
+  Array<Index, 2> shapes({nodes_.n_nodes(), 3});
+  for (Index s = 0; s < nodes_.n_nodes(); ++s) {
+    const Supernode& node = nodes_.nodes[s];
+    shapes(s, 0) = node.n_pivots, shapes(s, 1) = node.n_others, shapes(s, 2) = node.parent;
+  }
+  return shapes;
+}
+
+}  // namespace sparsebody::multifrontal
