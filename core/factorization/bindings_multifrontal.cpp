@@ -11,14 +11,15 @@ void bind_factorization_multifrontal(nb::module_& module) {
       .def(nb::init<View<const Index>, View<const Index, 2>, View<const Index>>(), "offsets"_a, "ends"_a, "order"_a,
            Release())
       .def_ro_static("regular", &Multifrontal::regular)
-      .def("factorize", &Multifrontal::factorize, "rows"_a, "n_threads"_a = 1, Release(),
+      .def("factorize", &Multifrontal::factorize, "rows"_a, Release(),
            "Return regular, or the first row whose pivot may be nothing but rounding.")
-      .def("factorize_shifted", &Multifrontal::factorize_shifted, "rows"_a, "delta"_a, "n_threads"_a = 1, Release(),
+      .def("factorize_shifted", &Multifrontal::factorize_shifted, "rows"_a, "delta"_a, Release(),
            "Factorize [1 A'; A -delta].")
       .def("solve", &Multifrontal::solve, "rows"_a, "rhs"_a, "x"_a, Release(), "Fill x for rhs (n_rows,).")
       .def("smallest_pivot", &Multifrontal::smallest_pivot, "rows"_a, Release(),
            "Return the smallest sine of an angle between a row and those eliminated before it, and that row.")
-      .def("fronts", &Multifrontal::fronts, "Return (n_supernodes, 3): pivots, other rows and parent of each front.");
+      .def_rw("threads", &Multifrontal::threads)
+      .def("front_shapes", &Multifrontal::front_shapes, "Return (n_supernodes, 2): pivots and other rows.");
 }
 
 }  // namespace sparsebody

@@ -113,12 +113,12 @@ Index Multifrontal::eliminate(Index s, ARows rows, double shift, double* scratch
 }
 
 // Returns `regular`, or the first doubtful pivot in elimination order.
-Index Multifrontal::eliminate(ARows rows, double shift, Index n_threads) {
+Index Multifrontal::eliminate(ARows rows, double shift) {
   constexpr Index none = std::numeric_limits<Index>::max();
-  const auto run = [&](const auto& region, double* scratch, Index threads) {
+  const auto run = [&](const auto& region, Index scratch, Index n_threads) {
     Index first = none;
     for (const Index s : region) {
-      const Index doubt = eliminate(s, rows, shift, scratch, threads);
+      const Index doubt = eliminate(s, rows, shift, workspace_.data() + scratch, n_threads);
       if (doubt != regular) first = std::min(first, doubt);
       if (first != none && shift == 0.0) break;
     }
@@ -126,21 +126,20 @@ Index Multifrontal::eliminate(ARows rows, double shift, Index n_threads) {
   };
   const Index n_tasks = Index(nodes_.tasks.size());
   std::vector<Index> first(n_tasks);
-  run_tasks(n_tasks, n_threads, [&](Index i) {
+  run_tasks(n_tasks, threads, [&](Index i) {
     const Task& task = nodes_.tasks[i];
-    first[i] = run(std::views::iota(task.first, task.last), workspace_.data() + task.scratch, 1);
+    first[i] = run(std::views::iota(task.first, task.last), task.scratch, 1);
   });
   Index least = none;
   for (const Index doubt : first) least = std::min(least, doubt);
-  if (least == none || shift != 0.0)
-    least = std::min(least, run(nodes_.top, workspace_.data() + nodes_.top_scratch, n_threads));
+  if (least == none || shift != 0.0) least = std::min(least, run(nodes_.top, nodes_.top_scratch, threads));
   return least == none ? regular : least;
 }
 
-Index Multifrontal::factorize(ARows rows, Index n_threads) {
-  const Index doubt = eliminate(rows, 0.0, n_threads);
+Index Multifrontal::factorize(ARows rows) {
+  const Index doubt = eliminate(rows, 0.0);
   if (doubt == regular) return regular;
-  eliminate(rows, dual_shift, n_threads);
+  eliminate(rows, dual_shift);
   return nodes_.natural[doubt];
 }
 
@@ -210,12 +209,10 @@ std::pair<double, Index> Multifrontal::smallest_pivot(ARows rows) const {
   return {std::sqrt(std::max(least, 0.0)), worst};
 }
 
-Array<Index, 2> Multifrontal::fronts() const {
-  Array<Index, 2> shapes({nodes_.n_nodes(), 3});
-  for (Index s = 0; s < nodes_.n_nodes(); ++s) {
-    const Supernode& node = nodes_.nodes[s];
-    shapes(s, 0) = node.n_pivots, shapes(s, 1) = node.n_others, shapes(s, 2) = node.parent;
-  }
+Array<Index, 2> Multifrontal::front_shapes() const {
+  Array<Index, 2> shapes({nodes_.n_nodes(), 2});
+  for (Index s = 0; s < nodes_.n_nodes(); ++s)
+    shapes(s, 0) = nodes_.nodes[s].n_pivots, shapes(s, 1) = nodes_.nodes[s].n_others;
   return shapes;
 }
 

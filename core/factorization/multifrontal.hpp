@@ -15,26 +15,27 @@ class Multifrontal {
   static constexpr Index regular = -1;
   static constexpr double dual_shift = 0x1p-52;  // of dual pivots, where one of them drowns in rounding
 
+  Index threads = 1;  // any number gives the same bits
+
   // Lays L out for an admissible order, each subtree of the elimination tree in one piece.
   Multifrontal(View<const Index> offsets, View<const Index, 2> ends, View<const Index> order);
 
   // Fills L for A (n_dual_rows, 2, width), and where a pivot is doubtful once more with all dual ones shifted. Returns
-  // `regular`, or the first row in natural order whose pivot may be nothing but rounding. Any number of threads gives
-  // the same bits.
-  Index factorize(ARows rows, Index n_threads);
-  // Moves all dual pivots by -delta, as if A A' + delta was factorized.
-  void factorize_shifted(ARows rows, double delta, Index n_threads) { eliminate(rows, -delta, n_threads); }
+  // `regular`, or the first row in natural order whose pivot may be nothing but rounding.
+  Index factorize(ARows rows);
+  // Fills L of [1 A'; A -delta].
+  void factorize_shifted(ARows rows, double delta) { eliminate(rows, -delta); }
   // Fills x for a right-hand side (n_rows,).
   void solve(ARows rows, View<const double> rhs, View<double> x);
   // The square root of the smallest dual pivot relative to the norm of its row of A, and that row: the sine of the
   // angle between the row and those eliminated before it.
   std::pair<double, Index> smallest_pivot(ARows rows) const;
-  // (n_supernodes, 3): pivots and other rows of each front, and its parent, -1 of a root.
-  Array<Index, 2> fronts() const;
+  // (n_supernodes, 2): pivots and other rows of each front.
+  Array<Index, 2> front_shapes() const;
 
  private:
   SaddlePattern pattern() const { return {offsets_, ends_}; }
-  Index eliminate(ARows rows, double shift, Index n_threads);
+  Index eliminate(ARows rows, double shift);
   Index eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads);
   void add_element(const Element& element, ARows rows, double* scratch, const front_ldl::Front& front) const;
   // Calls visit(row of A, side, primal block) for the rows on constant blocks.

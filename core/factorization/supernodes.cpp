@@ -12,7 +12,7 @@ namespace sparsebody::multifrontal {
 namespace {
 
 // Amalgamation weighs the flops on additional zeros against these, in flops: a front, and an entry that is assembled.
-constexpr double front_cost = 2e4, entry_cost = 6.0;
+constexpr double front_cost = 2e4, entry_cost = 4.0;
 constexpr double largest_task = 1.0 / 16;  // share of all flops
 
 double cost(Index n_pivots, Index n_rows) {
