@@ -9,58 +9,18 @@
 namespace sparsebody::front_ldl {
 namespace {
 
+using dense::for_strips;
 using dense::lane_count;
 using dense::Lanes;
+using dense::Tile;
+using dense::tile_columns;
+using dense::tile_rows;
+using dense::with_tile_rows;
 
-constexpr int tile_rows = 6, strip_vectors = 2;     // 12 sums, 2 vectors and a number in 16 registers
-constexpr int strip = strip_vectors * lane_count;   // columns
-constexpr int panel = 48;                           // pivots that are eliminated at a time
-constexpr int panel_columns = panel + strip;        // of its copy, whose tiles may stand out
-constexpr int block_rows = 24, block_depth = 256;   // of packed operands, which stay in the second cache
-constexpr double parallel_flops = 2e6;              // from which on a thread pays
-
-// Calls f with the number of rows of a tile as a constant, 1 to 6.
-template <class F>
-SB_INLINE void with_rows(Index n, F&& f) {
-  using std::integral_constant;
-  switch (std::min<Index>(n, tile_rows)) {
-    case 6: return f(integral_constant<int, 6>{});
-    case 5: return f(integral_constant<int, 5>{});
-    case 4: return f(integral_constant<int, 4>{});
-    case 3: return f(integral_constant<int, 3>{});
-    case 2: return f(integral_constant<int, 2>{});
-    case 1: return f(integral_constant<int, 1>{});
-  }
-}
-
-// A tile of I rows and V vectors.
-template <int I, int V>
-struct Tile {
-  Lanes sum[I][V];
-
-  SB_INLINE void load(const double* p, Index stride) {
-    unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = Lanes::load(p + k / V * stride + k % V * lane_count); });
-  }
-  SB_INLINE void store(double* p, Index stride) const {
-    unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V].store(p + k / V * stride + k % V * lane_count); });
-  }
-  // Subtracts W' X for W (n, I) and X (n, V vectors), by their strides.
-  SB_INLINE void subtract_product(Index n, const double* w, Index w_stride, const double* x, Index x_stride) {
-    for (Index t = 0; t < n; ++t, w += w_stride, x += x_stride) {
-      Lanes x_t[V];
-      unrolled<0, V>([&](auto v) SB_UNROLL { x_t[v] = Lanes::load(x + v * lane_count); });
-      unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = sum[k / V][k % V] - x_t[k % V] * w[k / V]; });
-    }
-  }
-};
-
-// Calls f(j, V) for the strips of V vectors from column `begin` on; the last one may have one vector.
-template <class F>
-SB_INLINE void for_strips(Index begin, Index n_columns, F&& f) {
-  Index j = begin;
-  for (; j + strip <= n_columns; j += strip) f(j, std::integral_constant<int, strip_vectors>{});
-  if (j < n_columns) f(j, std::integral_constant<int, 1>{});
-}
+constexpr int panel = 48;                            // pivots that are eliminated at a time
+constexpr int panel_columns = panel + tile_columns;  // of its copy, whose tiles may stand out
+constexpr int block_rows = 24, block_depth = 256;    // of packed operands, which stay in the second cache
+constexpr double parallel_flops = 2e6;               // from which on a thread pays
 
 // The columns [j, j + n) of k rows, packed as a tile's left operand.
 void pack(Index k, Index n, const double* rows, Index stride, double* W) {
@@ -93,14 +53,14 @@ Index factorize_block(Index k, double* A, Index stride, const std::uint8_t* is_p
   alignas(64) double P[panel * panel_columns], V[panel * panel_columns];
   for (Index t = 0; t < k; ++t) {
     std::copy_n(A + t * stride + t, k - t, P + t * panel_columns + t);
-    std::fill_n(P + t * panel_columns + k, strip, 0.0);
-    std::fill_n(V + t * panel_columns + k, strip, 0.0);
+    std::fill_n(P + t * panel_columns + k, tile_columns, 0.0);
+    std::fill_n(V + t * panel_columns + k, tile_columns, 0.0);
   }
   Index doubt = no_doubt;
   for (Index r0 = 0; r0 < k; r0 += tile_rows) {
-    with_rows(k - r0, [&](auto n_rows) SB_UNROLL {
-      for (Index j = r0; j < k; j += strip) {
-        Tile<n_rows, strip_vectors> tile;
+    with_tile_rows(k - r0, [&](auto n_rows) SB_UNROLL {
+      for (Index j = r0; j < k; j += tile_columns) {
+        Tile<n_rows, dense::tile_vectors> tile;
         tile.load(P + r0 * panel_columns + j, panel_columns);
         tile.subtract_product(r0, P + r0, panel_columns, V + j, panel_columns);
         tile.store(P + r0 * panel_columns + j, panel_columns);
@@ -132,7 +92,7 @@ void solve_strip(Index k, const double* W, const double* A, Index stride, const 
                  double* X, double* reference) {
   constexpr int width = V * lane_count;
   for (Index r0 = 0; r0 < k; r0 += tile_rows)
-    with_rows(k - r0, [&](auto n_rows) SB_UNROLL {
+    with_tile_rows(k - r0, [&](auto n_rows) SB_UNROLL {
       const double* w = W + packed_start(r0);
       double *const rows = B + r0 * stride, *const x = X + r0 * width;
       Tile<n_rows, V> tile;
@@ -156,9 +116,9 @@ void solve_strip(Index k, const double* W, const double* A, Index stride, const 
 void solve_strips(Index k, Index n, const double* W, const double* A, Index stride, const std::uint8_t* is_primal,
                   double* B, double* X, double* reference, Index n_threads) {
   const bool is_large = double(k) * double(k) * double(n) > parallel_flops;
-  run_tasks((n + strip - 1) / strip, is_large ? n_threads : 1, [&](Index task) {
-    const Index first = task * strip;
-    for_strips(first, std::min(n, first + strip), [&](Index j, auto V) {
+  run_tasks((n + tile_columns - 1) / tile_columns, is_large ? n_threads : 1, [&](Index task) {
+    const Index first = task * tile_columns;
+    for_strips(first, std::min(n, first + tile_columns), [&](Index j, auto V) {
       solve_strip<V>(k, W, A, stride, is_primal, B + j, X + j * k, reference + j);
     });
   });
@@ -178,7 +138,7 @@ void update(Index k, Index m, Index n, const double* L, Index stride, const doub
       for_strips(begin, n, [&](Index j, auto V) SB_UNROLL {
         const double* const x = X + j * k + t * V * lane_count;
         for (Index i = begin; i < std::min<Index>(end, j + V * lane_count); i += tile_rows)
-          with_rows(end - i, [&](auto n_rows) SB_UNROLL {
+          with_tile_rows(end - i, [&](auto n_rows) SB_UNROLL {
             double* const c = C + i * c_stride + j;
             Tile<n_rows, V> tile;
             tile.load(c, c_stride);

@@ -54,24 +54,21 @@ Multifrontal::Multifrontal(View<const Index> offsets, View<const Index, 2> ends,
 
 // Adds -T' T of a constant block.
 void Multifrontal::add_element(const Element& element, ARows rows, double* scratch, const Front& front) const {
-  constexpr Index depth = Element::depth;
-  const Index n = element.n_rows, width = rows.shape(2), n_parts = (&element + 1)->first_part;
-  double *const T = scratch, *const square = T + element.padded_size() * n;
-  std::fill(T, square + n * n, 0.0);
+  const Index stride = padded(element.n_rows), width = rows.shape(2);
+  double *const T = scratch, *const contribution = T + element.size * stride;
+  std::fill(T, contribution + element.n_rows * stride, 0.0);
   Index column = 0;
-  for (Index p = element.first_part; p < n_parts; ++p)
+  for (Index p = element.first_part; p < (&element + 1)->first_part; ++p)
     for (Index r = 0; r < nodes_.parts[p].n_rows; ++r, ++column) {
       const double* const row = rows.data() + (2 * (nodes_.parts[p].a_row + r) + nodes_.parts[p].side) * width;
-      for (Index k = 0; k < element.size; ++k) T[k * n + column] = row[k];
+      for (Index k = 0; k < element.size; ++k) T[k * stride + column] = row[k];
     }
-  for (Index k = 0; k < element.size; k += depth) {
-    const double* const t = T + k * n;
-    dense::add_square<depth>(n, 0, n, -1.0, {t, t + n, t + 2 * n, t + 3 * n, t + 4 * n, t + 5 * n}, square);
-  }
+  constexpr double ones[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+  dense::subtract_square(element.size, element.n_rows, T, stride, ones, true, contribution, stride);
   const auto runs = View<const Run>(nodes_.element_runs).slice(element.first_run, (&element + 1)->first_run);
-  add_contribution(runs, square, n, front);
+  add_contribution(runs, contribution, stride, front);
   for (const Run& run : runs)
-    for (Index i = 0; i < run.length; ++i) reference_of(front, run.to + i) -= square[(run.from + i) * (n + 1)];
+    for (Index i = 0; i < run.length; ++i) reference_of(front, run.to + i) -= contribution[(run.from + i) * (stride + 1)];
 }
 
 Index Multifrontal::eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads) {

@@ -249,7 +249,7 @@ void Supernodes::place_contributions(const std::vector<double>& flops) {
         if (is_top(children[c].node) == is_top(s)) height[!is_odd[s]] = nodes[children[c].node].contribution;
       Index needed = front_ldl::scratch_size(node.n_pivots, node.n_others);
       for (Index e = node.first_element; e < nodes[s + 1].first_element; ++e)
-        needed = std::max(needed, elements[e].scratch_size());
+        needed = std::max(needed, (elements[e].size + elements[e].n_rows) * front_ldl::padded(elements[e].n_rows));
       scratch = std::max(scratch, front_ldl::padded(node.n_pivots) + needed);
     }
     for (const Index s : region) nodes[s].contribution += n_workspace + (is_odd[s] ? most[0] : 0);

@@ -24,10 +24,6 @@ struct Part {
 // A constant primal block; its contribution is -T' T, T (size, n_rows) having a column for each row of A.
 struct Element {
   Index size, n_rows, first_part, first_run;  // up to those of the next one
-  static constexpr Index depth = 6;           // rows of T come in sixes
-
-  Index padded_size() const { return (size + depth - 1) / depth * depth; }
-  Index scratch_size() const { return n_rows * (n_rows + padded_size()); }  // of T, and of T' T
 };
 // A block of A in the pivots' rows of a front.
 struct Entry {
