@@ -52,7 +52,7 @@ Pivot pivot_of(double d, bool is_primal, double reference, double shift) {
 Index factorize_block(Index k, double* A, Index stride, const std::uint8_t* is_primal, double* reference, double shift) {
   alignas(64) double P[panel * panel_columns], V[panel * panel_columns];
   for (Index t = 0; t < k; ++t) {
-    std::copy_n(A + t * stride + t, k - t, P + t * panel_columns + t);
+    std::copy(A + t * (stride + 1), A + t * stride + k, P + t * panel_columns + t);
     std::fill_n(P + t * panel_columns + k, tile_columns, 0.0);
     std::fill_n(V + t * panel_columns + k, tile_columns, 0.0);
   }
@@ -82,7 +82,7 @@ Index factorize_block(Index k, double* A, Index stride, const std::uint8_t* is_p
         dense::add_scaled(P + s * panel_columns + s, -row[s], v + s, k - s);
     }
   }
-  for (Index t = 0; t < k; ++t) std::copy_n(P + t * panel_columns + t, k - t, A + t * stride + t);
+  for (Index t = 0; t < k; ++t) std::copy(P + t * (panel_columns + 1), P + t * panel_columns + k, A + t * (stride + 1));
   return doubt;
 }
 

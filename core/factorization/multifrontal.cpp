@@ -32,15 +32,17 @@ double& reference_of(const Front& front, Index row) {
   return row < front.n_pivots ? front.reference[row] : front.other_reference[row - front.first_other()];
 }
 
-// Extend-add: the upper triangle of a contribution, row by row.
-void add_contribution(View<const Run> runs, const double* source, Index stride, const Front& front) {
+// Extend-add: the upper triangle of a contribution of n rows, row by row, and its reference.
+void add_contribution(View<const Run> runs, const double* source, Index n, const Front& front) {
+  const double* const reference = source + n * padded(n);
   for (const Run* run = runs.begin(); run < runs.end(); ++run)
     for (Index i = 0; i < run->length; ++i) {
-      const double* const from = source + (run->from + i) * stride;
+      const double* const from = source + (run->from + i) * padded(n);
       double* const to = row_of(front, run->to + i);
       for (Index j = i; j < run->length; ++j) to[run->to + j] += from[run->from + j];
       for (const Run* other = run + 1; other < runs.end(); ++other)
         for (Index j = 0; j < other->length; ++j) to[other->to + j] += from[other->from + j];
+      reference_of(front, run->to + i) += reference[run->from + i];
     }
 }
 
@@ -52,28 +54,45 @@ Multifrontal::Multifrontal(View<const Index> offsets, View<const Index, 2> ends,
 
 // ---- elimination ----------------------------------------------------------------------------------------------
 
-// Adds -T' T of a constant block.
-void Multifrontal::add_element(const Element& element, ARows rows, double* scratch, const Front& front) const {
-  const Index stride = padded(element.n_rows), width = rows.shape(2);
-  double *const T = scratch, *const contribution = T + element.size * stride;
-  std::fill(T, contribution + element.n_rows * stride, 0.0);
-  Index column = 0;
-  for (Index p = element.first_part; p < (&element + 1)->first_part; ++p)
+// The contribution -T' T of a constant block, T having a column for each row of A.
+void Multifrontal::assemble_constant(Index s, ARows rows, const Front& front, double* T) const {
+  const Supernode& node = nodes_.nodes[s];
+  const Index stride = padded(node.n_others), width = rows.shape(2);
+  constexpr double ones[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+  std::fill_n(T, node.size * stride, 0.0);
+  double* column = T;
+  for (Index p = node.first_part; p < nodes_.nodes[s + 1].first_part; ++p)
     for (Index r = 0; r < nodes_.parts[p].n_rows; ++r, ++column) {
       const double* const row = rows.data() + (2 * (nodes_.parts[p].a_row + r) + nodes_.parts[p].side) * width;
-      for (Index k = 0; k < element.size; ++k) T[k * stride + column] = row[k];
+      for (Index k = 0; k < node.size; ++k) column[k * stride] = row[k];
     }
-  constexpr double ones[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
-  dense::subtract_square(element.size, element.n_rows, T, stride, ones, true, contribution, stride);
-  const auto runs = View<const Run>(nodes_.element_runs).slice(element.first_run, (&element + 1)->first_run);
-  add_contribution(runs, contribution, stride, front);
-  for (const Run& run : runs)
-    for (Index i = 0; i < run.length; ++i) reference_of(front, run.to + i) -= contribution[(run.from + i) * (stride + 1)];
+  dense::subtract_square(node.size, node.n_others, T, stride, ones, true, front.others, stride);
+  for (Index i = 0; i < node.n_others; ++i) front.other_reference[i] = -front.others[i * (stride + 1)];
+}
+
+void Multifrontal::assemble(Index s, ARows rows, const Front& front) {
+  const Supernode &node = nodes_.nodes[s], &next = nodes_.nodes[s + 1];
+  for (Index t = 0; t < node.n_pivots; ++t)
+    if (front.is_primal[t]) front.pivot_rows[t * (front.stride() + 1)] = front.reference[t] = 1.0;
+  for (Index e = node.first_entry; e < next.first_entry; ++e) {
+    const Entry& entry = nodes_.entries[e];
+    for (Index r = 0; r < entry.n_rows; ++r) {
+      const double* const row = rows.data() + (2 * (entry.a_row + r) + entry.side) * rows.shape(2);
+      double* const to = values_.data() + entry.offset + r * entry.row_stride;
+      for (Index c = 0; c < entry.n_columns; ++c) to[c * entry.column_stride] += row[c];
+    }
+  }
+  for (Index c = node.first_child; c < next.first_child; ++c) {
+    const Child* const child = nodes_.children.data() + c;
+    const Supernode& from = nodes_.nodes[child->node];
+    const auto runs = View<const Run>(nodes_.runs).slice(child->first_run, (child + 1)->first_run);
+    add_contribution(runs, workspace_.data() + from.contribution, from.n_others, front);
+  }
 }
 
 Index Multifrontal::eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads) {
-  const Supernode &node = nodes_.nodes[s], &next = nodes_.nodes[s + 1];
-  const Index n_others = padded(node.n_others), width = rows.shape(2);
+  const Supernode& node = nodes_.nodes[s];
+  const Index n_others = padded(node.n_others);
   double* const others = workspace_.data() + node.contribution;
   const Front front{node.n_pivots, node.n_others, values_.data() + node.values, others,
                     nodes_.is_primal.data() + node.first_pivot, scratch, others + node.n_others * n_others};
@@ -82,29 +101,11 @@ Index Multifrontal::eliminate(Index s, ARows rows, double shift, double* scratch
   for (Index i = 0; i < node.n_others; ++i) std::fill(others + i * n_others + i / 8 * 8, others + (i + 1) * n_others, 0.0);
   std::fill_n(front.reference, front.first_other(), 0.0);
   std::fill_n(front.other_reference, n_others, 0.0);
-
-  for (Index t = 0; t < node.n_pivots; ++t)
-    if (front.is_primal[t]) front.pivot_rows[t * (front.stride() + 1)] = front.reference[t] = 1.0;
-  for (Index e = node.first_entry; e < next.first_entry; ++e) {
-    const Entry& entry = nodes_.entries[e];
-    for (Index r = 0; r < entry.n_rows; ++r) {
-      const double* const row = rows.data() + (2 * (entry.a_row + r) + entry.side) * width;
-      double* const to = values_.data() + entry.offset + r * entry.row_stride;
-      for (Index c = 0; c < entry.n_columns; ++c) to[c * entry.column_stride] += row[c];
-    }
+  if (node.size > 0) {
+    assemble_constant(s, rows, front, scratch);
+    return regular;
   }
-  for (Index e = node.first_element; e < next.first_element; ++e) add_element(nodes_.elements[e], rows, scratch, front);
-  for (Index c = node.first_child; c < next.first_child; ++c) {
-    const Supernode& child = nodes_.nodes[nodes_.children[c].node];
-    const auto runs =
-        View<const Run>(nodes_.runs).slice(nodes_.children[c].first_run, nodes_.children[c + 1].first_run);
-    const double* const source = workspace_.data() + child.contribution;
-    const Index stride = padded(child.n_others);
-    add_contribution(runs, source, stride, front);
-    for (const Run& run : runs)
-      for (Index i = 0; i < run.length; ++i)
-        reference_of(front, run.to + i) += source[child.n_others * stride + run.from + i];
-  }
+  assemble(s, rows, front);
   const Index doubt = front_ldl::eliminate(front, shift, scratch, n_threads);
   return doubt == front_ldl::no_doubt ? regular : node.first_pivot + doubt;
 }
@@ -207,9 +208,12 @@ std::pair<double, Index> Multifrontal::smallest_pivot(ARows rows) const {
 }
 
 Array<Index, 2> Multifrontal::front_shapes() const {
-  Array<Index, 2> shapes({nodes_.n_nodes(), 2});
-  for (Index s = 0; s < nodes_.n_nodes(); ++s)
-    shapes(s, 0) = nodes_.nodes[s].n_pivots, shapes(s, 1) = nodes_.nodes[s].n_others;
+  Index n = 0;
+  for (Index s = 0; s < nodes_.n_nodes(); ++s) n += nodes_.nodes[s].n_pivots > 0;
+  Array<Index, 2> shapes({n, 2});
+  for (Index s = nodes_.n_nodes() - 1; s >= 0; --s)
+    if (const Supernode& node = nodes_.nodes[s]; node.n_pivots > 0)
+      shapes(--n, 0) = node.n_pivots, shapes(n, 1) = node.n_others;
   return shapes;
 }
 

@@ -9,6 +9,9 @@
 #include "graph/fill.hpp"
 
 namespace sparsebody::multifrontal {
+
+using front_ldl::padded;
+
 namespace {
 
 // Amalgamation weighs the flops on additional zeros against these, in flops: a front, and an entry that is assembled.
@@ -23,25 +26,16 @@ double cost(Index n_pivots, Index n_rows) {
 struct Buckets {
   std::vector<Index> start, items;
 
-  Buckets(Index n, const std::vector<Index>& keys) : start(n + 1) {
+  Buckets(Index n, View<const Index> keys) : start(n + 1) {
     for (const Index key : keys)
       if (key >= 0) ++start[key + 1];
     std::partial_sum(start.begin(), start.end(), start.begin());
     items.resize(start[n]);
     std::vector<Index> next(start.begin(), start.end() - 1);
-    for (Index i = 0; i < Index(keys.size()); ++i)
+    for (Index i = 0; i < keys.size(); ++i)
       if (keys[i] >= 0) items[next[keys[i]]++] = i;
   }
   Indices operator[](Index key) const { return View<const Index>(items).slice(start[key], start[key + 1]); }
-};
-
-// The variables, blocks that are not constant, in their final order; nodes hold consecutive ones.
-struct Variables {
-  std::vector<Index> variable;     // of each block, -1 of constant ones
-  std::vector<Index> block;        // of each variable
-  std::vector<Index> start;        // first scalar row of each variable
-  std::vector<Index> node;         // of each variable
-  std::vector<Index> node_start;   // first variable of each node
 };
 
 std::vector<std::uint8_t> constant_blocks(const SaddlePattern& pattern, const std::vector<Index>& position) {
@@ -54,212 +48,186 @@ std::vector<std::uint8_t> constant_blocks(const SaddlePattern& pattern, const st
   return is_constant;
 }
 
-// The position of the last block of the supernode of each position: a child is amalgamated if that costs less.
-std::vector<Index> amalgamated(const SaddlePattern& pattern, Indices order, const Graph& graph,
-                               const std::vector<std::uint8_t>& is_constant) {
-  const Index n = order.size();
-  std::vector<Index> n_pivots(n);
-  for (Index p = 0; p < n; ++p) n_pivots[p] = pattern.size(order[p]);
+// The supernode of each position, numbered by last blocks: a child is amalgamated where that costs less.
+std::vector<Index> amalgamated(const Graph& graph, Indices size, const std::vector<bool>& is_constant) {
+  const Index n = graph.size();
   const Array<Index> parent = elimination_tree(graph);
-  Array<Index> n_rows = column_counts(graph, parent, postorder(parent), n_pivots);
-  std::vector<Index> last(n);
+  Array<Index> n_rows = column_counts(graph, parent, postorder(parent), size);
+  std::vector<Index> n_pivots(size.begin(), size.end()), last(n);  // blocks of the supernodes
   std::iota(last.begin(), last.end(), 0);
-  const Buckets children(n, std::vector<Index>(parent.data(), parent.data() + n));
+  const Buckets children(n, parent);
   for (Index p = 0; p < n; ++p)
     for (const Index c : children[p]) {
-      if (order[c] < pattern.n_primal() && is_constant[order[c]]) continue;
       const Index k = n_pivots[p] + n_pivots[c], rows = n_rows[p] + n_pivots[c];
-      if (cost(k, rows) > cost(n_pivots[p], n_rows[p]) + cost(n_pivots[c], n_rows[c])) continue;
-      last[c] = p;
-      n_pivots[p] = k, n_rows[p] = rows;
+      const double apart = cost(n_pivots[p], n_rows[p]) + cost(n_pivots[c], n_rows[c]);
+      if (!is_constant[c] && cost(k, rows) <= apart) last[c] = p, n_pivots[p] = k, n_rows[p] = rows;
     }
   for (Index p = n - 1; p >= 0; --p) last[p] = last[last[p]];
-  return last;
-}
-
-Variables numbered(const SaddlePattern& pattern, Indices order, const std::vector<Index>& last,
-                   const std::vector<std::uint8_t>& is_constant) {
-  const Index n = order.size();
-  std::vector<Index> node(n, -1);  // of each position
-  Index n_nodes = 0;
-  for (Index p = 0; p < n; ++p)
-    if (last[p] == p && !(order[p] < pattern.n_primal() && is_constant[order[p]])) node[p] = n_nodes++;
+  std::vector<Index> node(n);
+  for (Index p = 0, n_nodes = 0; p < n; ++p)
+    if (last[p] == p) node[p] = n_nodes++;
   for (Index p = 0; p < n; ++p) node[p] = node[last[p]];
-  const Buckets members(n_nodes, node);
-  Variables result{std::vector<Index>(n, -1), {}, {0}, {}, members.start};
-  for (const Index p : members.items) {
-    result.variable[order[p]] = Index(result.block.size());
-    result.block.push_back(order[p]);
-    result.start.push_back(result.start.back() + pattern.size(order[p]));
-    result.node.push_back(node[p]);
-  }
-  return result;
+  return node;
 }
 
-void append(std::vector<Run>& runs, Index first, Run run) {
-  if (Index(runs.size()) > first) {
-    Run& last = runs.back();
-    if (last.from + last.length == run.from && last.to + last.length == run.to) {
-      last.length += run.length;
-      return;
+// Blocks in their final order, those of each supernode together, and their scalar rows; constant ones have none.
+class Layout {
+ public:
+  std::vector<Index> block, start;  // the last start ends the rows
+  std::vector<Index> node_of;       // by position
+  std::vector<Index> position;      // of each block
+  std::vector<Index> node_start;    // positions
+
+  Layout(const SaddlePattern& pattern, const Graph& quotient, Indices order, const std::vector<std::uint8_t>& constant)
+      : start(1) {
+    const Index n = order.size();
+    std::vector<Index> size(n);
+    std::vector<bool> is_constant(n);
+    for (Index p = 0; p < n; ++p) {
+      size[p] = pattern.size(order[p]);
+      is_constant[p] = order[p] < pattern.n_primal() && constant[order[p]];
     }
+    const GraphArrays graph = reordered(quotient, order);
+    const std::vector<Index> node = amalgamated(graph.graph(), size, is_constant);
+    const Buckets members(n == 0 ? 0 : node.back() + 1, node);
+    for (const Index p : members.items) {
+      block.push_back(order[p]);
+      node_of.push_back(node[p]);
+      start.push_back(start.back() + (is_constant[p] ? 0 : size[p]));
+    }
+    position = positions(block);
+    node_start = members.start;
   }
-  runs.push_back(run);
-}
+  Index size(Index p) const { return start[p + 1] - start[p]; }
+  Index n_nodes() const { return Index(node_start.size()) - 1; }
+};
 
 }  // namespace
 
-Supernodes::Supernodes(const SaddlePattern& pattern, View<const Index> order) {
-  const Index n_primal = pattern.n_primal();
+Supernodes::Supernodes(const SaddlePattern& pattern, View<const Index> order)
+    : is_constant(constant_blocks(pattern, positions(order))) {
+  const Index n_primal = pattern.n_primal(), first_dual_row = pattern.n_primal_rows();
   const GraphArrays quotient = quotient_graph(n_primal, pattern.ends);
-  is_constant = constant_blocks(pattern, positions(order));
-  const std::vector<Index> last = amalgamated(pattern, order, reordered(quotient.graph(), order).graph(), is_constant);
-  const Variables v = numbered(pattern, order, last, is_constant);
-  const Index n_nodes = Index(v.node_start.size()) - 1, n_variables = Index(v.block.size());
-  for (const Index block : v.block)
-    for (Index r = 0; r < pattern.size(block); ++r) {
-      natural.push_back(pattern.offsets[block] + r);
-      is_primal.push_back(block < n_primal);
-    }
+  const Layout layout(pattern, quotient.graph(), order, is_constant);
+  const Index n = layout.n_nodes();
+  const auto next_node = [&] {
+    return Supernode{.first_other = Index(others.size()), .first_part = Index(parts.size()),
+                     .first_entry = Index(entries.size()), .first_child = Index(children.size())};
+  };
+  const auto is_constant_block = [&](Index block) { return block < n_primal && is_constant[block]; };
 
-  // What each front holds of A: elements, and the blocks (2 * dual + side) on other primal blocks.
-  std::vector<Index> element_node(n_primal, -1), entry_node(2 * pattern.n_dual(), -1);
-  for (Index j = 0; j < pattern.n_dual(); ++j)
-    for (Index side = 0; side < 2; ++side) {
-      const Index end = pattern.ends(j, side), own = v.variable[n_primal + j];
-      if (end < 0) continue;
-      if (!is_constant[end]) entry_node[2 * j + side] = v.node[std::min(own, v.variable[end])];
-      else if (element_node[end] < 0 || v.node[own] < element_node[end]) element_node[end] = v.node[own];
-    }
-  const Buckets elements_of(n_nodes, element_node), entries_of(n_nodes, entry_node);
-
-  std::vector<Index> seen_by(n_variables, -1), column(n_variables);
-  std::vector<std::vector<Index>> others_of(n_nodes);  // variables
-  std::vector<std::vector<Index>> children_of(n_nodes);
-  std::vector<double> flops(n_nodes);  // of subtrees
-  for (Index s = 0; s < n_nodes; ++s) {
-    const Index begin = v.node_start[s], end = v.node_start[s + 1];
+  std::vector<Index> column(order.size()), seen_by(order.size(), -1);  // by position
+  std::vector<std::vector<Index>> others_of(n), children_of(n);        // positions, supernodes
+  std::vector<double> flops(n);                                        // of subtrees
+  for (Index s = 0; s < n; ++s) {
+    const Index begin = layout.node_start[s], end = layout.node_start[s + 1];
     std::vector<Index>& below = others_of[s];
-    const auto see = [&](Index variable) {
-      if (variable < end || seen_by[variable] == s) return;
-      seen_by[variable] = s;
-      below.push_back(variable);
+    const auto see = [&](Index p) {
+      if (p >= end && std::exchange(seen_by[p], s) != s) below.push_back(p);
     };
-    for (const Index body : elements_of[s])
-      for (const Index dual : quotient.graph()[body]) see(v.variable[dual]);
-    for (Index i = begin; i < end; ++i)
-      for (const Index other : quotient.graph()[v.block[i]])
-        if (v.variable[other] >= 0) see(v.variable[other]);
+    for (Index p = begin; p < end; ++p)
+      for (const Index other : quotient.graph()[layout.block[p]]) see(layout.position[other]);
     for (const Index child : children_of[s])
-      for (const Index variable : others_of[child]) see(variable);
+      for (const Index p : others_of[child]) see(p);
     std::sort(below.begin(), below.end());
 
-    Supernode node{};
-    node.first_pivot = v.start[begin];
-    node.n_pivots = v.start[end] - v.start[begin];
-    node.first_other = Index(others.size());
+    Supernode& node = nodes.emplace_back(next_node());
+    node.first_pivot = layout.start[begin];
+    node.n_pivots = layout.start[end] - layout.start[begin];
     node.values = n_values;
-    node.first_element = Index(elements.size());
-    node.first_entry = Index(entries.size());
-    node.first_child = Index(children.size());
-    for (Index i = begin; i < end; ++i) column[i] = v.start[i] - v.start[begin];
-    for (const Index i : below) {
-      column[i] = front_ldl::padded(node.n_pivots) + node.n_others;
-      for (Index r = v.start[i]; r < v.start[i + 1]; ++r) others.push_back(r);
-      node.n_others += v.start[i + 1] - v.start[i];
+    if (!below.empty()) node.parent = layout.node_of[below[0]];
+    const Index first_other = padded(node.n_pivots);
+    for (Index p = begin; p < end; ++p) column[p] = layout.start[p] - node.first_pivot;
+    for (const Index p : below) {
+      column[p] = first_other + node.n_others;
+      node.n_others += layout.size(p);
+      for (Index row = layout.start[p]; row < layout.start[p + 1]; ++row) others.push_back(row);
     }
-    const Index stride = front_ldl::padded(node.n_pivots) + front_ldl::padded(node.n_others);
+    const Index stride = first_other + padded(node.n_others);
     n_values += node.n_pivots * stride;
-    most_others = std::max(most_others, front_ldl::padded(node.n_others));
-    node.parent = below.empty() ? -1 : v.node[below[0]];
-    if (node.parent >= 0) children_of[node.parent].push_back(s);
+    most_others = std::max(most_others, padded(node.n_others));
 
-    const auto add_runs = [&](std::vector<Run>& target, Index first, const auto& variables, Index from) {
-      for (const Index i : variables) {
-        const Index size = v.start[i + 1] - v.start[i];
-        if (column[i] == front_ldl::padded(node.n_pivots)) first = Index(target.size());  // other rows of storage
-        append(target, first, {from, column[i], size});
-        from += size;
+    for (Index p = begin; p < end; ++p) {  // blocks of A, in the rows of the earlier one
+      const Index block = layout.block[p];
+      if (is_constant_block(block)) {
+        node.size = pattern.size(block);
+        for (const Index other : below) {
+          const Index joint = layout.block[other], side = pattern.ends(joint - n_primal, 0) == block ? 0 : 1;
+          parts.push_back({pattern.offsets[joint] - first_dual_row, side, pattern.size(joint)});
+        }
+        continue;
       }
-    };
+      for (Index row = pattern.offsets[block]; row < pattern.offsets[block + 1]; ++row) {
+        natural.push_back(row);
+        is_primal.push_back(block < n_primal);
+      }
+      for (const Index other : quotient.graph()[block]) {
+        const Index q = layout.position[other], joint = std::max(block, other), body = std::min(block, other);
+        if (q < p) continue;
+        const bool by_row = block == joint;
+        for (Index side = 0; side < 2; ++side)
+          if (pattern.ends(joint - n_primal, side) == body)
+            entries.push_back({pattern.offsets[joint] - first_dual_row, side, pattern.size(joint), pattern.size(body),
+                               node.values + stride * column[p] + column[q], by_row ? stride : 1,
+                               by_row ? 1 : stride});
+      }
+    }
     for (const Index child : children_of[s]) {
-      children.push_back({child, Index(runs.size())});
-      add_runs(runs, Index(runs.size()), others_of[child], 0);
-      std::vector<Index>().swap(others_of[child]);
-    }
-    for (const Index body : elements_of[s]) {
-      std::vector<std::pair<Index, Index>> joints;  // variable, dual block
-      for (const Index dual : quotient.graph()[body]) joints.emplace_back(v.variable[dual], dual);
-      std::sort(joints.begin(), joints.end());
-      Element element{pattern.size(body), 0, Index(parts.size()), Index(element_runs.size())};
-      std::vector<Index> variables;
-      for (const auto& [variable, dual] : joints) {
-        variables.push_back(variable);
-        const Index side = pattern.ends(dual - n_primal, 0) == body ? 0 : 1;
-        parts.push_back({pattern.offsets[dual] - pattern.n_primal_rows(), side, pattern.size(dual)});
-        element.n_rows += pattern.size(dual);
+      const Index first_run = Index(runs.size());
+      children.push_back({child, first_run});
+      Index from = 0;
+      for (const Index p : others_of[child]) {
+        const bool continues = Index(runs.size()) > first_run && column[p] != first_other &&
+                               runs.back().to + runs.back().length == column[p];
+        if (continues) runs.back().length += layout.size(p);
+        else runs.push_back({from, column[p], layout.size(p)});
+        from += layout.size(p);
       }
-      add_runs(element_runs, Index(element_runs.size()), variables, 0);
-      elements.push_back(element);
+      others_of[child] = {};
     }
-    for (const Index block : entries_of[s]) {
-      const Index dual = n_primal + block / 2, side = block % 2, body = pattern.ends(block / 2, side);
-      const Index joint = v.variable[dual], other = v.variable[body];
-      const bool by_row = joint < other;
-      entries.push_back({pattern.offsets[dual] - pattern.n_primal_rows(), side, pattern.size(dual), pattern.size(body),
-                         node.values + stride * column[by_row ? joint : other] + column[by_row ? other : joint],
-                         by_row ? stride : 1, by_row ? 1 : stride});
+    flops[s] += block_flops(node.size + node.n_pivots + node.n_others, node.size + node.n_pivots);
+    if (node.parent >= 0) {
+      flops[node.parent] += flops[s];
+      children_of[node.parent].push_back(s);
     }
-    flops[s] += block_flops(node.n_pivots + node.n_others, node.n_pivots);
-    if (node.parent >= 0) flops[node.parent] += flops[s];
-    nodes.push_back(node);
   }
-  Supernode end{};
-  end.first_element = Index(elements.size());
-  end.first_entry = Index(entries.size());
-  end.first_child = Index(children.size());
-  nodes.push_back(end);
-  elements.push_back({0, 0, Index(parts.size()), Index(element_runs.size())});
+  nodes.push_back(next_node());
   children.push_back({-1, Index(runs.size())});
-  place_contributions(flops);
+  place_contributions(std::move(flops));
 }
 
-// Every task, and the supernodes above, have a region of the workspace. In it contributions of even and of odd depth have
-// a stack each: then a supernode can push its own before it pops those of its children.
-void Supernodes::place_contributions(const std::vector<double>& flops) {
+// Every task, and the supernodes above, have a part of the workspace. In it contributions of even and of odd depth have a
+// stack each: then a supernode can push its own before it pops those of its children.
+void Supernodes::place_contributions(std::vector<double> flops) {
   const Index n = n_nodes();
   double all_flops = 0.0;
-  std::vector<std::uint8_t> is_odd(n);
+  for (Index s = 0; s < n; ++s)
+    if (nodes[s].parent < 0) all_flops += flops[s];
+  std::vector<bool> is_odd(n), is_top(n);
   for (Index s = n - 1; s >= 0; --s) {
     const Index parent = nodes[s].parent;
-    if (parent < 0) all_flops += flops[s];
     is_odd[s] = parent >= 0 && !is_odd[parent];
+    is_top[s] = flops[s] > largest_task * all_flops || (nodes[s].size > 0 && parent >= 0 && is_top[parent]);
   }
-  const double largest = largest_task * all_flops;
-  const auto is_top = [&](Index s) { return flops[s] > largest; };
-  const auto place = [&](const auto& region) {  // in postorder; returns where its scratch begins
+  const auto place = [&](const auto& part) {  // in postorder; returns where the scratch begins
     Index height[2] = {}, most[2] = {}, scratch = 0;
-    for (const Index s : region) {
+    for (const Index s : part) {
       Supernode& node = nodes[s];
-      Index& own = height[is_odd[s]];
-      node.contribution = own;
-      own += front_ldl::padded(node.n_others) * (node.n_others + 1);
-      most[is_odd[s]] = std::max(most[is_odd[s]], own);
+      node.contribution = height[is_odd[s]];
+      height[is_odd[s]] += padded(node.n_others) * (node.n_others + 1);
+      most[is_odd[s]] = std::max(most[is_odd[s]], height[is_odd[s]]);
       for (Index c = nodes[s + 1].first_child; c-- > node.first_child;)
-        if (is_top(children[c].node) == is_top(s)) height[!is_odd[s]] = nodes[children[c].node].contribution;
-      Index needed = front_ldl::scratch_size(node.n_pivots, node.n_others);
-      for (Index e = node.first_element; e < nodes[s + 1].first_element; ++e)
-        needed = std::max(needed, (elements[e].size + elements[e].n_rows) * front_ldl::padded(elements[e].n_rows));
-      scratch = std::max(scratch, front_ldl::padded(node.n_pivots) + needed);
+        if (is_top[children[c].node] == is_top[s]) height[!is_odd[s]] = nodes[children[c].node].contribution;
+      scratch = std::max(scratch, node.size * padded(node.n_others) + padded(node.n_pivots) +
+                                      front_ldl::scratch_size(node.n_pivots, node.n_others));
     }
-    for (const Index s : region) nodes[s].contribution += n_workspace + (is_odd[s] ? most[0] : 0);
-    const Index begin = n_workspace + most[0] + most[1];
-    n_workspace = begin + scratch;
-    return begin;
+    for (const Index s : part) nodes[s].contribution += n_workspace + (is_odd[s] ? most[0] : 0);
+    return std::exchange(n_workspace, n_workspace + most[0] + most[1] + scratch) + most[0] + most[1];
   };
   for (Index s = 0, first = 0; s < n; ++s) {
-    if (is_top(s)) top.push_back(s);
-    else if (const Index parent = nodes[s].parent; parent < 0 || is_top(parent))
+    const Index parent = nodes[s].parent;
+    if (is_top[s]) top.push_back(s);
+    else if (parent < 0 || is_top[parent])
       tasks.push_back({first, s + 1, place(std::views::iota(first, s + 1)), flops[s]});
     else continue;
     first = s + 1;
