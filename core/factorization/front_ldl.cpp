@@ -17,7 +17,7 @@ using dense::tile_columns;
 using dense::tile_rows;
 using dense::with_tile_rows;
 
-constexpr int panel = 48;                            // pivots that are eliminated at a time
+constexpr int panel = 48;                            // most pivots of a block
 constexpr int panel_columns = panel + tile_columns;  // of its copy, whose tiles may stand out
 constexpr int block_rows = 24, block_depth = 256;    // of packed operands, which stay in the second cache
 constexpr double parallel_flops = 2e6;               // from which on a thread pays
@@ -150,6 +150,34 @@ void update(Index k, Index m, Index n, const double* L, Index stride, const doub
   });
 }
 
+// What the steps of an elimination share; stride: of the pivots' rows.
+struct Elimination {
+  Index stride;
+  double shift, *scratch;
+  Index n_threads;
+
+  // B (k, m) becomes L2', and C (m, m) the Schur complement.
+  void reduce(Index k, const double* A, const std::uint8_t* is_primal, double* B, Index m, double* C, Index c_stride,
+              double* reference) const {
+    double *const W = scratch, *const X = scratch + packed_start(k + tile_rows);
+    pack_triangle(k, A, stride, W);
+    solve_strips(k, padded(m), W, A, stride, is_primal, B, X, reference, n_threads);
+    update(k, m, padded(m), B, stride, X, C, c_stride, n_threads);
+  }
+
+  // L1 D L1' of the block of pivots by halves, of which operands stay in the caches.
+  Index factorize(Index k, double* A, const std::uint8_t* is_primal, double* reference) const {
+    if (k <= panel) return factorize_block(k, A, stride, is_primal, reference, shift);
+    const Index half = (k / 2 + panel - 1) / panel * panel, rest = k - half;
+    double* const trailing = A + half * (stride + 1);
+    const Index first = factorize(half, A, is_primal, reference);
+    if (first != no_doubt && shift == 0.0) return first;
+    reduce(half, A, is_primal, A + half, rest, trailing, stride, reference + half);
+    const Index second = factorize(rest, trailing, is_primal + half, reference + half);
+    return first != no_doubt || second == no_doubt ? first : half + second;
+  }
+};
+
 }  // namespace
 
 Index scratch_size(Index n_pivots, Index n_others) {
@@ -157,28 +185,12 @@ Index scratch_size(Index n_pivots, Index n_others) {
 }
 
 Index eliminate(const Front& front, double shift, double* scratch, Index n_threads) {
-  const Index k = front.n_pivots, stride = front.stride(), n_others = padded(front.n_others);
-  double *const A = front.pivot_rows, *const W = scratch, *const X = scratch + packed_start(k + tile_rows);
-  Index doubt = no_doubt;
-  for (Index p = 0; p < k; p += panel) {
-    const Index n = std::min<Index>(panel, k - p), next = p + n;
-    double* const own = A + p * (stride + 1);
-    const Index bad = factorize_block(n, own, stride, front.is_primal + p, front.reference + p, shift);
-    if (bad != no_doubt && doubt == no_doubt) {
-      doubt = p + bad;
-      if (shift == 0.0) return doubt;
-    }
-    if (next == k) break;
-    const Index n_columns = front.first_other() - next;
-    pack_triangle(n, own, stride, W);
-    solve_strips(n, n_columns, W, own, stride, front.is_primal + p, own + n, X, front.reference + next, n_threads);
-    update(n, k - next, n_columns, own + n, stride, X, own + n * (stride + 1), stride, n_threads);
-  }
-  if (n_others == 0) return doubt;
-  pack_triangle(k, A, stride, W);
-  double* const B = A + front.first_other();
-  solve_strips(k, n_others, W, A, stride, front.is_primal, B, X, front.other_reference, n_threads);
-  update(k, front.n_others, n_others, B, stride, X, front.others, n_others, n_threads);
+  const Elimination elimination{front.stride(), shift, scratch, n_threads};
+  double* const A = front.pivot_rows;
+  const Index doubt = elimination.factorize(front.n_pivots, A, front.is_primal, front.reference);
+  if (front.n_others > 0 && (doubt == no_doubt || shift != 0.0))
+    elimination.reduce(front.n_pivots, A, front.is_primal, A + front.first_other(), front.n_others, front.others,
+                       padded(front.n_others), front.other_reference);
   return doubt;
 }
 
