@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
@@ -45,9 +47,15 @@ class MultifrontalSymbolic(UnitLDLSymbolic):
         """See UnitLDLSymbolic."""
         return self.factors.factorize(rows)
 
-    def substitute(self, rows: FloatArray, rhs: FloatArray, x: FloatArray) -> None:
+    def first_row(self, status: int) -> int:
         """See UnitLDLSymbolic."""
+        return status
+
+    def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
+        """See UnitLDLSymbolic."""
+        x = np.empty(len(rhs))
         self.factors.solve(rows, rhs, x)
+        return x
 
     def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
         """See UnitLDLSymbolic."""

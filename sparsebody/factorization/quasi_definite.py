@@ -70,10 +70,8 @@ class ShiftedMultifrontal:
     def solve(self, gap: FloatArray) -> FloatArray:
         """See QuasiDefinite."""
         n = self.symbolic.pattern.n_primal_rows
-        right, x = np.zeros(n + len(gap)), np.empty(n + len(gap))
-        right[n:] = -gap
-        self.symbolic.substitute(self._rows, right, x)
-        return x[n:]
+        right = np.concatenate([np.zeros(n), -gap])
+        return self.symbolic.unit_solution(self._rows, right)[n:]
 
 
 @dataclass(eq=False)

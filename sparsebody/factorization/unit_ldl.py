@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.base import REMEDY, check_newest, check_pattern, check_rhs
-from sparsebody.factorization.block_ldl.dependence import is_dependent, useless_row
+from sparsebody.factorization.dependence import is_dependent, useless_row
 from sparsebody.factorization.scatter import scales, vanishing_row
 from sparsebody.factorization.unit import SOUND, from_unit, to_unit, unit_rows
 from sparsebody.sparse.pattern import BlockPattern
@@ -38,7 +39,7 @@ class UnitLDLNumeric:
         x = np.empty_like(columns)
         for column, solution in zip(columns, x, strict=True):
             to_unit(offsets, self.inverse_root, column)
-            symbolic.substitute(self.rows, column, solution)
+            solution[:] = symbolic.unit_solution(self.rows, column)
             from_unit(offsets, self.inverse_root, solution)
         return np.ascontiguousarray(x.T).reshape(rhs.shape)
 
@@ -58,13 +59,17 @@ class UnitLDLSymbolic(ABC):
         Returns
         -------
         int
-            REGULAR, or the first row whose pivot may be nothing but rounding. All dual pivots were
-            then shifted away from zero.
+            REGULAR, or the first pivot that may be nothing but rounding, as `first_row` takes it.
+            All dual pivots were then shifted away from zero.
         """
 
     @abstractmethod
-    def substitute(self, rows: FloatArray, rhs: FloatArray, x: FloatArray) -> None:
-        """Fill x (n_rows,) by the newest factors, in coordinates in which D is one."""
+    def first_row(self, status: int) -> int:
+        """Return the row in natural order of the doubtful pivot that an elimination returned."""
+
+    @abstractmethod
+    def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
+        """Return x by the newest factors, both (n_rows,) in coordinates in which D is one."""
 
     @abstractmethod
     def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
@@ -75,6 +80,18 @@ class UnitLDLSymbolic(ABC):
 
     def factorize(self, matrix: SaddleMatrix) -> UnitLDLNumeric:
         """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
+        numeric = self.in_unit(matrix)
+        self.check(self.eliminate(numeric.rows), numeric.rows)
+        return numeric
+
+    def in_unit(self, matrix: SaddleMatrix) -> UnitLDLNumeric:
+        """Return the matrix in coordinates in which D is one, before it is factorized.
+
+        Raises
+        ------
+        SingularSystemError
+            If a block of D is not positive definite.
+        """
         check_pattern(matrix, self.pattern)
         self.newest += 1
         rows = np.empty(matrix.rows.shape)
@@ -82,37 +99,30 @@ class UnitLDLSymbolic(ABC):
         if bad != SOUND:
             scales(matrix)
             raise SingularSystemError(self._lost_pivot(int(self.pattern.offsets[bad])))
-        row = self.eliminate(rows)
-        if row != REGULAR:
-            self.check(row, rows)
         return UnitLDLNumeric(self, rows, inverse_root, self.newest)
 
-    def check(self, row: int, rows: FloatArray) -> None:
-        """Raise SingularSystemError if a row with a doubtful pivot depends on others.
+    def check(self, status: int, rows: FloatArray) -> None:
+        """Raise SingularSystemError if the doubtful pivot is that of a dependent row.
 
         In long mechanisms, where rounding makes pivots doubtful at every state, a row that was
         found independent once is not examined again: in another state only the residual tells.
 
         Parameters
         ----------
-        row : int
+        status : int
             What the newest elimination returned.
         rows : (n_dual_rows, 2, width) float array
             What it was done to: A, where D is one.
         """
-        pattern, n = self.pattern, self.pattern.n_primal_rows
+        if status == REGULAR:
+            return
+        row, pattern, n = self.first_row(status), self.pattern, self.pattern.n_primal_rows
         if row in self.independent:
             return
         bad = useless_row(pattern, rows)
         if bad >= 0:
             raise SingularSystemError(vanishing_row(pattern, n + bad))
-
-        def solve(rhs: FloatArray) -> FloatArray:
-            x = np.empty(len(rhs))
-            self.substitute(rows, rhs, x)
-            return x
-
-        if row < n or is_dependent(pattern, rows, solve, row - n):
+        if row < n or is_dependent(pattern, rows, partial(self.unit_solution, rows), row - n):
             raise SingularSystemError(self._lost_pivot(row))
         if pattern.n_blocks >= LONG:
             self.independent.add(row)
