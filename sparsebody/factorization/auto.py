@@ -56,7 +56,7 @@ COSTS = {
     "cholmod": Cost(call=3.3e-5, row=6.9e-8, entry=1.8e-8, flop=1.1e-10),
     "cholmod-ldl": Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=5e-10),
     "block-ldl": Cost(call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11),
-    "multifrontal": Cost(call=1.0e-5, row=8.5e-8, entry=9e-10, flop=4.3e-11),
+    "multifrontal": Cost(call=2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11),
     "block-qr": Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9),
     "banded": Cost(call=6.0e-6, row=3e-7, entry=6e-10, flop=6.5e-12),
     "dense": Cost(call=1.0e-5, row=1e-8, entry=4.5e-9, flop=1.8e-11),
