@@ -39,9 +39,9 @@ void add_contribution(View<const Run> runs, const double* source, Index n, const
     for (Index i = 0; i < run->length; ++i) {
       const double* const from = source + (run->from + i) * padded(n);
       double* const to = row_of(front, run->to + i);
-      for (Index j = i; j < run->length; ++j) to[run->to + j] += from[run->from + j];
+      dense::add_scaled(to + run->to + i, 1.0, from + run->from + i, run->length - i);
       for (const Run* other = run + 1; other < runs.end(); ++other)
-        for (Index j = 0; j < other->length; ++j) to[other->to + j] += from[other->from + j];
+        dense::add_scaled(to + other->to, 1.0, from + other->from, other->length);
       reference_of(front, run->to + i) += reference[run->from + i];
     }
 }
@@ -54,23 +54,7 @@ Multifrontal::Multifrontal(View<const Index> offsets, View<const Index, 2> ends,
 
 // ---- elimination ----------------------------------------------------------------------------------------------
 
-// The contribution -T' T of a constant block, T having a column for each row of A.
-void Multifrontal::assemble_constant(Index s, ARows rows, const Front& front, double* T) const {
-  const Supernode& node = nodes_.nodes[s];
-  const Index stride = padded(node.n_others), width = rows.shape(2);
-  constexpr double ones[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
-  std::fill_n(T, node.size * stride, 0.0);
-  double* column = T;
-  for (Index p = node.first_part; p < nodes_.nodes[s + 1].first_part; ++p)
-    for (Index r = 0; r < nodes_.parts[p].n_rows; ++r, ++column) {
-      const double* const row = rows.data() + (2 * (nodes_.parts[p].a_row + r) + nodes_.parts[p].side) * width;
-      for (Index k = 0; k < node.size; ++k) column[k * stride] = row[k];
-    }
-  dense::subtract_square(node.size, node.n_others, T, stride, ones, true, front.others, stride);
-  for (Index i = 0; i < node.n_others; ++i) front.other_reference[i] = -front.others[i * (stride + 1)];
-}
-
-void Multifrontal::assemble(Index s, ARows rows, const Front& front) {
+void Multifrontal::assemble(Index s, ARows rows, const Front& front) const {
   const Supernode &node = nodes_.nodes[s], &next = nodes_.nodes[s + 1];
   for (Index t = 0; t < node.n_pivots; ++t)
     if (front.is_primal[t]) front.pivot_rows[t * (front.stride() + 1)] = front.reference[t] = 1.0;
@@ -78,7 +62,7 @@ void Multifrontal::assemble(Index s, ARows rows, const Front& front) {
     const Entry& entry = nodes_.entries[e];
     for (Index r = 0; r < entry.n_rows; ++r) {
       const double* const row = rows.data() + (2 * (entry.a_row + r) + entry.side) * rows.shape(2);
-      double* const to = values_.data() + entry.offset + r * entry.row_stride;
+      double* const to = front.pivot_rows + entry.offset + r * entry.row_stride;
       for (Index c = 0; c < entry.n_columns; ++c) to[c * entry.column_stride] += row[c];
     }
   }
@@ -92,21 +76,25 @@ void Multifrontal::assemble(Index s, ARows rows, const Front& front) {
 
 Index Multifrontal::eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads) {
   const Supernode& node = nodes_.nodes[s];
-  const Index n_others = padded(node.n_others);
+  const Index n_others = padded(node.n_others), n_pivots = padded(node.n_pivots);
+  const bool is_constant = node.size > 0;
   double* const others = workspace_.data() + node.contribution;
-  const Front front{node.n_pivots, node.n_others, values_.data() + node.values, others,
-                    nodes_.is_primal.data() + node.first_pivot, scratch, others + node.n_others * n_others};
-  scratch += front.first_other();
-  std::fill_n(front.pivot_rows, node.n_pivots * front.stride(), 0.0);
+  const Front front{node.n_pivots, node.n_others, is_constant ? scratch + n_pivots : values_.data() + node.values,
+                    others, nodes_.is_primal.data() + node.first_pivot, scratch, others + node.n_others * n_others};
+  std::fill_n(front.pivot_rows, (node.n_pivots + node.size) * front.stride(), 0.0);
   for (Index i = 0; i < node.n_others; ++i) std::fill(others + i * n_others + i / 8 * 8, others + (i + 1) * n_others, 0.0);
-  std::fill_n(front.reference, front.first_other(), 0.0);
+  std::fill_n(front.reference, n_pivots, 0.0);
   std::fill_n(front.other_reference, n_others, 0.0);
-  if (node.size > 0) {
-    assemble_constant(s, rows, front, scratch);
+  assemble(s, rows, front);
+  if (is_constant) {
+    constexpr double ones[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+    for (Index k = 0; k < node.size; k += std::size(ones))
+      dense::subtract_square(std::min<Index>(node.size - k, std::size(ones)), node.n_others,
+                             front.pivot_rows + k * n_others, n_others, ones, true, others, n_others);
+    for (Index i = 0; i < node.n_others; ++i) front.other_reference[i] = -others[i * (n_others + 1)];
     return regular;
   }
-  assemble(s, rows, front);
-  const Index doubt = front_ldl::eliminate(front, shift, scratch, n_threads);
+  const Index doubt = front_ldl::eliminate(front, shift, scratch + n_pivots, n_threads);
   return doubt == front_ldl::no_doubt ? regular : node.first_pivot + doubt;
 }
 

@@ -37,8 +37,7 @@ class Multifrontal {
   SaddlePattern pattern() const { return {offsets_, ends_}; }
   Index eliminate(ARows rows, double shift);
   Index eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads);
-  void assemble(Index s, ARows rows, const front_ldl::Front& front);
-  void assemble_constant(Index s, ARows rows, const front_ldl::Front& front, double* T) const;
+  void assemble(Index s, ARows rows, const front_ldl::Front& front) const;
   // Calls visit(row of A, side, primal block) for the rows on constant blocks.
   template <class F>
   void for_each_constant(F&& visit) const;

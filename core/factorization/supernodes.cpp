@@ -71,12 +71,10 @@ std::vector<Index> amalgamated(const Graph& graph, Indices size, const std::vect
 }
 
 // Blocks in their final order, those of each supernode together, and their scalar rows; constant ones have none.
-class Layout {
- public:
-  std::vector<Index> block, start;  // the last start ends the rows
-  std::vector<Index> node_of;       // by position
-  std::vector<Index> position;      // of each block
-  std::vector<Index> node_start;    // positions
+struct Layout {
+  std::vector<Index> block, start;      // by position; the last start ends the rows
+  std::vector<Index> node, node_start;  // by position; positions
+  std::vector<Index> position;          // of each block
 
   Layout(const SaddlePattern& pattern, const Graph& quotient, Indices order, const std::vector<std::uint8_t>& constant)
       : start(1) {
@@ -88,11 +86,11 @@ class Layout {
       is_constant[p] = order[p] < pattern.n_primal() && constant[order[p]];
     }
     const GraphArrays graph = reordered(quotient, order);
-    const std::vector<Index> node = amalgamated(graph.graph(), size, is_constant);
-    const Buckets members(n == 0 ? 0 : node.back() + 1, node);
+    const std::vector<Index> node_of = amalgamated(graph.graph(), size, is_constant);
+    const Buckets members(n == 0 ? 0 : node_of.back() + 1, node_of);
     for (const Index p : members.items) {
       block.push_back(order[p]);
-      node_of.push_back(node[p]);
+      node.push_back(node_of[p]);
       start.push_back(start.back() + (is_constant[p] ? 0 : size[p]));
     }
     position = positions(block);
@@ -102,103 +100,115 @@ class Layout {
   Index n_nodes() const { return Index(node_start.size()) - 1; }
 };
 
+// Adds one supernode after the other, children before their parent.
+class Analysis {
+ public:
+  std::vector<double> flops;  // of subtrees
+
+  Analysis(const SaddlePattern& pattern, Indices order, Supernodes& result)
+      : pattern_(pattern), result_(result), quotient_(quotient_graph(pattern.n_primal(), pattern.ends)),
+        layout_(pattern, quotient_.graph(), order, result.is_constant), column_(order.size()),
+        seen_by_(order.size(), -1), others_(layout_.n_nodes()), children_(layout_.n_nodes()) {
+    flops.resize(layout_.n_nodes());
+    for (Index s = 0; s < layout_.n_nodes(); ++s) add(s);
+    result.nodes.push_back(empty_node());
+    result.children.push_back({-1, Index(result.runs.size())});
+  }
+
+ private:
+  Supernode empty_node() const {
+    return {.first_other = Index(result_.others.size()), .first_entry = Index(result_.entries.size()),
+            .first_child = Index(result_.children.size())};
+  }
+  void add(Index s) {
+    const Index begin = layout_.node_start[s], end = layout_.node_start[s + 1], first_block = layout_.block[begin];
+    find_others(s);
+    Supernode node = empty_node();
+    node.first_pivot = layout_.start[begin];
+    node.n_pivots = layout_.start[end] - layout_.start[begin];
+    if (node.n_pivots == 0) node.size = pattern_.size(first_block);
+    node.values = result_.n_values;
+    for (Index p = begin; p < end; ++p) column_[p] = layout_.start[p] - node.first_pivot;
+    for (const Index p : others_[s]) {
+      column_[p] = padded(node.n_pivots) + node.n_others;
+      node.n_others += layout_.size(p);
+      for (Index row = layout_.start[p]; row < layout_.start[p + 1]; ++row) result_.others.push_back(row);
+    }
+    const Index stride = padded(node.n_pivots) + padded(node.n_others);
+    result_.n_values += node.n_pivots * stride;
+    result_.most_others = std::max(result_.most_others, padded(node.n_others));
+    for (Index p = begin; p < end; ++p) add_block(p, stride);
+    for (const Index child : children_[s]) add_child(child, padded(node.n_pivots));
+    flops[s] += block_flops(node.size + node.n_pivots + node.n_others, node.size + node.n_pivots);
+    if (!others_[s].empty()) {
+      node.parent = layout_.node[others_[s][0]];
+      flops[node.parent] += flops[s];
+      children_[node.parent].push_back(s);
+    }
+    result_.nodes.push_back(node);
+  }
+  // The blocks below the pivots: neighbours, and those below the pivots of children.
+  void find_others(Index s) {
+    const Index end = layout_.node_start[s + 1];
+    const auto see = [&](Index p) {
+      if (p >= end && std::exchange(seen_by_[p], s) != s) others_[s].push_back(p);
+    };
+    for (Index p = layout_.node_start[s]; p < end; ++p)
+      for (const Index other : quotient_.graph()[layout_.block[p]]) see(layout_.position[other]);
+    for (const Index child : children_[s])
+      for (const Index p : others_[child]) see(p);
+    std::sort(others_[s].begin(), others_[s].end());
+  }
+  // The rows of a block, and the blocks of A that join it to later ones.
+  void add_block(Index p, Index stride) {
+    const Index n_primal = pattern_.n_primal(), block = layout_.block[p], first = pattern_.offsets[block];
+    for (Index row = first; row < first + layout_.size(p); ++row) {
+      result_.natural.push_back(row);
+      result_.is_primal.push_back(block < n_primal);
+    }
+    for (const Index other : quotient_.graph()[block]) {
+      const Index q = layout_.position[other], joint = std::max(block, other), body = std::min(block, other);
+      const Index a_row = pattern_.offsets[joint] - pattern_.n_primal_rows(), offset = stride * column_[p] + column_[q];
+      for (Index side = 0; side < 2; ++side)
+        if (q > p && pattern_.ends(joint - n_primal, side) == body)
+          result_.entries.push_back({a_row, side, pattern_.size(joint), pattern_.size(body), offset,
+                                     block == joint ? stride : 1, block == joint ? 1 : stride});
+    }
+  }
+  // Runs do not go on from the pivots' columns to the others, which lie elsewhere.
+  void add_child(Index child, Index first_other) {
+    std::vector<Run>& runs = result_.runs;
+    const Index first_run = Index(runs.size());
+    result_.children.push_back({child, first_run});
+    Index from = 0;
+    for (const Index p : others_[child]) {
+      const bool continues = Index(runs.size()) > first_run && column_[p] != first_other &&
+                             runs.back().to + runs.back().length == column_[p];
+      if (continues) runs.back().length += layout_.size(p);
+      else runs.push_back({from, column_[p], layout_.size(p)});
+      from += layout_.size(p);
+    }
+    others_[child] = {};
+  }
+
+  const SaddlePattern& pattern_;
+  Supernodes& result_;
+  GraphArrays quotient_;
+  Layout layout_;
+  std::vector<Index> column_, seen_by_;                // in the present front, and the newest front, by position
+  std::vector<std::vector<Index>> others_, children_;  // positions, supernodes
+};
+
 }  // namespace
 
 Supernodes::Supernodes(const SaddlePattern& pattern, View<const Index> order)
     : is_constant(constant_blocks(pattern, positions(order))) {
-  const Index n_primal = pattern.n_primal(), first_dual_row = pattern.n_primal_rows();
-  const GraphArrays quotient = quotient_graph(n_primal, pattern.ends);
-  const Layout layout(pattern, quotient.graph(), order, is_constant);
-  const Index n = layout.n_nodes();
-  const auto next_node = [&] {
-    return Supernode{.first_other = Index(others.size()), .first_part = Index(parts.size()),
-                     .first_entry = Index(entries.size()), .first_child = Index(children.size())};
-  };
-  const auto is_constant_block = [&](Index block) { return block < n_primal && is_constant[block]; };
-
-  std::vector<Index> column(order.size()), seen_by(order.size(), -1);  // by position
-  std::vector<std::vector<Index>> others_of(n), children_of(n);        // positions, supernodes
-  std::vector<double> flops(n);                                        // of subtrees
-  for (Index s = 0; s < n; ++s) {
-    const Index begin = layout.node_start[s], end = layout.node_start[s + 1];
-    std::vector<Index>& below = others_of[s];
-    const auto see = [&](Index p) {
-      if (p >= end && std::exchange(seen_by[p], s) != s) below.push_back(p);
-    };
-    for (Index p = begin; p < end; ++p)
-      for (const Index other : quotient.graph()[layout.block[p]]) see(layout.position[other]);
-    for (const Index child : children_of[s])
-      for (const Index p : others_of[child]) see(p);
-    std::sort(below.begin(), below.end());
-
-    Supernode& node = nodes.emplace_back(next_node());
-    node.first_pivot = layout.start[begin];
-    node.n_pivots = layout.start[end] - layout.start[begin];
-    node.values = n_values;
-    if (!below.empty()) node.parent = layout.node_of[below[0]];
-    const Index first_other = padded(node.n_pivots);
-    for (Index p = begin; p < end; ++p) column[p] = layout.start[p] - node.first_pivot;
-    for (const Index p : below) {
-      column[p] = first_other + node.n_others;
-      node.n_others += layout.size(p);
-      for (Index row = layout.start[p]; row < layout.start[p + 1]; ++row) others.push_back(row);
-    }
-    const Index stride = first_other + padded(node.n_others);
-    n_values += node.n_pivots * stride;
-    most_others = std::max(most_others, padded(node.n_others));
-
-    for (Index p = begin; p < end; ++p) {  // blocks of A, in the rows of the earlier one
-      const Index block = layout.block[p];
-      if (is_constant_block(block)) {
-        node.size = pattern.size(block);
-        for (const Index other : below) {
-          const Index joint = layout.block[other], side = pattern.ends(joint - n_primal, 0) == block ? 0 : 1;
-          parts.push_back({pattern.offsets[joint] - first_dual_row, side, pattern.size(joint)});
-        }
-        continue;
-      }
-      for (Index row = pattern.offsets[block]; row < pattern.offsets[block + 1]; ++row) {
-        natural.push_back(row);
-        is_primal.push_back(block < n_primal);
-      }
-      for (const Index other : quotient.graph()[block]) {
-        const Index q = layout.position[other], joint = std::max(block, other), body = std::min(block, other);
-        if (q < p) continue;
-        const bool by_row = block == joint;
-        for (Index side = 0; side < 2; ++side)
-          if (pattern.ends(joint - n_primal, side) == body)
-            entries.push_back({pattern.offsets[joint] - first_dual_row, side, pattern.size(joint), pattern.size(body),
-                               node.values + stride * column[p] + column[q], by_row ? stride : 1,
-                               by_row ? 1 : stride});
-      }
-    }
-    for (const Index child : children_of[s]) {
-      const Index first_run = Index(runs.size());
-      children.push_back({child, first_run});
-      Index from = 0;
-      for (const Index p : others_of[child]) {
-        const bool continues = Index(runs.size()) > first_run && column[p] != first_other &&
-                               runs.back().to + runs.back().length == column[p];
-        if (continues) runs.back().length += layout.size(p);
-        else runs.push_back({from, column[p], layout.size(p)});
-        from += layout.size(p);
-      }
-      others_of[child] = {};
-    }
-    flops[s] += block_flops(node.size + node.n_pivots + node.n_others, node.size + node.n_pivots);
-    if (node.parent >= 0) {
-      flops[node.parent] += flops[s];
-      children_of[node.parent].push_back(s);
-    }
-  }
-  nodes.push_back(next_node());
-  children.push_back({-1, Index(runs.size())});
-  place_contributions(std::move(flops));
+  place_contributions(Analysis(pattern, order, *this).flops);
 }
 
 // Every task, and the supernodes above, have a part of the workspace. In it contributions of even and of odd depth have a
 // stack each: then a supernode can push its own before it pops those of its children.
-void Supernodes::place_contributions(std::vector<double> flops) {
+void Supernodes::place_contributions(const std::vector<double>& flops) {
   const Index n = n_nodes();
   double all_flops = 0.0;
   for (Index s = 0; s < n; ++s)

@@ -18,13 +18,9 @@ struct Supernode {
   Index parent = -1;
   Index size = 0;                      // of a constant block, 0 of others
   Index values = 0, contribution = 0;  // offsets of the pivots' rows, and of the contribution in the workspace
-  Index first_other, first_part, first_entry, first_child;  // up to those of the next one
+  Index first_other, first_entry, first_child;  // up to those of the next one
 };
-// Rows of a joint on a constant block.
-struct Part {
-  Index a_row, side, n_rows;
-};
-// A block of A in the pivots' rows of a front.
+// A block of A in the rows of pivots, or of a constant block.
 struct Entry {
   Index a_row, side, n_rows, n_columns;
   Index offset, row_stride, column_stride;  // of its numbers
@@ -45,7 +41,6 @@ struct Task {
 struct Supernodes {
   std::vector<Supernode> nodes;           // the last one only ends ranges, and so does the last child
   std::vector<Index> others;              // scalar rows below the pivots, in elimination order
-  std::vector<Part> parts;
   std::vector<Entry> entries;
   std::vector<Child> children;
   std::vector<Run> runs;
@@ -61,7 +56,7 @@ struct Supernodes {
   Index n_nodes() const { return Index(nodes.size()) - 1; }
 
  private:
-  void place_contributions(std::vector<double> flops);
+  void place_contributions(const std::vector<double>& flops);
 };
 
 }  // namespace sparsebody::multifrontal
