@@ -20,7 +20,6 @@ using dense::with_tile_rows;
 constexpr int panel = 48;                            // most pivots of a block
 constexpr int panel_columns = panel + tile_columns;  // of its copy, whose tiles may stand out
 constexpr int block_rows = 24, block_depth = 256;    // of packed operands, which stay in the second cache
-constexpr double parallel_flops = 2e6;               // from which on a thread pays
 
 // The columns [j, j + n) of k rows, packed as a tile's left operand.
 void pack(Index k, Index n, const double* rows, Index stride, double* W) {

@@ -15,6 +15,7 @@ namespace sparsebody::front_ldl {
 
 inline constexpr double doubtful_ratio = 1e-13;  // of a pivot that may be nothing but rounding
 inline constexpr Index no_doubt = -1;
+inline constexpr double parallel_flops = 2e6;  // from which on another thread pays
 
 // Columns of storage come in fours; the spare ones are zero.
 inline Index padded(Index n) { return (n + 3) / 4 * 4; }

@@ -101,24 +101,24 @@ Index Multifrontal::eliminate(Index s, ARows rows, double shift, double* scratch
 // Returns `regular`, or the first doubtful pivot in elimination order.
 Index Multifrontal::eliminate(ARows rows, double shift) {
   constexpr Index none = std::numeric_limits<Index>::max();
-  const auto run = [&](const auto& region, Index scratch, Index n_threads) {
+  const auto run = [&](const auto& region, Index scratch, Index front_threads) {
     Index first = none;
     for (const Index s : region) {
-      const Index doubt = eliminate(s, rows, shift, workspace_.data() + scratch, n_threads);
+      const Index doubt = eliminate(s, rows, shift, workspace_.data() + scratch, front_threads);
       if (doubt != regular) first = std::min(first, doubt);
       if (first != none && shift == 0.0) break;
     }
     return first;
   };
-  const Index n_tasks = Index(nodes_.tasks.size());
+  const Index n_tasks = Index(nodes_.tasks.size()), n_threads = nodes_.flops > front_ldl::parallel_flops ? threads : 1;
   std::vector<Index> first(n_tasks);
-  run_tasks(n_tasks, threads, [&](Index i) {
+  run_tasks(n_tasks, n_threads, [&](Index i) {
     const Task& task = nodes_.tasks[i];
     first[i] = run(std::views::iota(task.first, task.last), task.scratch, 1);
   });
   Index least = none;
   for (const Index doubt : first) least = std::min(least, doubt);
-  if (least == none || shift != 0.0) least = std::min(least, run(nodes_.top, nodes_.top_scratch, threads));
+  if (least == none || shift != 0.0) least = std::min(least, run(nodes_.top, nodes_.top_scratch, n_threads));
   return least == none ? regular : least;
 }
 

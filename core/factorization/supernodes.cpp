@@ -208,16 +208,15 @@ Supernodes::Supernodes(const SaddlePattern& pattern, View<const Index> order)
 
 // Every task, and the supernodes above, have a part of the workspace. In it contributions of even and of odd depth have a
 // stack each: then a supernode can push its own before it pops those of its children.
-void Supernodes::place_contributions(const std::vector<double>& flops) {
+void Supernodes::place_contributions(const std::vector<double>& subtree_flops) {
   const Index n = n_nodes();
-  double all_flops = 0.0;
   for (Index s = 0; s < n; ++s)
-    if (nodes[s].parent < 0) all_flops += flops[s];
+    if (nodes[s].parent < 0) flops += subtree_flops[s];
   std::vector<bool> is_odd(n), is_top(n);
   for (Index s = n - 1; s >= 0; --s) {
     const Index parent = nodes[s].parent;
     is_odd[s] = parent >= 0 && !is_odd[parent];
-    is_top[s] = flops[s] > largest_task * all_flops || (nodes[s].size > 0 && parent >= 0 && is_top[parent]);
+    is_top[s] = subtree_flops[s] > largest_task * flops || (nodes[s].size > 0 && parent >= 0 && is_top[parent]);
   }
   const auto place = [&](const auto& part) {  // in postorder; returns where the scratch begins
     Index height[2] = {}, most[2] = {}, scratch = 0;
@@ -238,7 +237,7 @@ void Supernodes::place_contributions(const std::vector<double>& flops) {
     const Index parent = nodes[s].parent;
     if (is_top[s]) top.push_back(s);
     else if (parent < 0 || is_top[parent])
-      tasks.push_back({first, s + 1, place(std::views::iota(first, s + 1)), flops[s]});
+      tasks.push_back({first, s + 1, place(std::views::iota(first, s + 1)), subtree_flops[s]});
     else continue;
     first = s + 1;
   }

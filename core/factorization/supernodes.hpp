@@ -49,6 +49,7 @@ struct Supernodes {
   std::vector<std::uint8_t> is_constant;  // (n_primal,)
   std::vector<Task> tasks;                // the longest first; they do not depend on each other
   std::vector<Index> top;                 // supernodes above them
+  double flops = 0.0;
   Index top_scratch = 0, n_values = 0, n_workspace = 0, most_others = 0;
 
   // `order`: admissible, each subtree of the elimination tree in one piece.
@@ -56,7 +57,7 @@ struct Supernodes {
   Index n_nodes() const { return Index(nodes.size()) - 1; }
 
  private:
-  void place_contributions(const std::vector<double>& flops);
+  void place_contributions(const std::vector<double>& subtree_flops);
 };
 
 }  // namespace sparsebody::multifrontal
