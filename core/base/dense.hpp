@@ -73,6 +73,76 @@ inline double dot(const double* x, const double* y, Index n) {
   return total;
 }
 
+// A tile of I rows and V vectors of a matrix, in registers.
+template <int I, int V>
+struct Tile {
+  Lanes sum[I][V];
+
+  SB_INLINE void load(const double* p, Index stride) {
+    unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = Lanes::load(p + k / V * stride + k % V * lane_count); });
+  }
+  SB_INLINE void store(double* p, Index stride) const {
+    unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V].store(p + k / V * stride + k % V * lane_count); });
+  }
+  // Subtracts W' X for W (n, I) and X (n, V vectors), by the strides of their rows; n may be a constant.
+  template <class N>
+  SB_INLINE void subtract_product(N n, const double* w, Index w_stride, const double* x, Index x_stride) {
+    for (Index t = 0; t < n; ++t, w += w_stride, x += x_stride) {
+      Lanes x_t[V];
+      unrolled<0, V>([&](auto v) SB_UNROLL { x_t[v] = Lanes::load(x + v * lane_count); });
+      unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = sum[k / V][k % V] - x_t[k % V] * w[k / V]; });
+    }
+  }
+};
+
+inline constexpr int tile_rows = 6, tile_vectors = 2;  // 12 sums, 2 vectors and a number in 16 registers
+inline constexpr int tile_columns = tile_vectors * lane_count;
+
+// Calls f with the rows of a tile, six or those left, as a constant.
+template <class F>
+SB_INLINE void with_tile_rows(Index n_left, F&& f) {
+  using std::integral_constant;
+  switch (std::min<Index>(n_left, tile_rows)) {
+    case 6: return f(integral_constant<int, 6>{});
+    case 5: return f(integral_constant<int, 5>{});
+    case 4: return f(integral_constant<int, 4>{});
+    case 3: return f(integral_constant<int, 3>{});
+    case 2: return f(integral_constant<int, 2>{});
+    case 1: return f(integral_constant<int, 1>{});
+  }
+}
+// Calls f(j, V) for strips of V vectors in columns [begin, end), a multiple of lane_count.
+template <class F>
+SB_INLINE void for_strips(Index begin, Index end, F&& f) {
+  Index j = begin;
+  for (; j + tile_columns <= end; j += tile_columns) f(j, std::integral_constant<int, tile_vectors>{});
+  if (j < end) f(j, std::integral_constant<int, 1>{});
+}
+
+// C -= W' D W for W (k, n) and D = diag(d): all of C, or from the diagonal on and some numbers beside it. Rows have spare
+// columns up to a multiple of lane_count.
+inline void subtract_square(Index k, Index n, const double* W, Index stride, const double* d, bool is_upper, double* C,
+                            Index c_stride) {
+  const Index n_columns = (n + lane_count - 1) / lane_count * lane_count;
+  const auto subtract_rows = [&](auto depth, Index i) SB_UNROLL {
+    double w[depth * tile_rows];
+    with_tile_rows(n - i, [&](auto n_rows) SB_UNROLL {
+      for (int t = 0; t < depth; ++t)
+        for (int r = 0; r < n_rows; ++r) w[t * tile_rows + r] = d[t] * W[t * stride + i + r];
+      for_strips(is_upper ? i / lane_count * lane_count : 0, n_columns, [&](Index j, auto V) SB_UNROLL {
+        Tile<n_rows, V> tile;
+        tile.load(C + i * c_stride + j, c_stride);
+        tile.subtract_product(depth, w, tile_rows, W + j, stride);
+        tile.store(C + i * c_stride + j, c_stride);
+      });
+    });
+  };
+  for (; k > 0; k -= tile_rows, W += tile_rows * stride, d += tile_rows)
+    with_tile_rows(k, [&](auto depth) SB_UNROLL {
+      for (Index i = 0; i < n; i += tile_rows) subtract_rows(depth, i);
+    });
+}
+
 // The largest |x_j|; NaN is passed over.
 inline double largest(const double* x, Index n) {
   Lanes most;

@@ -8,6 +8,7 @@
 namespace sparsebody {
 
 void bind_factorization_block_qr(nb::module_& module);
+void bind_factorization_multifrontal(nb::module_& module);
 
 namespace {
 
@@ -113,6 +114,7 @@ void bind_factorization(nb::module_& module) {
   bind_plain_ldl(plain_ldl);
   bind_saddle(module);
   bind_factorization_block_qr(module);
+  bind_factorization_multifrontal(module);
 }
 
 }  // namespace sparsebody

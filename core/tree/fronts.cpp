@@ -60,27 +60,9 @@ struct Front {
     std::fill(U, U + width, 0.0);
     dense::add_products<link_size, 1>(width, P, f, {U});
   }
-  // F - U_1 U_1' / d_1 - ... of R freedoms, four rows of F at once.
-  template <int R>
-  void subtract_outer(const double* U, const double* inverse) const {
-    const double* u[R];
-    for (int r = 0; r < R; ++r) u[r] = U + r * width;
-    for (Index i = 0; i < width; i += 4) {
-      double P[R][4];
-      for (int r = 0; r < R; ++r)
-        for (int l = 0; l < 4; ++l) P[r][l] = -inverse[r] * u[r][i + l];
-      dense::add_products<R, 4>(width, P, u, {row(i), row(i + 1), row(i + 2), row(i + 3)});
-    }
-  }
+  // F - U_1 U_1' / d_1 - ... of n freedoms.
   void subtract_outer(Index n, const double* U, const double* inverse) const {
-    for (; n >= 6; n -= 6, U += 6 * width, inverse += 6) subtract_outer<6>(U, inverse);
-    switch (n) {
-      case 5: return subtract_outer<5>(U, inverse);
-      case 4: return subtract_outer<4>(U, inverse);
-      case 3: return subtract_outer<3>(U, inverse);
-      case 2: return subtract_outer<2>(U, inverse);
-      case 1: return subtract_outer<1>(U, inverse);
-    }
+    dense::subtract_square(n, width, U, width, inverse, false, F, stride);
   }
   // The rows of a link about the origin at -d: n + d x f, on both sides.
   void shift(Index slot, const Vec3& d) const {

@@ -17,7 +17,7 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import sampled
 
 NEARLY = 1.02  # orderings within this share of the least predicted time are as good
-WIDE = 100  # rows in a front beyond which CHOLMOD may be faster than a QR of small fronts
+WIDE = 100  # rows in a front beyond which LDL' of wide fronts may be faster than QR of small ones
 AS_EXPECTED = 1.25  # share of a sample's time, in proportion, at which no other ordering is tried
 
 CHANGE_OF_BASIS = 8e-8  # [s] a body, to its freedoms and back
@@ -89,15 +89,13 @@ def choose_in_plane(
 ) -> SolverChoice:
     """Return the pair for the pattern of a planar mechanism; see `choose_solver`.
 
-    "auto" stands for the QR, which keeps the accuracy that long lifts need, or for CHOLMOD where
-    large fronts make it faster.
+    "auto" stands for the QR, which keeps the accuracy that long lifts need, or for the multifrontal
+    LDL' where large fronts make it faster.
     """
     choice = choose_solver(pattern, ordering, "block-qr", positions)
-    if factorization == "block-qr" or not is_available("cholmod"):
+    if factorization == "block-qr" or choice.metrics[choice.ordering].largest_front <= WIDE:
         return choice
-    if choice.metrics[choice.ordering].largest_front <= WIDE:
-        return choice
-    other = choose_solver(pattern, ordering, "cholmod", positions)
+    other = choose_solver(pattern, ordering, "multifrontal", positions)
     return min(choice, other, key=lambda c: c.seconds[c.ordering][c.factorization])
 
 

@@ -12,6 +12,7 @@ from sparsebody.factorization import (
     cholmod,
     cholmod_ldl,
     dense,
+    multifrontal,
     superlu,
 )
 from sparsebody.factorization.base import Backend, Numeric, Symbolic
@@ -40,6 +41,9 @@ FACTORIZATIONS: dict[str, Backend] = {
     ),
     "block-ldl": Backend(
         block_ldl.analyze, needs=None, summary="LDL' of the whole matrix by small dense blocks"
+    ),
+    "multifrontal": Backend(
+        multifrontal.analyze, needs=None, summary="LDL' of the whole matrix by wide dense fronts"
     ),
     "block-qr": Backend(
         block_qr.analyze, needs=None, summary="QR of the constraint columns by small fronts"

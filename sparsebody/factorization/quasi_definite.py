@@ -14,13 +14,14 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic
 from sparsebody.factorization.cholmod import CholmodSymbolic
+from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.factorization.schur import fill_schur
 from sparsebody.sparse.saddle import SaddleMatrix
 
 # Singular values of A below sqrt(DELTA) cost steps of an iteration each; rounding makes the factors
 # wrong by some 1e-16 / DELTA, which costs digits that further passes bring back.
 DELTA = 1e-12
-QUASI_DEFINITE = ("block-ldl", "cholmod")  # factorizations that can do it
+QUASI_DEFINITE = ("block-ldl", "multifrontal", "cholmod")  # factorizations that can do it
 
 
 class QuasiDefinite(Protocol):
@@ -56,6 +57,24 @@ class ShiftedLDL:
 
 
 @dataclass(eq=False)
+class ShiftedMultifrontal:
+    """LDL' of the whole matrix by wide dense fronts."""
+
+    symbolic: MultifrontalSymbolic
+
+    def factorize(self, rows: FloatArray, delta: float = DELTA) -> None:
+        """See QuasiDefinite."""
+        self._rows = rows
+        self.symbolic.factors.factorize_shifted(rows, delta)
+
+    def solve(self, gap: FloatArray) -> FloatArray:
+        """See QuasiDefinite."""
+        n = self.symbolic.pattern.n_primal_rows
+        right = np.concatenate([np.zeros(n), -gap])
+        return self.symbolic.unit_solution(self._rows, right)[n:]
+
+
+@dataclass(eq=False)
 class ShiftedCholesky:
     """Cholesky factorization of A A' + delta by CHOLMOD."""
 
@@ -87,5 +106,7 @@ def quasi_definite(symbolic: object) -> QuasiDefinite:
     """Return the factorization of A A' + delta that has this layout."""
     if isinstance(symbolic, CholmodSymbolic):
         return ShiftedCholesky(symbolic)
+    if isinstance(symbolic, MultifrontalSymbolic):
+        return ShiftedMultifrontal(symbolic)
     assert isinstance(symbolic, BlockLDLSymbolic)
     return ShiftedLDL(symbolic)

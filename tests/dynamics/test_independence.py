@@ -10,13 +10,14 @@ from scipy.linalg import svdvals
 from sparsebody.dynamics import independence
 from sparsebody.dynamics.independence import independent_rows, least_singular_value
 from sparsebody.factorization import is_available
+from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
 from sparsebody.model.gallery import build
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank.parts import PartOfRows, part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
-BACKENDS = [name for name in ("block-ldl", "cholmod") if is_available(name)]
+BACKENDS = [name for name in QUASI_DEFINITE if is_available(name)]
 
 
 def lattice(k, layers=1, disorder=0.2, keep=1.0):

@@ -166,6 +166,15 @@ def test_parts_of_large_mechanisms_agree_with_another_factorization():
     np.testing.assert_allclose(first.acceleration, second.acceleration, atol=1e-7 * scale)
 
 
+def test_wide_mechanisms_are_factorized_on_the_threads_of_their_evaluation():
+    system = build("lattice", rows=30, columns=30, disorder=0.2).compile()
+    state = system.initial_state
+    dynamics = [ForwardDynamics(system, threads=n, factorization="multifrontal") for n in (1, 2)]
+    assert dynamics[1].evaluator.assembler.symbolic.factors.threads == 2
+    alone, other = (each.acceleration(state) for each in dynamics)
+    np.testing.assert_array_equal(other, alone)
+
+
 @pytest.mark.parametrize("threads", [0, -1])
 def test_a_number_of_threads_is_positive(threads):
     with pytest.raises(ModelError, match=f"threads is {threads}; give the number"):

@@ -30,7 +30,7 @@ BACKENDS = [
     for name, backend in FACTORIZATIONS.items()
 ]
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
-IN_PLACE = ("cholmod", "cholmod-ldl", "block-ldl", "block-qr")
+IN_PLACE = ("cholmod", "cholmod-ldl", "block-ldl", "multifrontal", "block-qr")
 overwriting = pytest.mark.parametrize(
     "backend", [backend for backend in BACKENDS if backend.values[0] in IN_PLACE]
 )
@@ -267,7 +267,8 @@ def test_every_package_that_a_backend_needs_has_an_install_command():
 
 
 def test_what_needs_nothing_is_always_available():
-    assert {"superlu", "block-ldl", "banded", "dense"} <= set(available_factorizations())
+    own = {"block-ldl", "multifrontal", "block-qr"}
+    assert own | {"superlu", "banded", "dense"} <= set(available_factorizations())
 
 
 @every_backend

@@ -15,6 +15,7 @@ from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms
 from sparsebody.factorization import analyze, block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
+from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.model.planar_motion import PARALLEL, PlanarMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions
@@ -80,6 +81,8 @@ class PlanarAssembler(Assembler):
             self.symbolic = block_qr.analyze(self.pattern, own_order, part_starts)
         else:
             self.symbolic = analyze(factorization, self.pattern, own_order)
+            if isinstance(self.symbolic, MultifrontalSymbolic):
+                self.symbolic.factors.threads = threads
         self._kept, self._left_out = (
             _planar_table(system, motion, terms, is_line, bodies, rows)
             for rows in (self.rows, left_out)

@@ -16,6 +16,7 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import Numeric, block_qr, refined_solve
 from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic
 from sparsebody.factorization.block_qr import BlockQRSymbolic
+from sparsebody.factorization.unit_ldl import UnitLDLSymbolic
 
 MAX_CORRECTIONS = 8  # of solutions by backends; one or two are usual
 ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
@@ -209,6 +210,13 @@ class BackendSolver(Solver):
             raise self._lost(error, time) from error
         self.assembler.x[:] = x
         return checked(residual, time)
+
+    def smallest_pivot(self) -> tuple[float, int]:
+        """Return the smallest pivot; see `Solver`."""
+        symbolic = self.assembler.symbolic
+        if not isinstance(symbolic, UnitLDLSymbolic):
+            return super().smallest_pivot()
+        return self._in_user_order(symbolic.smallest_pivot(self.assembler.values))
 
     def _lost(self, error: SingularSystemError, time: float) -> InaccurateFactors:
         return InaccurateFactors(str(self.assembler.singular(error, time)), time)

@@ -16,6 +16,7 @@ from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import GeneralTerms
 from sparsebody.factorization import analyze, block_ldl
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
+from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.model.system import State, System
 from sparsebody.sparse.etree import positions
 
@@ -72,6 +73,8 @@ class SpatialAssembler(Assembler):
             self.symbolic = analyze(factorization, self.pattern, own_order)
         else:
             self.symbolic = block_ldl.analyze(self.pattern, own_order, part_starts)
+        if isinstance(self.symbolic, MultifrontalSymbolic):
+            self.symbolic.factors.threads = threads
         self.pattern.forget_adjacency()
         self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
         dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)

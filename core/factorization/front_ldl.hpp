@@ -1,0 +1,44 @@
+// L D L' of the leading rows of a dense symmetric front, of which the Schur complement is left:
+//
+//   [A  B]   [L1   ] [D    ] [L1' L2']
+//   [B' C] = [L2  1] [   C*] [    1  ],   V = D L2' = L1^-1 B,   C* = C - L2 V.
+//
+// Signs of the pivots are known, so that nothing is interchanged. Blocked as in Golub and Van Loan (2013), sec. 4.2;
+// the products are tiles of 6 by 8 in registers, of packed operands: Van Zee and van de Geijn (2015), ACM TOMS 41:14.
+#pragma once
+
+#include <cstdint>
+
+#include "base/array.hpp"
+
+namespace sparsebody::front_ldl {
+
+inline constexpr double doubtful_ratio = 1e-13;  // of a pivot that may be nothing but rounding
+inline constexpr Index no_doubt = -1;
+inline constexpr double parallel_flops = 2e6;  // from which on another thread pays
+
+// Columns of storage come in fours; the spare ones are zero.
+inline Index padded(Index n) { return (n + 3) / 4 * 4; }
+
+// The upper triangle of a front, row by row.
+struct Front {
+  Index n_pivots, n_others;
+  double* pivot_rows;             // (n_pivots, stride): [A, B], each padded; becomes [L1', L2'] with 1 / D
+  double* others;                 // (n_others, padded(n_others)): C
+  const std::uint8_t* is_primal;  // (n_pivots,) whose pivots are positive, those of others being negative
+  double* reference;              // (padded(n_pivots),) what pivots were before dual ones took from them
+  double* other_reference;        // likewise of the other rows
+
+  Index first_other() const { return padded(n_pivots); }
+  Index stride() const { return padded(n_pivots) + padded(n_others); }
+};
+
+// Numbers of scratch that `eliminate` needs.
+Index scratch_size(Index n_pivots, Index n_others);
+
+// Eliminates the pivots. Dual ones are moved away from zero by `shift` times their reference, or by -shift itself if
+// that is negative. Returns `no_doubt`, or the first pivot that may be nothing but rounding; without a shift the
+// elimination ends there. Any number of threads gives the same bits.
+Index eliminate(const Front& front, double shift, double* scratch, Index n_threads);
+
+}  // namespace sparsebody::front_ldl

@@ -1,0 +1,196 @@
+"""The multifrontal LDL': its supernodes, its dense fronts, its threads, and doubtful pivots."""
+
+import dataclasses
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patterns import graph_pattern, ladder, pattern_of, patterns
+from random_saddles import dense_solution, draw, loop_of_hinges, random_matrix, scaled_error
+from scipy.sparse.linalg import splu
+
+from benchmarks.block_ldl import scissor
+from sparsebody.errors import ShapeError, SingularSystemError
+from sparsebody.factorization import analyze, multifrontal, refined_solve
+from sparsebody.factorization.quasi_definite import quasi_definite
+from sparsebody.factorization.unit import unit_rows
+from sparsebody.ordering import ORDERINGS, order
+from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import constraint_matrix, saddle_csc, saddle_product
+
+
+def natural(pattern):
+    return np.arange(pattern.n_blocks)
+
+
+def lattice(n, dimension=2, joint_size=3):
+    """Bodies on a grid, joined to their neighbours, and one of them to the world."""
+    pattern = graph_pattern(nx.grid_graph([n] * dimension), joint_size)
+    ends = np.append(pattern.ends, [[-1, 0]], axis=0)
+    return pattern_of(ends, pattern.n_primal, joint_size=joint_size)
+
+
+def solution_error(matrix, order, columns=2):
+    rhs = np.random.default_rng(1).normal(size=(matrix.pattern.n_rows, columns))
+    numeric = analyze("multifrontal", matrix.pattern, order).factorize(matrix)
+    return scaled_error(matrix, numeric.solve(rhs), dense_solution(matrix, rhs))
+
+
+@given(pattern=patterns(), data=st.data())
+def test_any_regular_matrix_is_solved_in_any_order(pattern, data):
+    order = np.array(data.draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    dense = saddle_csc(matrix).toarray()
+    if pattern.n_rows == 0 or not np.linalg.cond(dense) < 1e4:
+        return
+    assert solution_error(matrix, order) < 1e-9
+
+
+@pytest.mark.parametrize(("body_size", "joint_size"), [(2, 1), (3, 1), (6, 1), (6, 2), (6, 3)])
+def test_a_random_graph_whose_last_front_is_wide_matches_dense_algebra(body_size, joint_size):
+    n_bodies, n_joints = 60, 60 * body_size // joint_size // 2
+    graph = nx.gnm_random_graph(n_bodies, n_joints, seed=2)
+    pattern = graph_pattern(graph, joint_size)
+    sizes = np.where(natural(pattern) < n_bodies, body_size, pattern.block_sizes)
+    pattern = BlockPattern(sizes, pattern.ends)
+    matrix = random_matrix(np.random.default_rng(1), pattern)
+    assert solution_error(matrix, order(pattern, "minimum-degree")) < 1e-8
+
+
+@pytest.mark.parametrize("n_pivots", [47, 48, 49, 300])
+def test_a_front_of_many_panels_matches_dense_algebra(n_pivots):
+    """One body per joint on a hub: its joints are one front, beyond a panel and a packed block."""
+    ends = [(0, i) for i in range(1, n_pivots + 1)]
+    pattern = pattern_of(ends, n_pivots + 1, body_size=3, joint_size=1)
+    hub_first = np.r_[0, natural(pattern)[1:]]
+    matrix = random_matrix(np.random.default_rng(n_pivots), pattern)
+    symbolic = analyze("multifrontal", pattern, hub_first)
+    assert symbolic.factors.front_shapes()[:, 0].max() == n_pivots
+    assert solution_error(matrix, hub_first) < 1e-9
+
+
+@pytest.mark.parametrize("ordering", ["nested-dissection", "minimum-degree", "leaves-first"])
+@pytest.mark.parametrize("pattern", [lattice(14), lattice(6, 3, 1)], ids=["square", "cube"])
+def test_lattices_are_solved_to_rounding(pattern, ordering):
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    exact = np.random.default_rng(1).normal(size=pattern.n_rows)
+    rhs = saddle_product(matrix, exact)
+    numeric = analyze("multifrontal", pattern, order(pattern, ordering)).factorize(matrix)
+    x, residual = refined_solve(numeric, matrix, rhs)
+    assert residual < 1e-13
+    n = pattern.n_primal_rows
+    np.testing.assert_allclose(x[:n], splu(saddle_csc(matrix)).solve(rhs)[:n], rtol=0, atol=1e-9)
+
+
+@pytest.mark.cholmod
+def test_a_lattice_has_the_accuracy_of_cholmod():
+    pattern = lattice(20)
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    exact = np.random.default_rng(1).normal(size=pattern.n_rows)
+    rhs, n = saddle_product(matrix, exact), pattern.n_primal_rows
+    sequence = order(pattern, "nested-dissection")
+    own, other = (
+        analyze(name, pattern, sequence).factorize(matrix).solve(rhs)
+        for name in ("multifrontal", "cholmod")
+    )
+    assert np.abs(own - exact)[:n].max() < 3 * np.abs(other - exact)[:n].max() + 1e-12
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    pattern = lattice(10, 3, 1)
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    rhs = np.random.default_rng(1).normal(size=pattern.n_rows)
+    symbolic = analyze("multifrontal", pattern, order(pattern, "nested-dissection"))
+    solutions = []
+    for threads in (1, 2, 5):
+        symbolic.factors.threads = threads
+        solutions.append(symbolic.factorize(matrix).solve(rhs))
+    np.testing.assert_array_equal(solutions[0], solutions[1])
+    np.testing.assert_array_equal(solutions[0], solutions[2])
+
+
+def test_all_blocks_but_constant_bodies_are_pivots_of_few_fronts():
+    pattern = lattice(30)
+    sequence = order(pattern, "nested-dissection")
+    shapes = analyze("multifrontal", pattern, sequence).factors.front_shapes()
+    n_pivots, n_rows = shapes[:, 0], shapes.sum(axis=1)
+    assert n_pivots.sum() == pattern.n_rows - pattern.n_primal_rows
+    assert len(shapes) < pattern.n_dual / 5
+    metrics = ordering_metrics(pattern, sequence)
+    assert n_rows.max() < 1.1 * metrics.largest_front
+    assert n_pivots @ n_rows < 1.5 * metrics.nnz_l  # constant bodies are not stored
+
+
+@pytest.mark.parametrize("name", ORDERINGS)
+def test_the_smallest_pivot_is_that_of_block_ldl(name):
+    pattern = ladder(6)
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    rows = np.empty(matrix.rows.shape)
+    unit_rows(matrix, rows)
+    found = []
+    for backend in ("multifrontal", "block-ldl"):
+        symbolic = analyze(backend, pattern, order(pattern, name))
+        symbolic.factorize(matrix)
+        found.append(symbolic.smallest_pivot(rows))
+    assert found[0][0] == pytest.approx(found[1][0], rel=1e-9)
+    assert found[0][1] == found[1][1]
+
+
+def test_a_planar_loop_in_space_is_named_as_singular_by_its_joint():
+    matrix = loop_of_hinges(np.random.default_rng(0), 4)
+    symbolic = analyze("multifrontal", matrix.pattern, natural(matrix.pattern))
+    with pytest.raises(SingularSystemError, match=r"a pivot of dual block \d vanishes: a"):
+        symbolic.factorize(matrix)
+
+
+def test_a_body_whose_inertia_is_not_positive_is_named():
+    matrix = draw(3)
+    matrix.diagonal[1, 0, 0] = -1.0
+    symbolic = analyze("multifrontal", matrix.pattern, natural(matrix.pattern))
+    with pytest.raises(SingularSystemError, match="primal block 1"):
+        symbolic.factorize(matrix)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", [10, 1000])
+def test_a_dependent_row_of_a_long_mechanism_is_named(n, threads):
+    matrix = scissor(2 * n)
+    pattern = matrix.pattern
+    twice = BlockPattern(np.append(pattern.block_sizes, 1), np.vstack([pattern.ends, [[0, 1]]]))
+    rows = np.concatenate([matrix.rows, matrix.rows[5:6]])  # the first joint within a pair
+    doubled = dataclasses.replace(matrix, pattern=twice, rows=rows)
+    symbolic = analyze("multifrontal", twice, natural(twice))
+    symbolic.factors.threads = threads
+    with pytest.raises(SingularSystemError, match="a pivot of dual block"):
+        symbolic.factorize(doubled)
+
+
+def test_a_long_scissor_whose_pivots_are_doubtful_is_solved():
+    matrix = scissor(4000)
+    exact = np.random.default_rng(1).normal(size=matrix.pattern.n_rows)
+    numeric = analyze("multifrontal", matrix.pattern, natural(matrix.pattern)).factorize(matrix)
+    _, residual = refined_solve(numeric, matrix, saddle_product(matrix, exact))
+    assert residual < 1e-13
+
+
+def test_the_shifted_matrix_is_solved():
+    pattern, delta = lattice(6), 1e-3
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    A = constraint_matrix(matrix).toarray()
+    gap = np.random.default_rng(1).normal(size=len(A))
+    factors = quasi_definite(analyze("multifrontal", pattern, natural(pattern)))
+    factors.factorize(matrix.rows, delta)
+    exact = np.linalg.solve(A @ A.T + delta * np.eye(len(A)), gap)
+    np.testing.assert_allclose(factors.solve(gap), exact, rtol=1e-9, atol=1e-9)
+
+
+def test_factors_larger_than_memory_are_refused(monkeypatch):
+    def too_large(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(multifrontal.native, "Multifrontal", too_large)
+    with pytest.raises(ShapeError, match="another ordering"):
+        analyze("multifrontal", ladder(3), natural(ladder(3)))
