@@ -73,30 +73,33 @@ inline double dot(const double* x, const double* y, Index n) {
   return total;
 }
 
+using TileLanes = Vec<double, 4>;  // of tiles: fronts have spare columns up to fours
+inline constexpr int tile_lanes = 4;
+
 // A tile of I rows and V vectors of a matrix, in registers.
 template <int I, int V>
 struct Tile {
-  Lanes sum[I][V];
+  TileLanes sum[I][V];
 
   SB_INLINE void load(const double* p, Index stride) {
-    unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = Lanes::load(p + k / V * stride + k % V * lane_count); });
+    unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = TileLanes::load(p + k / V * stride + k % V * tile_lanes); });
   }
   SB_INLINE void store(double* p, Index stride) const {
-    unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V].store(p + k / V * stride + k % V * lane_count); });
+    unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V].store(p + k / V * stride + k % V * tile_lanes); });
   }
   // Subtracts W' X for W (n, I) and X (n, V vectors), by the strides of their rows; n may be a constant.
   template <class N>
   SB_INLINE void subtract_product(N n, const double* w, Index w_stride, const double* x, Index x_stride) {
     for (Index t = 0; t < n; ++t, w += w_stride, x += x_stride) {
-      Lanes x_t[V];
-      unrolled<0, V>([&](auto v) SB_UNROLL { x_t[v] = Lanes::load(x + v * lane_count); });
+      TileLanes x_t[V];
+      unrolled<0, V>([&](auto v) SB_UNROLL { x_t[v] = TileLanes::load(x + v * tile_lanes); });
       unrolled<0, I * V>([&](auto k) SB_UNROLL { sum[k / V][k % V] = sum[k / V][k % V] - x_t[k % V] * w[k / V]; });
     }
   }
 };
 
 inline constexpr int tile_rows = 6, tile_vectors = 2;  // 12 sums, 2 vectors and a number in 16 registers
-inline constexpr int tile_columns = tile_vectors * lane_count;
+inline constexpr int tile_columns = tile_vectors * tile_lanes;
 
 // Calls f with the rows of a tile, six or those left, as a constant.
 template <class F>
@@ -111,7 +114,7 @@ SB_INLINE void with_tile_rows(Index n_left, F&& f) {
     case 1: return f(integral_constant<int, 1>{});
   }
 }
-// Calls f(j, V) for strips of V vectors in columns [begin, end), a multiple of lane_count.
+// Calls f(j, V) for strips of V vectors in columns [begin, end), a multiple of tile_lanes.
 template <class F>
 SB_INLINE void for_strips(Index begin, Index end, F&& f) {
   Index j = begin;
@@ -120,16 +123,16 @@ SB_INLINE void for_strips(Index begin, Index end, F&& f) {
 }
 
 // C -= W' D W for W (k, n) and D = diag(d): all of C, or from the diagonal on and some numbers beside it. Rows have spare
-// columns up to a multiple of lane_count.
+// columns up to a multiple of tile_lanes.
 inline void subtract_square(Index k, Index n, const double* W, Index stride, const double* d, bool is_upper, double* C,
                             Index c_stride) {
-  const Index n_columns = (n + lane_count - 1) / lane_count * lane_count;
+  const Index n_columns = (n + tile_lanes - 1) / tile_lanes * tile_lanes;
   const auto subtract_rows = [&](auto depth, Index i) SB_UNROLL {
     double w[depth * tile_rows];
     with_tile_rows(n - i, [&](auto n_rows) SB_UNROLL {
       for (int t = 0; t < depth; ++t)
         for (int r = 0; r < n_rows; ++r) w[t * tile_rows + r] = d[t] * W[t * stride + i + r];
-      for_strips(is_upper ? i / lane_count * lane_count : 0, n_columns, [&](Index j, auto V) SB_UNROLL {
+      for_strips(is_upper ? i / tile_lanes * tile_lanes : 0, n_columns, [&](Index j, auto V) SB_UNROLL {
         Tile<n_rows, V> tile;
         tile.load(C + i * c_stride + j, c_stride);
         tile.subtract_product(depth, w, tile_rows, W + j, stride);

@@ -181,10 +181,10 @@ struct Vec<S, N, false> {
 
 template <class S, int N>
 SB_INLINE Vec<S, N> operator*(const S& s, const Vec<S, N>& a) { return a * s; }
-template <class S, int N>
-SB_INLINE Vec<S, N>& operator+=(Vec<S, N>& a, const Vec<S, N>& b) { return a = a + b; }
-template <class S, int N>
-SB_INLINE Vec<S, N>& operator-=(Vec<S, N>& a, const Vec<S, N>& b) { return a = a - b; }
+template <class S, int N, bool is_whole>
+SB_INLINE Vec<S, N, is_whole>& operator+=(Vec<S, N, is_whole>& a, const Vec<S, N, is_whole>& b) { return a = a + b; }
+template <class S, int N, bool is_whole>
+SB_INLINE Vec<S, N, is_whole>& operator-=(Vec<S, N, is_whole>& a, const Vec<S, N, is_whole>& b) { return a = a - b; }
 
 // All lanes the same.
 template <int N, class S>

@@ -10,8 +10,8 @@ namespace sparsebody::front_ldl {
 namespace {
 
 using dense::for_strips;
-using dense::lane_count;
-using dense::Lanes;
+using dense::tile_lanes;
+using dense::TileLanes;
 using dense::Tile;
 using dense::tile_columns;
 using dense::tile_rows;
@@ -89,7 +89,7 @@ Index factorize_block(Index k, double* A, Index stride, const std::uint8_t* is_p
 template <int V>
 void solve_strip(Index k, const double* W, const double* A, Index stride, const std::uint8_t* is_primal, double* B,
                  double* X, double* reference) {
-  constexpr int width = V * lane_count;
+  constexpr int width = V * tile_lanes;
   for (Index r0 = 0; r0 < k; r0 += tile_rows)
     with_tile_rows(k - r0, [&](auto n_rows) SB_UNROLL {
       const double* w = W + packed_start(r0);
@@ -100,10 +100,10 @@ void solve_strip(Index k, const double* W, const double* A, Index stride, const 
       w += r0 * tile_rows;
       unrolled<0, n_rows>([&](auto r) SB_UNROLL {
         unrolled<0, V>([&](auto v) SB_UNROLL {
-          const Lanes value = tile.sum[r][v];
+          const TileLanes value = tile.sum[r][v];
           unrolled<r + 1, n_rows>([&](auto s) SB_UNROLL { tile.sum[s][v] -= value * w[r * tile_rows + s]; });
-          value.store(x + r * width + v * lane_count);
-          (value * A[(r0 + r) * (stride + 1)]).store(rows + r * stride + v * lane_count);
+          value.store(x + r * width + v * tile_lanes);
+          (value * A[(r0 + r) * (stride + 1)]).store(rows + r * stride + v * tile_lanes);
         });
         if (is_primal[r0 + r])
           for (Index j = 0; j < width; ++j) reference[j] += x[r * width + j] * rows[r * stride + j];
@@ -135,13 +135,13 @@ void update(Index k, Index m, Index n, const double* L, Index stride, const doub
       for (Index i = begin; i < end; i += tile_rows)
         pack(depth, std::min<Index>(tile_rows, end - i), L + t * stride + i, stride, W + (i - begin) * block_depth);
       for_strips(begin, n, [&](Index j, auto V) SB_UNROLL {
-        const double* const x = X + j * k + t * V * lane_count;
-        for (Index i = begin; i < std::min<Index>(end, j + V * lane_count); i += tile_rows)
+        const double* const x = X + j * k + t * V * tile_lanes;
+        for (Index i = begin; i < std::min<Index>(end, j + V * tile_lanes); i += tile_rows)
           with_tile_rows(end - i, [&](auto n_rows) SB_UNROLL {
             double* const c = C + i * c_stride + j;
             Tile<n_rows, V> tile;
             tile.load(c, c_stride);
-            tile.subtract_product(depth, W + (i - begin) * block_depth, tile_rows, x, V * lane_count);
+            tile.subtract_product(depth, W + (i - begin) * block_depth, tile_rows, x, V * tile_lanes);
             tile.store(c, c_stride);
           });
       });
