@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators.assembler import Assembler
@@ -151,8 +150,15 @@ def fused_pass(assembler: Assembler, solver: Solver) -> FusedPass | None:
 def _spatial_by_ldl(assembler: SpatialAssembler, solver: BlockLDLSolver) -> FusedPass:
     call, native, accept = assembler.call, assembler.native.accelerate, solver.accept
 
-    def accelerate(state: State, *arguments: Any) -> float:
-        status, residual, correction = call(native, state, *arguments)
+    def accelerate(
+        state: State,
+        force: FloatArray | None,
+        gamma: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> float:
+        outputs = acceleration, multiplier
+        status, residual, correction = call(native, state, force, gamma, outputs)
         if status != REGULAR:
             assembler.check(status, state)
         return accept(status, residual, correction, state.time)
@@ -163,8 +169,15 @@ def _spatial_by_ldl(assembler: SpatialAssembler, solver: BlockLDLSolver) -> Fuse
 def _planar_by_qr(assembler: PlanarAssembler, solver: BlockQRSolver) -> FusedPass:
     call, native, accept = assembler.call, assembler.native, solver.accept
 
-    def accelerate(state: State, *arguments: Any) -> float:
-        status = call(native.accelerate, state, *arguments)
+    def accelerate(
+        state: State,
+        force: FloatArray | None,
+        gamma: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> float:
+        outputs = acceleration, multiplier
+        status = call(native.accelerate, state, force, gamma, outputs)
         if status != GOOD:
             assembler.check(status, state)
         return accept(native.row, native.residual, state.time)
