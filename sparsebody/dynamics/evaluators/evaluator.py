@@ -152,13 +152,13 @@ def _spatial_by_ldl(assembler: SpatialAssembler, solver: BlockLDLSolver) -> Fuse
 
     def accelerate(
         state: State,
-        force: FloatArray | None,
-        gamma: FloatArray,
+        body_force: FloatArray | None,
+        stabilization: FloatArray,
         acceleration: FloatArray,
         multiplier: FloatArray,
     ) -> float:
         outputs = acceleration, multiplier
-        status, residual, correction = call(native, state, force, gamma, outputs)
+        status, residual, correction = call(native, state, body_force, stabilization, outputs)
         if status != REGULAR:
             assembler.check(status, state)
         return accept(status, residual, correction, state.time)
@@ -171,13 +171,13 @@ def _planar_by_qr(assembler: PlanarAssembler, solver: BlockQRSolver) -> FusedPas
 
     def accelerate(
         state: State,
-        force: FloatArray | None,
-        gamma: FloatArray,
+        body_force: FloatArray | None,
+        stabilization: FloatArray,
         acceleration: FloatArray,
         multiplier: FloatArray,
     ) -> float:
         outputs = acceleration, multiplier
-        status = call(native.accelerate, state, force, gamma, outputs)
+        status = call(native.accelerate, state, body_force, stabilization, outputs)
         if status != GOOD:
             assembler.check(status, state)
         return accept(native.row, native.residual, state.time)
