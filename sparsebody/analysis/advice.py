@@ -198,20 +198,20 @@ def apply_advice(mechanism: Mechanism, advice: Advice | Iterable[Replacement]) -
     )
 
 
-def _loop_advice(system: System, found: LoopChoices) -> LoopAdvice:
+def _loop_advice(system: System, loop_choices: LoopChoices) -> LoopAdvice:
     advice = LoopAdvice(
-        tuple(system.joint_names[int(j)] for j in found.joints),
-        found.loops,
-        found.redundant,
+        tuple(system.joint_names[int(j)] for j in loop_choices.joints),
+        loop_choices.loops,
+        loop_choices.redundant,
         tuple(
             tuple(_replacement(system, choice) for choice in together)
-            for together in found.choices
+            for together in loop_choices.choices
             if together
         ),
     )
     if not advice.remaining:
         return advice
-    tried = _could_be(system, found.joints) if found.is_looked_at else (TOO_MANY,)
+    tried = _could_be(system, loop_choices.joints) if loop_choices.is_looked_at else (TOO_MANY,)
     return replace(advice, tried=tried)
 
 
@@ -228,12 +228,12 @@ def _replacement(system: System, choice: Choice) -> Replacement:
 
 def _could_be(system: System, joints: IntArray) -> tuple[str, ...]:
     """Return what there is in place of each joint, with the rows that it saves."""
-    found = []
+    options = []
     for j in joints.tolist():
         old = system.joint_types[j]
         others = {f"{r.name} (-{r.n_removed})": None for r in relaxations(old)}
-        found.append(f"{old.name} {system.joint_names[j]!r}: {', '.join(others)}")
-    return tuple(found)
+        options.append(f"{old.name} {system.joint_names[j]!r}: {', '.join(others)}")
+    return tuple(options)
 
 
 def _tried(

@@ -37,7 +37,7 @@ def choices_by_loop(
     cycles, dimension = report.circulations.cycles, report.circulations.dimension
     is_small = report.component_dimension <= MOST_REDUNDANT
     is_cluster = (report.shared_dimension > 0) & is_small
-    free, found = replaceable(system), {}
+    free, choices_of = replaceable(system), {}
     in_earlier = np.zeros(system.n_joints, dtype=bool)
     is_redundant = dimension[cycles.cycle] > 0
     n_loops = np.bincount(cycles.edge[is_redundant], minlength=system.n_joints)
@@ -48,9 +48,9 @@ def choices_by_loop(
         in_earlier[joints] = True
         component = report.component[joints[0]]
         if not is_cluster[component]:
-            found[loop] = choose_in_loop(system, loop, own, poses)
-            is_cluster[component] = is_small[component] and not found[loop]
-    for loop, choices in found.items():
+            choices_of[loop] = choose_in_loop(system, loop, own, poses)
+            is_cluster[component] = is_small[component] and not choices_of[loop]
+    for loop, choices in choices_of.items():
         if not is_cluster[report.component[cycles[loop][0]]]:
             yield LoopChoices(cycles[loop], 1, int(dimension[loop]), choices)
     of_loop = report.component[cycles.edge[cycles.start[:-1]]]

@@ -133,11 +133,11 @@ def _waiting(
     left: _Left, order: IntArray, free: BoolArray, n_removed: int, may_remove: bool
 ) -> list[tuple[float, int, int, Choice]]:
     """Return the choices that save so many rows, with bounds on how clear they are."""
-    found = []
+    waiting = []
     for place, i in enumerate(order.tolist()):
         j = int(left.joints[i])
         for k, relaxation in enumerate(relaxations(left.system.joint_types[j])):
             suits = relaxation.n_removed == n_removed <= left.size
             if free[j] and suits and (may_remove or relaxation.new is not None):
-                found.append((-1.0, place, k, Choice(j, relaxation)))
-    return found
+                waiting.append((-1.0, place, k, Choice(j, relaxation)))
+    return waiting

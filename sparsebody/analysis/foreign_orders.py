@@ -37,8 +37,10 @@ class ForeignComparison:
 
     def judged(self, order: IntArray, name: str) -> ForeignComparison:
         """Return the comparison with an order of the blocks or scalar rows of the file."""
-        found, remark = _in_blocks(self._source, order)
-        lines = judge_order(self.comparison.pattern, positions(self.block)[found], name, remark)
+        block_order, remark = _in_blocks(self._source, order)
+        lines = judge_order(
+            self.comparison.pattern, positions(self.block)[block_order], name, remark
+        )
         return ForeignComparison(self.comparison.with_lines(*lines), self.block)
 
     @property
@@ -122,10 +124,10 @@ def judge_order_of_mechanism(
     if structure is None:
         raise ShapeError("a comparison without a mechanism; use compare_orderings to make one")
     whole = kkt_structure(structure.system)
-    for found in (structure, whole):
-        if len(order) in (found.pattern.n_blocks, found.pattern.n_rows):
-            blocks, remark = _in_blocks(found.pattern, order)
-            kept, left = _restricted(blocks, found, structure)
+    for candidate in (structure, whole):
+        if len(order) in (candidate.pattern.n_blocks, candidate.pattern.n_rows):
+            blocks, remark = _in_blocks(candidate.pattern, order)
+            kept, left = _restricted(blocks, candidate, structure)
             told = _joined(remark, f"{left} joints without kept rows left out" if left else "")
             joints = [structure.system.joint_names[j] for j in structure.joints]
             lines = judge_order(structure.pattern, kept, name, told, joints)
@@ -138,13 +140,13 @@ def judge_order_of_mechanism(
     )
 
 
-def _restricted(order: IntArray, found: KKTStructure, wanted: KKTStructure) -> tuple[IntArray, int]:
+def _restricted(order: IntArray, whole: KKTStructure, part: KKTStructure) -> tuple[IntArray, int]:
     """Return an order of the blocks of one structure as one of another, with fewer joints."""
-    n = wanted.system.n_bodies
-    block = np.full(n + wanted.system.n_joints, -1, dtype=np.intp)
+    n = part.system.n_bodies
+    block = np.full(n + part.system.n_joints, -1, dtype=np.intp)
     block[:n] = np.arange(n)
-    block[n + wanted.joints] = n + np.arange(len(wanted.joints))
-    every = np.concatenate([np.arange(n), n + found.joints])[order]
+    block[n + part.joints] = n + np.arange(len(part.joints))
+    every = np.concatenate([np.arange(n), n + whole.joints])[order]
     kept = block[every]
     return kept[kept >= 0], int(np.count_nonzero(kept < 0))
 

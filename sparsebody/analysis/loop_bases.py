@@ -107,8 +107,8 @@ def _tree(system: System, name: str, seed: int) -> SpanningTree:
         return spanning_tree(system, choice)
     joints, ends = _constrained(system)
     shuffled = np.random.default_rng(seed).permutation(len(joints))
-    found = shuffled[_united(shuffled, ends, system.n_bodies)]
-    names = [system.joint_names[int(j)] for j in joints[found]]
+    tree_joints = shuffled[_united(shuffled, ends, system.n_bodies)]
+    names = [system.joint_names[int(j)] for j in joints[tree_joints]]
     return spanning_tree(system, _GENERAL, joints=names)
 
 

@@ -154,6 +154,8 @@ def _extra(
         block = np.zeros((6, int(np.count_nonzero(share > 0.5))))
         block[k : k + 3] = basis[:, share > 0.5]
         apart.append(block)
-    found = np.concatenate(apart, axis=1)
-    is_apart = found.shape == Q.shape and np.allclose(found @ found.T, Q @ Q.T, atol=SAME)
-    return np.asarray(found.T if is_apart else Q.T)
+    separated = np.concatenate(apart, axis=1)
+    is_apart = separated.shape == Q.shape and np.allclose(
+        separated @ separated.T, Q @ Q.T, atol=SAME
+    )
+    return np.asarray(separated.T if is_apart else Q.T)

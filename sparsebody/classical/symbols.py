@@ -49,15 +49,15 @@ class Expression:
         )
 
     def __repr__(self) -> str:
-        found = ""
+        text = ""
         for monomial, c in sorted(self.terms.items(), key=_by_degree):
             size, letters = abs(c), " ".join(_power(*factor) for factor in monomial)
             sign = " - " if c < 0 else " + "
-            found += sign + " ".join(
+            text += sign + " ".join(
                 x for x in ("" if size == 1 and letters else str(size), letters) if x
             )
-        first = found[:3].replace(" ", "").replace("+", "")
-        return first + found[3:] if found else "0"
+        first = text[:3].replace(" ", "").replace("+", "")
+        return first + text[3:] if text else "0"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Expression | int | float | Fraction) and not (self - other).terms

@@ -120,9 +120,9 @@ def _studied(
     costs: list[Cost] = []
     for done, one in enumerate(chosen):
         moved(f"{one.name}: operations", done)
-        found = counts[one.name] = counted(one, geometry)
+        operations = counts[one.name] = counted(one, geometry)
         if is_timed:
-            general = found if geometry == "general" else counted(one)
+            general = operations if geometry == "general" else counted(one)
             moved(f"{one.name}: times", done)
             costs.append(measured(one, general, sizes))
     moved("", len(chosen))

@@ -43,8 +43,8 @@ def report(
     """
     from sparsebody.study.report import write_report
 
-    wanted = {"html": wants_html, "markdown": wants_markdown}
-    formats = [name for name, wants in wanted.items() if wants] or list(wanted)
+    by_format = {"html": wants_html, "markdown": wants_markdown}
+    formats = [name for name, wants in by_format.items() if wants] or list(by_format)
     files = write_report(results, output, formats=formats, smallest=smallest)
     if as_json:
         print_json({"files": [str(file) for file in files]})

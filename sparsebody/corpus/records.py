@@ -57,7 +57,7 @@ def problem_record(problem: CorpusProblem, seed: int) -> Record:
 
 def matrix_record(name: str, problem: CorpusProblem, form: Form) -> Record:
     """Return what is known of one matrix."""
-    system, found, reference = problem.system, condition(form), form.reference
+    system, estimate, reference = problem.system, condition(form), form.reference
     positive, negative, zero = form.inertia
     return {
         "name": name,
@@ -72,27 +72,27 @@ def matrix_record(name: str, problem: CorpusProblem, form: Form) -> Record:
         "symmetric": True,
         "definiteness": form.definiteness,
         "inertia": {"positive": positive, "negative": negative, "zero": zero},
-        "inertia_by": found.inertia_by,
+        "inertia_by": estimate.inertia_by,
         "rank": positive + negative,
         "redundant_rows": problem.decision.n_dependent if form.rows == "all" else 0,
         "rank_certain": problem.decision.certain,
-        "kappa": rounded(found.kappa),
-        "kappa_kind": found.kind,
+        "kappa": rounded(estimate.kappa),
+        "kappa_kind": estimate.kind,
         "delta": form.delta,
         "solution": reference.kind,
-        "solution_error": rounded(_error(form, found)),
+        "solution_error": rounded(_error(form, estimate)),
         "backward_error": rounded(reference.backward_error),
     }
 
 
-def _error(form: Form, found: Condition) -> float:
+def _error(form: Form, estimate: Condition) -> float:
     """Return the bound of the reference solution's relative error.
 
     A least-norm solution comes with a right-hand side that is rounded: kappa tells what of it.
     """
     if form.reference.kind == "unique":
         return form.reference.error
-    return found.kappa * EPSILON
+    return estimate.kappa * EPSILON
 
 
 def rounded(value: float) -> float | None:

@@ -104,8 +104,8 @@ class Evaluation:
         if self._assembly is dynamics.evaluator.assembler.assembly:
             residual = dynamics.run(Evaluator.solve_assembled, state, force, *output)
         else:
-            gamma = self._stabilization
-            residual = dynamics.run(Evaluator.accelerate, state, force, gamma, *output)
+            stabilization = self._stabilization
+            residual = dynamics.run(Evaluator.accelerate, state, force, stabilization, *output)
         evaluator = dynamics.evaluator
         self._assembly = evaluator.assembler.assembly
         if dynamics.residuals == "extended":

@@ -268,8 +268,8 @@ def _typed(value: Any, hint: Any, who: str) -> Any:
     if hint is Frame:
         return _made(Frame, value if isinstance(value, dict) else {"frame": value}, who)
     if hint in (float, int, str):
-        asked = {float: (float, int), int: (int,), str: (str,)}[hint]
-        if isinstance(value, bool) or not isinstance(value, asked):
+        kinds = {float: (float, int), int: (int,), str: (str,)}[hint]
+        if isinstance(value, bool) or not isinstance(value, kinds):
             raise ModelError(f"{who} is {value!r}; give a {'word' if hint is str else 'number'}")
         return hint(value)
     if get_origin(hint) is tuple:

@@ -173,7 +173,7 @@ class Subject:
     figures: Mapping[str, Callable[[], Figure]]
     default: tuple[str, ...] = field(default=())
 
-    def kinds(self, asked: Sequence[str]) -> list[str]:
+    def kinds(self, names: Sequence[str]) -> list[str]:
         """Return the kinds asked for; none: the default ones, "all": every one.
 
         Raises
@@ -181,13 +181,13 @@ class Subject:
         UnknownNameError
             For a kind that cannot be drawn of this.
         """
-        for kind in asked:
+        for kind in names:
             if kind != "all" and kind not in self.figures:
                 known = ", ".join((*self.figures, "all"))
                 raise UnknownNameError(f"kind is {kind!r}; this can be drawn as {known}")
-        if "all" in asked:
+        if "all" in names:
             return list(self.figures)
-        return list(dict.fromkeys(asked or self.default))
+        return list(dict.fromkeys(names or self.default))
 
     def figure(self, kind: str) -> Figure:
         """Return one of the figures."""

@@ -141,9 +141,9 @@ def _taken(members: list[Member], ordering: str) -> list[Member]:
 def _check_mechanisms(members: list[Member], method: str, time: bool) -> None:
     """Refuse what patterns alone do not tell."""
     if members[0].system is None and (time or method != "sparse"):
-        wanted = "times" if time else f"method {method!r}"
+        purpose = "times" if time else f"method {method!r}"
         raise ModelError(
-            f"the family has patterns only, which do not do for {wanted}; give a function that "
+            f"the family has patterns only, which do not do for {purpose}; give a function that "
             "returns mechanisms"
         )
 

@@ -122,18 +122,18 @@ def _most_coupled(one: Eliminated) -> int:
 
 def _by_rules(sample: Sequence[Eliminated], larger: Sequence[Eliminated]) -> Proof | None:
     """Return the proof by rules that derive every larger member, too."""
-    found = None
+    derivation = None
     for small, context in _VIEWS:
         productions = Productions(small, context)
-        found = _read_off(sample, productions, exact=True)
-        if found is not None:
+        derivation = _read_off(sample, productions, exact=True)
+        if derivation is not None:
             break
     else:
         productions = Productions()
-        found = _read_off(sample, productions, exact=False)
-    if found is None:
+        derivation = _read_off(sample, productions, exact=False)
+    if derivation is None:
         return None
-    rules, begin, n_steps = found
+    rules, begin, n_steps = derivation
     if all(rules.predicts(productions.derivations(one.found, one.labels)) for one in larger):
         return _ruled(rules, productions, sample[begin:], n_steps, larger)
     return None
@@ -144,7 +144,7 @@ def _read_off(
 ) -> tuple[Rules, int, int] | None:
     """Return closed rules, the member from which on they hold, and their period in members."""
     table = merged(productions.derivations(one.found, one.labels) for one in sample)
-    if exact and any(len(found) > 1 for found in table.values()):
+    if exact and any(len(values) > 1 for values in table.values()):
         return None
     blocks = [len(one.kinds) for one in sample]
     for n_steps in _PERIODS:

@@ -96,8 +96,8 @@ def is_settled(study: Study, case: Case, folder: Path) -> bool:
     """Tell whether state and reference are known, or known not to be there."""
     if _missing_file(case, folder).exists():
         return True
-    wanted = not study.has_reference(case) or reference_file(case, folder).exists()
-    return wanted and is_known(study, case, folder)
+    is_solved = not study.has_reference(case) or reference_file(case, folder).exists()
+    return is_solved and is_known(study, case, folder)
 
 
 def load_reference(case: Case, folder: Path) -> Reference | None:

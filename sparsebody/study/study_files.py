@@ -78,9 +78,9 @@ def study_of(document: Mapping[str, Any]) -> Study:
             check_family(family)
         except ModelError as error:
             raise StudyError(str(error)) from error
-    found = dict(_cases(study, document))
-    limits = {case: limit for case, limit in found.items() if limit is not None}
-    return replace(study, cases=tuple(sorted(found)), time_limits=limits)
+    cases = dict(_cases(study, document))
+    limits = {case: limit for case, limit in cases.items() if limit is not None}
+    return replace(study, cases=tuple(sorted(cases)), time_limits=limits)
 
 
 # ---- shape ------------------------------------------------------------------------------------
@@ -146,10 +146,10 @@ def _check_modules(study: Study) -> None:
     for place, hook in hooks.items():
         module = hook.function.partition(":")[0]
         try:
-            found = importlib.util.find_spec(module)
+            spec = importlib.util.find_spec(module)
         except ImportError:
-            found = None
-        if found is None:
+            spec = None
+        if spec is None:
             raise StudyError(
                 f"{place}: there is no module {module!r}; `paths` lists the folders, from the "
                 "study file, to look in"

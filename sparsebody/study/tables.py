@@ -65,12 +65,12 @@ class FamilyRows:
         if OURS not in self.rows:
             return {}
         own = self.curve(OURS, TIME, accuracy)
-        found = {
+        crossovers = {
             label: crossover(own, self.curve(label, TIME, accuracy))
             for label in self.rows
             if label != OURS
         }
-        return {label: one for label, one in found.items() if one is not None}
+        return {label: one for label, one in crossovers.items() if one is not None}
 
     def errors(self, label: str) -> tuple[str, str, str]:
         """Return our error, that of another method, and the size: the largest with both known."""
@@ -104,22 +104,22 @@ class FamilyRows:
 
 def families(rows: Sequence[Row]) -> list[FamilyRows]:
     """Return the finished rows, grouped."""
-    found: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    groups: dict[str, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row["status"] == "ok":
-            found[row["family"]][case_of_row(row).series.label].append(row)
-    return [FamilyRows(name, members) for name, members in found.items()]
+            groups[row["family"]][case_of_row(row).series.label].append(row)
+    return [FamilyRows(name, members) for name, members in groups.items()]
 
 
 def failures(rows: Sequence[Row]) -> list[tuple[str, ...]]:
     """Return method, status and message of what was not measured, and where it was so."""
-    found: dict[tuple[str, ...], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    sizes_of: dict[tuple[str, ...], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         if row["status"] not in ("ok", "skipped"):
             label = case_of_row(row).series.label
-            where = found[label, row["status"], row["message"]]
+            where = sizes_of[label, row["status"], row["message"]]
             where[row["family"]].append(row["size"])
     return [
         (*what, "; ".join(f"{name} {', '.join(map(str, n))}" for name, n in where.items()))
-        for what, where in sorted(found.items())
+        for what, where in sorted(sizes_of.items())
     ]

@@ -185,7 +185,7 @@ class Assembler(ABC):
         state: State,
         body_force: FloatArray | None,
         stabilization: FloatArray,
-        *outputs: FloatArray,
+        outputs: tuple[FloatArray, ...] = (),
     ) -> Any:
         """Call a native function that assembles; with copies of arrays that it does not take.
 
@@ -213,7 +213,7 @@ class Assembler(ABC):
         except TypeError:
             if self._is_plain(state):
                 raise
-        return self.call(kernel, self.plain(state), body_force, stabilization, *outputs)
+        return self.call(kernel, self.plain(state), body_force, stabilization, outputs)
 
     def _is_plain(self, state: State) -> bool:
         arrays = state.position, state.orientation, state.velocity, state.coordinate

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from functools import partial
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators.assembler import Assembler
@@ -142,42 +141,45 @@ FusedPass = Callable[[State, FloatArray | None, FloatArray, FloatArray, FloatArr
 def fused_pass(assembler: Assembler, solver: Solver) -> FusedPass | None:
     """Return the native call that assembles, factorizes and solves; None for pairs without one."""
     if isinstance(assembler, SpatialAssembler) and isinstance(solver, BlockLDLSolver):
-        return partial(_spatial_by_ldl, assembler, solver)
+        return _spatial_by_ldl(assembler, solver)
     if isinstance(assembler, PlanarAssembler) and isinstance(solver, BlockQRSolver):
-        return partial(_planar_by_qr, assembler, solver)
+        return _planar_by_qr(assembler, solver)
     return None
 
 
-def _spatial_by_ldl(
-    assembler: SpatialAssembler,
-    solver: BlockLDLSolver,
-    state: State,
-    body_force: FloatArray | None,
-    stabilization: FloatArray,
-    acceleration: FloatArray,
-    multiplier: FloatArray,
-) -> float:
-    status, residual, correction = assembler.call(
-        assembler.native.accelerate, state, body_force, stabilization, acceleration, multiplier
-    )
-    if status != REGULAR:
-        assembler.check(status, state)
-    return solver.accept(status, residual, correction, state.time)
+def _spatial_by_ldl(assembler: SpatialAssembler, solver: BlockLDLSolver) -> FusedPass:
+    call, native, accept = assembler.call, assembler.native.accelerate, solver.accept
+
+    def accelerate(
+        state: State,
+        body_force: FloatArray | None,
+        stabilization: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> float:
+        outputs = acceleration, multiplier
+        status, residual, correction = call(native, state, body_force, stabilization, outputs)
+        if status != REGULAR:
+            assembler.check(status, state)
+        return accept(status, residual, correction, state.time)
+
+    return accelerate
 
 
-def _planar_by_qr(
-    assembler: PlanarAssembler,
-    solver: BlockQRSolver,
-    state: State,
-    body_force: FloatArray | None,
-    stabilization: FloatArray,
-    acceleration: FloatArray,
-    multiplier: FloatArray,
-) -> float:
-    native = assembler.native
-    status = assembler.call(
-        native.accelerate, state, body_force, stabilization, acceleration, multiplier
-    )
-    if status != GOOD:
-        assembler.check(status, state)
-    return solver.accept(native.row, native.residual, state.time)
+def _planar_by_qr(assembler: PlanarAssembler, solver: BlockQRSolver) -> FusedPass:
+    call, native, accept = assembler.call, assembler.native, solver.accept
+
+    def accelerate(
+        state: State,
+        body_force: FloatArray | None,
+        stabilization: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> float:
+        outputs = acceleration, multiplier
+        status = call(native.accelerate, state, body_force, stabilization, outputs)
+        if status != GOOD:
+            assembler.check(status, state)
+        return accept(native.row, native.residual, state.time)
+
+    return accelerate

@@ -124,12 +124,12 @@ class BlockLDLSolver(Solver):
 
     def accept(self, status: int, residual: float, correction: float, time: float) -> float:
         """Return the residual of a native pass that has assembled, factorized and solved."""
-        if status != REGULAR or correction > ROUGH_CORRECTION:
-            if status != REGULAR:
-                self._examine(status, time)
-            raise self._inaccurate(time)
-        self._factorized = self.assembler.assembly
-        return checked(residual, time)
+        if status == REGULAR and not correction > ROUGH_CORRECTION:
+            self._factorized = self.assembler.assembly
+            return checked(residual, time)
+        if status != REGULAR:
+            self._examine(status, time)
+        raise self._inaccurate(time)
 
     def _examine(self, status: int, time: float) -> None:
         """Raise SingularSystemError if a doubtful pivot of the newest factors is truly lost."""

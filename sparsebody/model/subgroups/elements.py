@@ -38,9 +38,9 @@ def paired(first: IntArray, second: IntArray, n: int) -> IntArray:
     return first.astype(np.int64) * n + second
 
 
-def find(keys: IntArray, wanted: IntArray) -> IntArray:
+def find(keys: IntArray, numbers: IntArray) -> IntArray:
     """Return the places of numbers in sorted keys, -1 where there is none."""
     if len(keys) == 0:
-        return np.full(wanted.shape, -1, dtype=np.intp)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, place, -1).astype(np.intp)
+        return np.full(numbers.shape, -1, dtype=np.intp)
+    index = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+    return np.where(keys[index] == numbers, index, -1).astype(np.intp)

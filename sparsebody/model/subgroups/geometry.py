@@ -36,8 +36,8 @@ class Geometry:
 
     def joints(self, *codes: int) -> IntArray:
         """Return the joints of some types between different groups, from the world outwards."""
-        wanted = np.isin(self.code, codes) & ~self.is_inside
-        return self.order[wanted[self.order]]
+        is_chosen = np.isin(self.code, codes) & ~self.is_inside
+        return self.order[is_chosen[self.order]]
 
 
 def geometry(system: System) -> Geometry:
