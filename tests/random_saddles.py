@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from sparsebody.factorization import analyze
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_csc
 
@@ -92,6 +93,13 @@ ORDERS = {
         np.concatenate([np.arange(pattern.n_primal), pattern.ends.max(axis=1) + 0.5]), kind="stable"
     ),
 }
+
+
+def solution_error(name, matrix, order, columns=2):
+    """Return the scaled error of a factorization for random right-hand sides."""
+    rhs = np.random.default_rng(1).normal(size=(matrix.pattern.n_rows, columns))
+    numeric = analyze(name, matrix.pattern, order).factorize(matrix)
+    return scaled_error(matrix, numeric.solve(rhs), dense_solution(matrix, rhs))
 
 
 def draw(seed, n_primal=7, n_loops=3, decades=0.0):
