@@ -33,12 +33,11 @@ void bind_block_ldl(nb::module_& module) {
   using namespace block_ldl;
   def_kernel(
       module, "partition",
-      [](Indices start, Indices neighbours, Indices sizes, View<const Index, 2> ends, Indices order, Index fewest) {
-        Partition parts = partition({start, neighbours}, sizes, ends, order, {}, fewest);
+      [](Indices start, Indices neighbours, Indices sizes, Indices order, Index fewest) {
+        Partition parts = partition({start, neighbours}, sizes, order, fewest);
         return std::pair(std::move(parts.order), std::move(parts.part_starts));
       },
-      nb::arg("indptr"), nb::arg("indices"), nb::arg("sizes"), nb::arg("ends"), nb::arg("order"),
-      nb::arg("fewest") = fewest_blocks, "Return an equivalent order in parts, and the position at which each of them begins.");
+      nb::arg("indptr"), nb::arg("indices"), nb::arg("sizes"), nb::arg("order"), nb::arg("fewest") = fewest_blocks, "Return an equivalent order in parts, and the position at which each of them begins.");
 
   module.attr("FEWEST_BLOCKS") = fewest_blocks;
   nb::class_<Layout>(module, "Layout", "Where the blocks of L lie, and what every pivot updates.")

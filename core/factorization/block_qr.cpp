@@ -375,29 +375,11 @@ void ConstraintPattern::subtract_forces(ConstraintRows A, View<const double> y, 
 
 // ---- Layout
 
-// Numbers that the fronts of an order hold, each as often as a pivot reflects it.
-static double reflected_numbers(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order) {
-  const Index n = block_sizes.size() - ends.rows(), m = ends.rows();
-  const FrontTree tree(ends, n, {order.begin(), order.end()});
-  std::vector<Index> n_rows(m);
-  double total = 0.0;
-  for (Index j = 0; j < m; ++j) {
-    tree.for_each_new_end(j, [&](Index i) { n_rows[j] += block_sizes[i]; });
-    const Index size = block_sizes[n + order[j]];
-    Index others = 0;
-    for (const Index k : tree.later_than(j)) others += block_sizes[n + order[k]];
-    total += double(size) * double(n_rows[j]) * double(size + others);
-    if (tree.parent[j] >= 0) n_rows[tree.parent[j]] += std::clamp<Index>(n_rows[j] - size, 0, others);
-  }
-  return total;
-}
-
 Partition dual_partition(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order,
                          Index fewest) {
   const Index n = block_sizes.size() - ends.rows();
   const GraphArrays graph = dual_graph(quotient_graph(n, ends).graph(), n);
-  const auto work = [&](Indices other) { return reflected_numbers(block_sizes, ends, other); };
-  return partition(graph.graph(), block_sizes.slice(n, block_sizes.size()), {}, order, work, fewest);
+  return partition(graph.graph(), block_sizes.slice(n, block_sizes.size()), order, fewest);
 }
 
 BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order_,

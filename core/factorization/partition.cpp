@@ -15,7 +15,6 @@ constexpr Index most_parts = 8;
 constexpr double work_of_block = 500.0;   // flops that take as long as what a pivot costs besides its flops
 constexpr double smallest_share = 1.0 / 64; // of all work in a part
 constexpr double worthwhile = 0.7;        // share of all work that may be left on the longest way
-constexpr double most_work = 1.05;        // of an order from both ends, of that from one
 
 // The elimination tree of an order whose subtrees are in one piece each, and the work in it.
 struct Tree {
@@ -92,14 +91,6 @@ Cut best_cut(const Tree& tree) {
   return cut;
 }
 
-// Whether every pivot changes but one later one, as in trees from the leaves on.
-bool is_leaves_first(const Tree& tree, Indices sizes) {
-  const auto size = [&](Index j) { return sizes[tree.order[j]]; };
-  for (Index j = 0; j < tree.parent.size(); ++j)
-    if (tree.parent[j] >= 0 && tree.front[j] > size(j) + size(tree.parent[j])) return false;
-  return true;
-}
-
 // The subtrees in parts of about the same work, the largest subtrees first, and then the ancestors.
 Partition in_parts(const Tree& tree, const Cut& cut) {
   const Index n = tree.parent.size(), n_parts = std::min<Index>(most_parts, Index(cut.roots.size()));
@@ -122,70 +113,14 @@ Partition in_parts(const Tree& tree, const Cut& cut) {
   return result;
 }
 
-// The first `n_first` pivots as they are; then, from the other end, the bodies that are no neighbours of these, and at
-// last what is between the two. Joints beyond the first pivots follow the later of their bodies there.
-Array<Index> from_both_ends(const Graph& quotient, View<const Index, 2> ends, Indices order, Index n_first) {
-  const Index n = order.size(), n_primal = n - ends.rows();
-  std::vector<bool> is_first(n), is_between(n);
-  for (Index j = 0; j < n_first; ++j) is_first[order[j]] = true;
-  for (Index j = 0; j < n_first; ++j)
-    for (const Index neighbour : quotient[order[j]])
-      if (!is_first[neighbour]) is_between[neighbour] = true;
-  std::vector<Index> rank(n, -1);  // the sequence of what comes after the first pivots
-  Index n_ranked = 0;
-  for (Index j = n; j-- > n_first;)
-    if (!is_between[order[j]]) rank[order[j]] = n_ranked++;
-  const Index first_between = n_ranked;
-  for (Index j = n_first; j < n; ++j)
-    if (is_between[order[j]]) rank[order[j]] = n_ranked++;
-  const auto key = [&](Index block) {
-    if (block < n_primal) return 2 * rank[block];
-    Index later = is_between[block] ? first_between : 0;
-    for (Index side = 0; side < 2; ++side)
-      if (const Index body = ends(block - n_primal, side); body >= 0) later = std::max(later, rank[body]);
-    return 2 * later + 1;
-  };
-  std::vector<Index> next(2 * n_ranked + 1);
-  for (Index j = n_first; j < n; ++j) ++next[key(order[j]) + 1];
-  std::partial_sum(next.begin(), next.end(), next.begin());
-  Array<Index> result(n);
-  std::copy_n(order.begin(), n_first, result.begin());
-  for (Index j = n_first; j < n; ++j) result[n_first + next[key(order[j])]++] = order[j];
-  return result;
-}
-
-// The position before which there is a share of all work.
-Index position_of(const Tree& tree, double share) {
-  double before = 0.0;
-  Index j = 0;
-  while (j < tree.parent.size() && before < share * tree.total) before += tree.work[j++];
-  return j;
-}
-
 }  // namespace
 
-Partition partition(const Graph& quotient, Indices sizes, View<const Index, 2> ends, Indices order, const Work& work,
-                    Index fewest) {
+Partition partition(const Graph& quotient, Indices sizes, Indices order, Index fewest) {
   if (order.size() < fewest) return {postordered(quotient, order), Array<Index>(1)};
-  const Tree tree = make_tree(quotient, sizes, order);
+  Tree tree = make_tree(quotient, sizes, order);
   const Cut cut = best_cut(tree);
-  if (cut.longest <= worthwhile * tree.total) return in_parts(tree, cut);
-
-  if (is_leaves_first(tree, sizes)) return {postordered(quotient, order), Array<Index>(1)};
-
-  // From both ends, each about half of the work: what the last half costs backwards is known afterwards.
-  double share = 0.5;
-  for (int trial = 0; trial < 2; ++trial) {
-    const Tree other = make_tree(quotient, sizes, from_both_ends(quotient, ends, tree.order, position_of(tree, share)));
-    const Cut halves = best_cut(other);
-    const bool is_cheap = work ? work(other.order) <= most_work * work(tree.order) : other.total <= most_work * tree.total;
-    if (!is_cheap) break;
-    if (halves.longest <= worthwhile * tree.total && (trial == 1 || halves.longest <= 0.55 * other.total))
-      return in_parts(other, halves);
-    const double backwards = (other.total - share * tree.total) / ((1.0 - share) * tree.total);
-    share = backwards / (1.0 + backwards);
-  }
-  return {postordered(quotient, order), Array<Index>(1)};
+  if (cut.longest > worthwhile * tree.total) return {std::move(tree.order), Array<Index>(1)};
+  return in_parts(tree, cut);
 }
 
 }  // namespace sparsebody

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from patterns import ladder, pattern_of, patterns
+from patterns import pattern_of, patterns
 from random_saddles import dense_solution, random_matrix, scaled_error
 
 from sparsebody.factorization import block_ldl, block_qr
@@ -36,7 +36,6 @@ def tree(n: int) -> BlockPattern:
 
 
 LARGE = [
-    (ladder(60), "leaves-first"),
     (lattice(9), "nested-dissection"),
     (tree(80), "leaves-first"),
 ]

@@ -30,9 +30,7 @@ def in_parts(
     it has just computed. Patterns of `fewest` blocks and more come in parts, followed by
     their common ancestors, at the last beginning. Admissible orders stay so.
     """
-    return factorization.block_ldl.partition(
-        *pattern.adjacency, pattern.block_sizes, pattern.ends, order, fewest
-    )
+    return factorization.block_ldl.partition(*pattern.adjacency, pattern.block_sizes, order, fewest)
 
 
 def make_layout(
