@@ -119,8 +119,8 @@ def test_what_makes_no_sense_is_named_before_anything_runs(tmp_path, old, new, m
 def test_a_file_that_is_not_there_and_a_module_that_is_not_there_are_named(tmp_path):
     with pytest.raises(StudyError, match="cannot be read: No such file"):
         read_study(tmp_path / "none.toml")
-    with pytest.raises(StudyError, match="modules: No module named 'my_orderings'"):
-        study(tmp_path, 'modules = ["my_orderings"]\n' + GOOD)
+    with pytest.raises(StudyError, match="modules: No module named 'no_such_orderings'"):
+        study(tmp_path, 'modules = ["no_such_orderings"]\n' + GOOD)
 
 
 def test_modules_are_imported_from_the_paths_beside_the_file(tmp_path):
