@@ -168,7 +168,7 @@ void bind_dynamics_spatial(nb::module_& module) {
                                kind, first_row, rows, gamma};
       },
       "predecessor", "successor", "predecessor_rotation", "predecessor_point", "successor_rotation", "successor_point",
-      "kind", "first_row", "rows", "asked");
+      "kind", "first_row", "rows", "gamma");
   varying.def(
       "fill",
       [](const VaryingRows& self, Loads position, Loads orientation, Loads velocity) {
