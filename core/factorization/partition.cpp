@@ -18,24 +18,24 @@ constexpr double worthwhile = 0.7;        // share of all work that may be left 
 
 // The elimination tree of an order whose subtrees are in one piece each, and the work in it.
 struct Tree {
-  Array<Index> order, parent, front;  // front: rows of the columns of L
-  std::vector<double> work, below;    // of each pivot, and of the subtree that it is the root of
+  Array<Index> order, parent;
+  std::vector<double> work, below;  // of each pivot, and of the subtree that it is the root of
   double total = 0.0;
 };
 
-Tree make_tree(const Graph& quotient, Indices sizes, Indices order) {
+Tree make_tree(const Graph& blocks, Indices sizes, Indices order) {
   Tree tree;
-  tree.order = postordered(quotient, order);
-  const GraphArrays graph = reordered(quotient, tree.order);
+  tree.order = postordered(blocks, order);
+  const GraphArrays graph = reordered(blocks, tree.order);
   tree.parent = elimination_tree(graph.graph());
   const Index n = order.size();
   Array<Index> weight(n), sequence(n);
   for (Index j = 0; j < n; ++j) weight[j] = sizes[tree.order[j]];
   std::iota(sequence.begin(), sequence.end(), 0);
-  tree.front = column_counts(graph.graph(), tree.parent, sequence, weight);
+  const Array<Index> front = column_counts(graph.graph(), tree.parent, sequence, weight);
   tree.work.resize(n), tree.below.resize(n);
   for (Index j = 0; j < n; ++j) {
-    tree.work[j] = block_flops(tree.front[j], weight[j]) + work_of_block;
+    tree.work[j] = block_flops(front[j], weight[j]) + work_of_block;
     tree.below[j] += tree.work[j], tree.total += tree.work[j];
     if (tree.parent[j] >= 0) tree.below[tree.parent[j]] += tree.below[j];
   }
@@ -60,12 +60,9 @@ Cut best_cut(const Tree& tree) {
   }
   const double small = tree.total * smallest_share;
   const auto is_small = [&](Index j) { return tree.below[j] < small; };
-  const auto small_work = [&](Index node) {
-    double sum = 0.0;
-    for (Index child = first_child[node]; child >= 0; child = sibling[child])
-      if (is_small(child)) sum += tree.below[child];
-    return sum;
-  };
+  std::vector<double> small_work(n);  // of the small children of each node
+  for (Index j = 0; j < n; ++j)
+    if (tree.parent[j] >= 0 && is_small(j)) small_work[tree.parent[j]] += tree.below[j];
   double above = 0.0;
   Cut cut{{}, tree.total};
   std::size_t n_best = 0;
@@ -76,7 +73,7 @@ Cut best_cut(const Tree& tree) {
     if (equal >= cut.longest || is_small(root)) break;
     subtrees.pop();
     taken.push_back(root);
-    const double together = small_work(root);
+    const double together = small_work[root];
     above += tree.work[root] + (together < small ? together : 0.0);
     for (Index child = first_child[root]; child >= 0; child = sibling[child])
       if (!is_small(child) || together >= small) subtrees.emplace(tree.below[child], child);
@@ -86,7 +83,7 @@ Cut best_cut(const Tree& tree) {
   for (const Index j : taken) is_taken[j] = true;
   for (Index j = 0; j < n; ++j) {
     const Index p = tree.parent[j];
-    if (!is_taken[j] && (p < 0 || (is_taken[p] && (!is_small(j) || small_work(p) >= small)))) cut.roots.push_back(j);
+    if (!is_taken[j] && (p < 0 || (is_taken[p] && (!is_small(j) || small_work[p] >= small)))) cut.roots.push_back(j);
   }
   return cut;
 }
@@ -115,9 +112,9 @@ Partition in_parts(const Tree& tree, const Cut& cut) {
 
 }  // namespace
 
-Partition partition(const Graph& quotient, Indices sizes, Indices order, Index fewest) {
-  if (order.size() < fewest) return {postordered(quotient, order), Array<Index>(1)};
-  Tree tree = make_tree(quotient, sizes, order);
+Partition partition(const Graph& graph, Indices sizes, Indices order, Index fewest) {
+  if (order.size() < fewest) return {postordered(graph, order), Array<Index>(1)};
+  Tree tree = make_tree(graph, sizes, order);
   const Cut cut = best_cut(tree);
   if (cut.longest > worthwhile * tree.total) return {std::move(tree.order), Array<Index>(1)};
   return in_parts(tree, cut);

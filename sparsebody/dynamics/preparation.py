@@ -90,15 +90,15 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
     """
     if options.reduction == "none" or options.dependent_rows not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
-    found = None
+    preparation = None
     if options.factorization in IN_PLANE:
-        found = _in_plane(system, state, options)
-    if found is not None:
-        return found
+        preparation = _in_plane(system, state, options)
+    if preparation is not None:
+        return preparation
     classes = classes_of(system)
     if classes is not None and options.factorization == "auto":
-        found = _reduced(system, classes, state, options)
-    return found or prepared_unreduced(system, state, options, classes)
+        preparation = _reduced(system, classes, state, options)
+    return preparation or prepared_unreduced(system, state, options, classes)
 
 
 def prepared_unreduced(
@@ -135,24 +135,24 @@ def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
 
 def _in_plane(system: System, state: State, options: SolverOptions) -> Preparation | None:
     """Decide with three freedoms; None if bodies have more."""
-    found = planar_reduction(system, state, options.rank_tolerance, options.threads)
-    if found is None:
+    reduction = planar_reduction(system, state, options.rank_tolerance, options.threads)
+    if reduction is None:
         return None
-    structure = found.structure
+    structure = reduction.structure
     choice = choose_in_plane(
         structure.pattern, options.ordering, options.factorization, state.position
     )
     structure.pattern.forget_adjacency()
     assembler = PlanarAssembler(
         system,
-        found.motion,
+        reduction.motion,
         structure,
-        found.left_out,
+        reduction.left_out,
         choice.order,
         choice.factorization,
         options.threads,
     )
-    return Preparation(Evaluator(assembler), choice, structure, found.decision)
+    return Preparation(Evaluator(assembler), choice, structure, reduction.decision)
 
 
 def _reduced(
@@ -165,12 +165,14 @@ def _reduced(
         return reduction_pays(reduced, whole, *names)
 
     corrected = options.baumgarte is None
-    found = ground_reduction(system, classes, state, pays, corrected, options.rank_tolerance)
-    if found is None:
+    reduction = ground_reduction(system, classes, state, pays, corrected, options.rank_tolerance)
+    if reduction is None:
         return None
-    choice = choose_solver(found.structure.pattern, *names, state.position)
+    choice = choose_solver(reduction.structure.pattern, *names, state.position)
     assembler = subgroup_assembler(
-        system, found, choice.order, choice.factorization, options.threads
+        system, reduction, choice.order, choice.factorization, options.threads
     )
-    counts = found.motion.counts()
-    return Preparation(Evaluator(assembler), choice, found.structure, found.decision, counts)
+    counts = reduction.motion.counts()
+    return Preparation(
+        Evaluator(assembler), choice, reduction.structure, reduction.decision, counts
+    )

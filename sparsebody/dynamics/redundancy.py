@@ -60,8 +60,8 @@ def rank_decision(
     rows = rows_at(system, state, threads)
     pattern = kkt_structure(system, keep).pattern
     kept = rows if keep is None else rows[keep]
-    found = independent_rows(SaddleMatrix.of_rows(pattern, kept), tolerance, threads)
-    return found if keep is None else with_structure(keep, found)
+    decision = independent_rows(SaddleMatrix.of_rows(pattern, kept), tolerance, threads)
+    return decision if keep is None else with_structure(keep, decision)
 
 
 def rows_at(system: System, state: State, threads: int = 1) -> FloatArray:

@@ -90,7 +90,7 @@ def certify(
     grown = growing_family(family)
     values = measured_values(grown, LARGEST[method] if largest is None else largest)
     choice: Any = ordering if method == "sparse" else tree
-    members = _taken([grown.member(value) for value in values], asked := _name(choice))
+    members = _taken([grown.member(value) for value in values], requested := _name(choice))
     _check_mechanisms(members, method, time)
     automatic: tuple[str, ...] = ()
     if choice == "auto":
@@ -106,7 +106,7 @@ def certify(
         family=grown.name,
         method=method,
         ordering=_name(choice),
-        asked=asked,
+        asked=requested,
         sizes=sizes,
         growth=_growth(sizes),
         fill=logarithmic_growth(*(column(sizes, name) for name in ("n_bodies", "nnz_l"))),

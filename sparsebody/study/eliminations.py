@@ -41,7 +41,7 @@ class Eliminated:
     """One mechanism of a family with its elimination, by position."""
 
     member: Member
-    found: Elimination
+    elimination: Elimination
     sizes: IntArray  # scalar rows of each node
     kinds: IntArray  # 0 for bodies, 1 for joints
     nnz_l: int

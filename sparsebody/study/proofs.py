@@ -112,7 +112,7 @@ def _forest(measured: Sequence[Eliminated]) -> Proof | None:
 
 def _most_coupled(one: Eliminated) -> int:
     """Return the most later blocks that a pivot couples to, or 2 if there are more."""
-    (indptr, indices), parent, _ = one.found
+    (indptr, indices), parent, _ = one.elimination
     row = np.repeat(np.arange(len(parent)), np.diff(indptr))
     later = indices[indices > row]
     counts = np.bincount(row[indices > row], minlength=len(parent))
@@ -134,7 +134,7 @@ def _by_rules(sample: Sequence[Eliminated], larger: Sequence[Eliminated]) -> Pro
     if derivation is None:
         return None
     rules, begin, n_steps = derivation
-    if all(rules.predicts(productions.derivations(one.found, one.labels)) for one in larger):
+    if all(rules.predicts(productions.derivations(one.elimination, one.labels)) for one in larger):
         return _ruled(rules, productions, sample[begin:], n_steps, larger)
     return None
 
@@ -143,7 +143,7 @@ def _read_off(
     sample: Sequence[Eliminated], productions: Productions, exact: bool
 ) -> tuple[Rules, int, int] | None:
     """Return closed rules, the member from which on they hold, and their period in members."""
-    table = merged(productions.derivations(one.found, one.labels) for one in sample)
+    table = merged(productions.derivations(one.elimination, one.labels) for one in sample)
     if exact and any(len(values) > 1 for values in table.values()):
         return None
     blocks = [len(one.kinds) for one in sample]
@@ -209,10 +209,10 @@ def _by_types(
     last = [one for one in larger if one.member.n_bodies > end]
     productions = Productions()
     for one in chain(sample, (one for one in measured if one not in last)):
-        productions.derivations(one.found, one.labels)
+        productions.derivations(one.elimination, one.labels)
     known = len(productions.numbers)
     for one in last:
-        productions.derivations(one.found, one.labels)
+        productions.derivations(one.elimination, one.labels)
     if any(shape.front for shape in list(productions.numbers)[known:]):
         return None
     width, smallest = max(productions.widths), measured[0].member.n_bodies

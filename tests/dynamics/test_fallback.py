@@ -38,8 +38,8 @@ def inaccurate(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_qr_takes_over_in_a_new_evaluator_and_history_tells(factorization: str) -> None:
     dynamics = scissor(factorization)
     state, before = sb.consistent_state(dynamics.system), dynamics.evaluator
-    found = dynamics.acceleration(state)
-    np.testing.assert_allclose(found, scissor("dense").acceleration(state), atol=1e-9)
+    acceleration = dynamics.acceleration(state)
+    np.testing.assert_allclose(acceleration, scissor("dense").acceleration(state), atol=1e-9)
     assert isinstance(dynamics.evaluator.solver, BlockQRSolver)
     assert dynamics.evaluator.assembler is before.assembler
     assert not isinstance(before.solver, BlockQRSolver)

@@ -117,13 +117,13 @@ def test_the_smallest_pivot_is_that_of_block_ldl(name):
     matrix = random_matrix(np.random.default_rng(0), pattern)
     rows = np.empty(matrix.rows.shape)
     unit_rows(matrix, rows)
-    found = []
+    pivots = []
     for backend in ("multifrontal", "block-ldl"):
         symbolic = analyze(backend, pattern, order(pattern, name))
         symbolic.factorize(matrix)
-        found.append(symbolic.smallest_pivot(rows))
-    assert found[0][0] == pytest.approx(found[1][0], rel=1e-9)
-    assert found[0][1] == found[1][1]
+        pivots.append(symbolic.smallest_pivot(rows))
+    assert pivots[0][0] == pytest.approx(pivots[1][0], rel=1e-9)
+    assert pivots[0][1] == pivots[1][1]
 
 
 def test_a_planar_loop_in_space_is_named_as_singular_by_its_joint():

@@ -57,7 +57,7 @@ class GeneralTerms:
             self._varying = VaryingRows(system)
 
     def sources(self, rows: IntArray) -> IntArray:
-        """Return where rows of the whole system are found in Terms.rows; any for other rows."""
+        """Return the index in Terms.rows of rows of the system; any number for constant rows."""
         general = np.flatnonzero(np.repeat(self.is_general, np.diff(self._first_row)))
         return np.searchsorted(general, rows).clip(max=max(len(general) - 1, 0))
 
