@@ -275,8 +275,10 @@ def test_long_narrow_and_wide_components_are_decided_alike(monkeypatch):
 
 def test_a_part_seen_from_the_wrong_end_is_swept_once_more(monkeypatch):
     matrix = scissor(3000, np.random.default_rng(0))
-    both_ways = methods_module.both_ways
-    monkeypatch.setattr(methods_module, "both_ways", lambda part: reversed(list(both_ways(part))))
+    sweep_fronts = methods_module.sweep_fronts
+    monkeypatch.setattr(
+        methods_module, "sweep_fronts", lambda part: reversed(list(sweep_fronts(part)))
+    )
     decision = independent_rows(matrix)
     assert (decision.n_dependent, decision.certain) == (3 * 2999, True)
 

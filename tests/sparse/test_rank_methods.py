@@ -14,9 +14,9 @@ from sparsebody.sparse.rank.methods import (
     HALVES,
     SWEPT,
     agree,
-    along,
     doubt_about,
     generic_rank,
+    narrow_choices,
 )
 from sparsebody.sparse.rank.small import PIVOTED
 
@@ -51,7 +51,9 @@ def test_two_methods_agree_if_both_are_clear_and_keep_as_many_rows():
 
 
 def test_the_pebble_game_is_a_second_method_where_nothing_is_special(monkeypatch):
-    monkeypatch.setattr(rank_module, "along", lambda *arguments: [next(iter(along(*arguments)))])
+    monkeypatch.setattr(
+        rank_module, "narrow_choices", lambda *arguments: [next(iter(narrow_choices(*arguments)))]
+    )
     decision = independent_rows(matrix_at_start(build("ladder", rungs=150).compile()))
     assert decision.is_regular
     assert "pebble game" in decision.method

@@ -22,10 +22,7 @@ from sparsebody.sparse.rank.choices import RowChoice, smallest_singular_value
 from sparsebody.sparse.rank.methods import (
     NEAR,
     SWEPT,
-    across,
     agree,
-    along,
-    both_ways,
     by_columns,
     by_fronts,
     by_halves,
@@ -33,6 +30,9 @@ from sparsebody.sparse.rank.methods import (
     doubt_about,
     generic_rank,
     is_clear,
+    narrow_choices,
+    sweep_fronts,
+    wide_choices,
 )
 from sparsebody.sparse.rank.parts import PartOfRows, equilibrate, part_of_rows
 from sparsebody.sparse.rank.schur_pivots import Fronts
@@ -178,7 +178,7 @@ def _decide_large(
     conditioned. Otherwise dense QR decides, as long as that takes no minutes.
     """
     n = len(part.rows)
-    narrow = next(both_ways(part)).width <= NARROW
+    narrow = next(sweep_fronts(part)).width <= NARROW
     if n > SPARSE_ROWS:
         if not narrow and least_singular_value is not None and n <= part.pattern.n_primal_rows:
             least = least_singular_value(part)
@@ -223,7 +223,7 @@ def _first_agreement(
     """
     n = len(part.rows)
     choices: list[RowChoice] = []
-    for choice in (along if narrow else across)(part, tolerance, threads):
+    for choice in (narrow_choices if narrow else wide_choices)(part, tolerance, threads):
         for other in choices:
             if agree(other, choice) or agree(choice, other):
                 first = other if is_clear(other) and other.method != SWEPT else choice
@@ -259,4 +259,4 @@ def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, fl
 
 def _narrow_sweeps(part: PartOfRows) -> list[Fronts]:
     """Return the sweeps from both ends of the component whose fronts are not too wide."""
-    return [sweep for sweep in both_ways(part) if sweep.width <= LARGEST_FRONT]
+    return [sweep for sweep in sweep_fronts(part) if sweep.width <= LARGEST_FRONT]

@@ -1,4 +1,4 @@
-"""Which rows to keep as several methods see it, and when two of them are enough."""
+"""Choices of independent rows of one part by several methods, in the sequence of their cost."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ NEAR = "nearly singular"
 FRONTAL, HALVES, SWEPT = "frontal QR", "frontal QR on halves", "swept pivots"
 
 
-def both_ways(part: PartOfRows) -> Iterator[Fronts]:
-    """Sweep from the ground and towards it."""
+def sweep_fronts(part: PartOfRows) -> Iterator[Fronts]:
+    """Yield the fronts of sweeps from the ground outwards, and towards it."""
     forward = np.arange(part.pattern.n_primal, dtype=np.intp)
     for order in (forward, forward[::-1]):
         yield fronts(part.pattern, order)
 
 
-def along(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
-    """Return what sweeps say, two at a time where there are threads; then halves."""
-    for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), both_ways(part), strict=True):
+def narrow_choices(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
+    """Yield choices for a narrow part: by sweeps in both directions, then by nested halves."""
+    for name, sweep in zip((FRONTAL, f"{FRONTAL} from the end"), sweep_fronts(part), strict=True):
         yield from _at_once(
             threads,
             partial(by_fronts, sweep, part, tolerance, name),
@@ -54,17 +54,17 @@ def along(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowC
 
 
 def _at_once(threads: int, *methods: Callable[[], RowChoice]) -> Iterator[RowChoice]:
-    """Return what methods say: one after the other, or at the same time."""
+    """Yield the choice of each method, computed at the same time if there are threads."""
     if threads == 1:
         return (method() for method in methods)
     with ThreadPoolExecutor(threads) as pool:
         return pool.map(lambda method: method(), methods)
 
 
-def across(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
-    """Return what halves say, and sweeps where they are quick."""
+def wide_choices(part: PartOfRows, tolerance: float, threads: int = 1) -> Iterator[RowChoice]:
+    """Yield choices for a wide part: by nested halves, and by sweeps where these are quick."""
     yield from by_halves(part, tolerance, threads)
-    sweeps = [s for s in both_ways(part) if float(len(part.rows)) * s.width**2 <= MOST_WORK]
+    sweeps = [s for s in sweep_fronts(part) if float(len(part.rows)) * s.width**2 <= MOST_WORK]
     for sweep in sweeps[:1]:
         yield by_pivots(sweep, part)
     yield from by_halves(part, tolerance, threads, elsewhere=True)
