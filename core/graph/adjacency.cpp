@@ -50,6 +50,14 @@ Groups grouped(Index n, Indices key, Indices order) {
   return groups;
 }
 
+Groups edges_at_nodes(Index n_nodes, View<const Index, 2> ends) {
+  std::vector<Index> all(ends.size());
+  std::iota(all.begin(), all.end(), Index(0));
+  Groups edges = grouped(n_nodes, {ends.data(), ends.size()}, all);
+  for (Index& edge : edges.items) edge %= ends.shape(1);
+  return edges;
+}
+
 GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends) {
   const Index n_edges = ends.rows(), n = n_nodes + n_edges;
   Array<Index> start(n + 1);

@@ -49,6 +49,10 @@ struct Groups {
 // The items of `order` by their groups key[item] in 0 .. n - 1, those of a group in the sequence of `order`.
 Groups grouped(Index n, Indices key, Indices order);
 
+// The edges at every node, those before the others whose first end it is. ends (2, n_edges); an edge with both ends at
+// one node is listed twice.
+Groups edges_at_nodes(Index n_nodes, View<const Index, 2> ends);
+
 // The quotient graph of [D A'; A 0]: edges become nodes n_nodes + e, next to their ends. Rows are sorted.
 GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends);
 

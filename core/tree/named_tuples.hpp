@@ -1,7 +1,7 @@
 // Python's Links, TreeMotion and the like as arguments of kernels; for binding files.
 #pragma once
 
-#include "python/named_tuple.hpp"
+#include "python/signature.hpp"
 #include "tree/aba.hpp"
 #include "tree/branch_sparsity.hpp"
 #include "tree/motion.hpp"
