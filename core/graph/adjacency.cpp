@@ -42,18 +42,24 @@ Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world) {
 }
 
 Groups grouped(Index n, Indices key, Indices order) {
-  Groups groups{std::vector<Index>(n + 1), std::vector<Index>(order.size())};
-  for (const Index item : order) ++groups.start[key[item] + 1];
-  accumulate_counts(groups.start);
-  std::vector<Index> next(groups.start.begin(), groups.start.end() - 1);
-  for (const Index item : order) groups.items[next[key[item]]++] = item;
-  return groups;
+  std::vector<Index> start(n + 1);
+  for (const Index item : order)
+    if (key[item] >= 0) ++start[key[item] + 1];
+  accumulate_counts(start);
+  std::vector<Index> next(start.begin(), start.end() - 1), items(start[n]);
+  for (const Index item : order)
+    if (key[item] >= 0) items[next[key[item]]++] = item;
+  return {std::move(start), std::move(items)};
+}
+
+Groups grouped(Index n, Indices key) {
+  std::vector<Index> all(key.size());
+  std::iota(all.begin(), all.end(), Index(0));
+  return grouped(n, key, all);
 }
 
 Groups edges_at_nodes(Index n_nodes, View<const Index, 2> ends) {
-  std::vector<Index> all(ends.size());
-  std::iota(all.begin(), all.end(), Index(0));
-  Groups edges = grouped(n_nodes, {ends.data(), ends.size()}, all);
+  Groups edges = grouped(n_nodes, {ends.data(), ends.size()});
   for (Index& edge : edges.items) edge %= ends.shape(1);
   return edges;
 }

@@ -31,12 +31,14 @@ Array<double, 2> matrix_of(const Columns& columns) {
   return matrix;
 }
 
-std::tuple<Array<double, 2>, Array<double>> pose(int kind, double parameter, View<const double> q) {
-  const Pose X = joint_pose(kind, q.data(), parameter);
+std::pair<Array<double, 2>, Array<double>> pose(int kind, double parameter, View<const double> q) {
   Array<double, 2> E({3, 3});
   Array<double> r(3);
-  X.E.store(E.data());
-  X.r.store(r.data());
+  visit_joint(kind, parameter, [&](const auto& joint) {
+    const Pose X = joint.pose(q.data());
+    X.E.store(E.data());
+    X.r.store(r.data());
+  });
   return {std::move(E), std::move(r)};
 }
 
@@ -51,14 +53,19 @@ Array<double> coordinates(int kind, double parameter, View<const double, 2> E, V
 
 Array<double> rates(int kind, View<const double, 2> E, View<const double> r, View<const double> velocity) {
   Array<double> qd;
-  visit_joint(kind, 0.0, [&]<class J>(const J&) { qd = Array<double>(J::info.n_velocities); });
-  joint_rate(kind, pose_of(E, r), Motion<double>::load(velocity.data()), qd.data());
+  visit_joint(kind, 0.0, [&]<class J>(const J& joint) {
+    qd = Array<double>(J::info.n_velocities);
+    const auto W = joints::active_force_subspace(joint, pose_of(E, r));
+    for (std::size_t k = 0; k < W.size(); ++k) qd[k] = dot(Motion<double>::load(velocity.data()), W[k]);
+  });
   return qd;
 }
 
 Array<double> drift_of(int kind, View<const double, 2> E, View<const double> r, View<const double> velocity) {
   Array<double> c(6);
-  joint_drift(kind, pose_of(E, r), Motion<double>::load(velocity.data())).store(c.data());
+  visit_joint(kind, 0.0, [&](const auto& joint) {
+    joints::drift(joint, pose_of(E, r), Motion<double>::load(velocity.data())).store(c.data());
+  });
   return c;
 }
 

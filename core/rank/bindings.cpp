@@ -1,7 +1,6 @@
 #include "python/signature.hpp"
 #include "rank/circulations.hpp"
 #include "rank/decisions.hpp"
-#include "rank/front_qr.hpp"
 #include "rank/multifrontal_qr.hpp"
 #include "rank/rows.hpp"
 #include "rank/saddle.hpp"
@@ -31,12 +30,10 @@ void bind_rank(nb::module_& m) {
   // Decisions
   def_kernel<"small_components(part, component_start, tolerance, noise, share)">(m, &small_components);
   def_kernel<"schur_pivots(sweep, part, delta)">(m, &schur_pivots);
-  def_kernel<"largest_gap(pivots, delta)">(m, &largest_gap);
   def_kernel<"independent_bars(nodes, bars, n_nodes, k)">(m, &independent_bars);
   def_kernel<"halved_parts(n)">(m, &halved_parts);
   def_kernel<"row_remainders(tree, part, tolerance, threads)">(m, &row_remainders);
   def_kernel<"remainder_flops(tree, ends, first_row)">(m, &remainder_flops);
-  def_kernel<"decided_front(front, joint, ready, tolerance)">(m, &decided_front);
 
   // Circulations
   def_kernel<"joint_freedoms(first_row, subspace, sizes, tolerance, noise)">(m, &joint_freedoms);
