@@ -9,6 +9,8 @@
 namespace sparsebody {
 
 template <> inline constexpr bool is_named_tuple<Partition> = true;
+template <> inline constexpr bool is_named_tuple<SaddlePattern> = true;
+template <> inline constexpr bool is_named_tuple<Saddle> = true;
 
 void bind_factorization_block_qr(nb::module_& m);
 void bind_factorization_multifrontal(nb::module_& m);
@@ -36,7 +38,7 @@ void bind_block_ldl(nb::module_& m) {
   using namespace block_ldl;
   nb::class_<Layout> layout(m, "Layout", "Where the blocks of L lie, and what every pivot updates.");
   def_kernel<"__init__(columns, sizes, ends, order, part_starts)">(
-      layout, construct<Layout, const Graph&, Indices, Ends, Indices, Indices>,
+      layout, construct<Layout, const Graph&, Indices, View<const Index, 2>, Indices, Indices>,
       "From the positions below each position, and the blocks of the pattern; see layout.hpp.");
   layout.def_prop_ro("n_values", [](const Layout& self) { return self.n_values; }, "Numbers of the factors.")
       .def_prop_ro("n_parts", &Layout::n_parts, "Parts that can be eliminated at the same time.")
@@ -86,19 +88,21 @@ void bind_factorization(nb::module_& m) {
   def_kernel<"factorize(sizes, base, start, below, values)">(plain_ldl, &plain_ldl::factorize);
   def_kernel<"solve(sizes, base, indices, values, x)">(plain_ldl, &plain_ldl::solve);
 
-  def_kernel<"unit_rows(offsets, ends, diagonal, rows, unit, inverse_root)">(m, &unit_rows);
+  def_kernel<"subtract_product(matrix, x, residual)">(m, &subtract_product);
+  def_kernel<"residual_scales(matrix, inverse, x, rhs)">(m, &residual_scales);
+  def_kernel<"exact_residual(indptr, indices, data, right, high, low)">(m, &exact_residual);
+  def_kernel<"unit_rows(matrix, unit, inverse_root)">(m, &unit_rows);
   def_kernel<"to_unit(offsets, inverse_root, x)">(m, &to_unit);
   def_kernel<"from_unit(offsets, inverse_root, x)">(m, &from_unit);
   def_kernel<"row_indices(offsets, row, column, base, stride, n_values)">(m, &row_indices);
-  def_kernel<"saddle_scales(offsets, ends, diagonal, inverse, rows, scale)">(m, &saddle_scales);
-  def_kernel<"fill_saddle(offsets, ends, diagonal, rows, scale, shift, diagonal_place, below, right, data)">(
-      m, &fill_saddle);
+  def_kernel<"saddle_scales(matrix, inverse, scale)">(m, &saddle_scales);
+  def_kernel<"fill_saddle(matrix, scale, shift, diagonal_place, below, right, data)">(m, &fill_saddle);
   def_kernel<"schur_products(indptr, incidence, place)">(m, &schur_products);
-  def_kernel<"fill_schur(offsets, ends, inverse, rows, scale, contributions, data)">(m, &fill_schur);
-  def_kernel<"dual_rhs(offsets, ends, inverse, rows, rhs)">(m, &dual_rhs);
-  def_kernel<"primal_solution(offsets, ends, inverse, rows, rhs, y)">(m, &primal_solution);
-  def_kernel<"vanishing_row(offsets, ends, rows)">(m, &vanishing_row);
-  def_kernel<"cancellation(offsets, ends, rows, y)">(m, &cancellation);
+  def_kernel<"fill_schur(matrix, inverse, scale, contributions, data)">(m, &fill_schur);
+  def_kernel<"dual_rhs(matrix, inverse, rhs)">(m, &dual_rhs);
+  def_kernel<"primal_solution(matrix, inverse, rhs, y)">(m, &primal_solution);
+  def_kernel<"vanishing_row(pattern, rows)">(m, &vanishing_row);
+  def_kernel<"cancellation(pattern, rows, y)">(m, &cancellation);
 }
 
 }  // namespace sparsebody

@@ -6,7 +6,7 @@ namespace sparsebody {
 void bind_factorization_multifrontal(nb::module_& m) {
   using multifrontal::Multifrontal;
   nb::class_<Multifrontal> type(m, "Multifrontal", "LDL' of [1 A'; A 0] by dense fronts of supernodes.");
-  def_kernel<"__init__(offsets, ends, order)">(type, construct<Multifrontal, Offsets, Ends, View<const Index>>);
+  def_kernel<"__init__(offsets, ends, order)">(type, construct<Multifrontal, View<const Index>, View<const Index, 2>, View<const Index>>);
   def_kernel<"factorize(rows)">(type, &Multifrontal::factorize,
                                 "Return regular, or the first row whose pivot may be nothing but rounding.");
   def_kernel<"factorize_shifted(rows, delta)">(type, &Multifrontal::factorize_shifted, "Factorize [1 A'; A -delta].");

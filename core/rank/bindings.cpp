@@ -3,11 +3,9 @@
 #include "rank/decisions.hpp"
 #include "rank/multifrontal_qr.hpp"
 #include "rank/rows.hpp"
-#include "rank/saddle.hpp"
 
 namespace sparsebody {
 
-template <> inline constexpr bool is_named_tuple<Saddle> = true;
 template <> inline constexpr bool is_named_tuple<PartOfRows> = true;
 template <> inline constexpr bool is_named_tuple<PartTree> = true;
 template <> inline constexpr bool is_named_tuple<Sweep> = true;
@@ -15,12 +13,6 @@ template <> inline constexpr bool is_named_tuple<CycleJoints> = true;
 template <> inline constexpr bool is_named_tuple<JointFrames> = true;
 
 void bind_rank(nb::module_& m) {
-  // Products with [D A'; A 0]
-  def_kernel<"subtract_product(matrix, x, residual)">(m, &subtract_product);
-  def_kernel<"residual_scales(matrix, inverse, x, rhs)">(m, &residual_scales);
-  def_kernel<"relative_size(residual, n_primal_rows, scales)">(m, &relative_size);
-  def_kernel<"exact_residual(indptr, indices, data, right, high, low)">(m, &exact_residual);
-
   // Parts of the rows
   def_kernel<"touched_blocks(ends, dual, label)">(m, &touched_blocks);
   def_kernel<"sorted_by_first_end(ends, dual, label, n_primal)">(m, &sorted_by_first_end);
