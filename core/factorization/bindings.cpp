@@ -8,9 +8,8 @@
 
 namespace sparsebody {
 
-template <> inline constexpr bool is_named_tuple<Partition> = true;
-template <> inline constexpr bool is_named_tuple<SaddlePattern> = true;
-template <> inline constexpr bool is_named_tuple<Saddle> = true;
+template <OneOf<Partition, SaddlePattern, Saddle> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_factorization_block_qr(nb::module_& m);
 void bind_factorization_multifrontal(nb::module_& m);

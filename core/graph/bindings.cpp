@@ -9,7 +9,6 @@
 namespace sparsebody {
 
 template <> inline constexpr bool is_named_tuple<Incidence> = true;
-template <> inline constexpr bool is_named_tuple<OrderCost> = true;
 
 void bind_graph(nb::module_& m) {
   // Adjacency
@@ -41,14 +40,12 @@ void bind_graph(nb::module_& m) {
   def_kernel<"elimination_tree(graph)">(m, &elimination_tree);
   def_kernel<"postorder(parent)">(m, &postorder);
   def_kernel<"postordered(graph, order)">(m, &postordered);
-  def_kernel<"tree_height(parent)">(m, &tree_height);
   def_kernel<"column_counts(graph, parent, sequence, weight)">(m, &column_counts);
   def_kernel<"column_structures(graph, parent, sequence)">(m, &column_structures);
 
   // Fill
-  def_kernel<"order_cost(graph, parent, front, size)">(m, &order_cost);
+  def_kernel<"first_coupled(graph)">(m, &first_coupled);
   def_kernel<"block_flops(front, size)">(m, nb::overload_cast<Indices, Indices>(&block_flops));
-  def_kernel<"wavefronts(graph, size)">(m, &wavefronts);
   def_kernel<"depths(parent)">(m, &depths);
   def_kernel<"critical_path(parent, flops)">(m, &critical_path);
   def_kernel<"widest_core(graph, weight)">(m, &widest_core);

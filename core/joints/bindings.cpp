@@ -6,8 +6,8 @@
 
 namespace sparsebody {
 
-template <> inline constexpr bool is_named_tuple<JointPoses> = true;
-template <> inline constexpr bool is_named_tuple<CoordinateMotions> = true;
+template <OneOf<JointPoses, CoordinateMotions> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
 

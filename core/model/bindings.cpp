@@ -9,17 +9,9 @@ namespace sparsebody {
 
 using namespace model;
 
-template <> inline constexpr bool is_named_tuple<model::JointFrames> = true;
-template <> inline constexpr bool is_named_tuple<BodyMotions> = true;
-template <> inline constexpr bool is_named_tuple<Poses> = true;
-template <> inline constexpr bool is_named_tuple<JointMotions> = true;
-template <> inline constexpr bool is_named_tuple<JointMotionArrays> = true;
-template <> inline constexpr bool is_named_tuple<ConstraintRows> = true;
-template <> inline constexpr bool is_named_tuple<PointForces> = true;
-template <> inline constexpr bool is_named_tuple<PlanarMotion> = true;
-template <> inline constexpr bool is_named_tuple<Groups> = true;
-template <> inline constexpr bool is_named_tuple<Placement> = true;
-template <> inline constexpr bool is_named_tuple<RotationJoints> = true;
+template <OneOf<model::JointFrames, BodyMotions, Poses, JointMotions, JointMotionArrays, ConstraintRows, PointForces,
+                PlanarMotion, Groups, Placement, RotationJoints> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_model(nb::module_& m) {
   // Kinematics

@@ -6,7 +6,7 @@
 
 namespace sparsebody {
 
-template <> inline constexpr bool is_named_tuple<Graph> = true;
-template <> inline constexpr bool is_named_tuple<GraphArrays> = true;
+template <OneOf<Graph, GraphArrays> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
 
 }  // namespace sparsebody

@@ -6,11 +6,8 @@
 
 namespace sparsebody {
 
-template <> inline constexpr bool is_named_tuple<PartOfRows> = true;
-template <> inline constexpr bool is_named_tuple<PartTree> = true;
-template <> inline constexpr bool is_named_tuple<Sweep> = true;
-template <> inline constexpr bool is_named_tuple<CycleJoints> = true;
-template <> inline constexpr bool is_named_tuple<JointFrames> = true;
+template <OneOf<PartOfRows, PartTree, Sweep, CycleJoints, JointFrames> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_rank(nb::module_& m) {
   // Parts of the rows

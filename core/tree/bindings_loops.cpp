@@ -7,14 +7,9 @@
 
 namespace sparsebody {
 
-template <> inline constexpr bool is_named_tuple<tree::BlockLayout> = true;
-template <> inline constexpr bool is_named_tuple<tree::LoopTable> = true;
-template <> inline constexpr bool is_named_tuple<tree::LoopSystem> = true;
-template <> inline constexpr bool is_named_tuple<tree::DelassusGroups> = true;
-template <> inline constexpr bool is_named_tuple<tree::ExplicitRows> = true;
-template <> inline constexpr bool is_named_tuple<tree::FrontPlan> = true;
-template <> inline constexpr bool is_named_tuple<tree::Fronts> = true;
-template <> inline constexpr bool is_named_tuple<tree::ProximalWork> = true;
+template <OneOf<tree::BlockLayout, tree::LoopTable, tree::LoopSystem, tree::DelassusGroups, tree::ExplicitRows,
+                tree::FrontPlan, tree::Fronts, tree::ProximalWork> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_tree_recursions(nb::module_& module);
 

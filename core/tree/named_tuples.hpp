@@ -8,10 +8,7 @@
 
 namespace sparsebody {
 
-template <> inline constexpr bool is_named_tuple<tree::Links> = true;
-template <> inline constexpr bool is_named_tuple<tree::BodyStates> = true;
-template <> inline constexpr bool is_named_tuple<tree::TreeMotion> = true;
-template <> inline constexpr bool is_named_tuple<tree::BranchPattern> = true;
-template <> inline constexpr bool is_named_tuple<tree::Articulated> = true;
+template <OneOf<tree::Links, tree::BodyStates, tree::TreeMotion, tree::BranchPattern, tree::Articulated> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
 
 }  // namespace sparsebody
