@@ -117,13 +117,4 @@ std::vector<Index> positions(Indices order) {
   return position;
 }
 
-bool is_permutation(Indices order) {
-  std::vector<bool> seen(order.size());
-  for (const Index i : order) {
-    if (i < 0 || i >= order.size() || seen[i]) return false;
-    seen[i] = true;
-  }
-  return true;
-}
-
 }  // namespace sparsebody

@@ -16,7 +16,6 @@ void bind_graph(nb::module_& m) {
   def_kernel<"incidence(n_primal, ends)">(m, [](Index n, View<const Index, 2> ends) { return incidence(n, ends); });
   def_kernel<"dual_graph(quotient, n_primal)">(m, &dual_graph);
   def_kernel<"reordered(graph, order)">(m, &reordered);
-  def_kernel<"is_permutation(order)">(m, &is_permutation);
   def_kernel<"positions(order)">(m, &positions);
 
   // Components, levels, cycles
