@@ -15,7 +15,7 @@ from sparsebody.model.columns import BodyColumns, JointColumns, ObjectArray, dis
 from sparsebody.model.connections import Motion, frames_in_bodies, prescribed_motions
 from sparsebody.model.frames import Frame, Frames, all_axes, are_unit_quaternions, axes
 from sparsebody.model.joints import JointType
-from sparsebody.model.names import Names, numbered
+from sparsebody.model.names import Counted, Names, numbered
 from sparsebody.model.shapes import Shape
 from sparsebody.model.tables import WORLD
 from sparsebody.spatial.inertia import INERTIA_TOLERANCE, ROUNDING
@@ -36,7 +36,7 @@ def named(names: Sequence[str] | str, what: str, **given: Any) -> Sequence[str]:
     `given` holds each argument and how many axes one body or joint has of it.
     """
     if not isinstance(names, str):
-        return list(names)
+        return names if isinstance(names, Counted | Names) else list(names)
     for value, n_axes in given.values():
         if value is not None and np.ndim(value) == n_axes + 1:
             return numbered(names, np.arange(len(value)))
@@ -54,10 +54,11 @@ def check_name(name: object, what: str) -> None:
 
 def check_names(names: Sequence[str], taken: Names, what: str, reserved: str = "") -> None:
     """Raise ModelError unless every name is a word of its own."""
-    if not set(map(type, names)) <= {str} or "" in names:
-        for name in names:
+    words = names.words if isinstance(names, Names) else names
+    if not isinstance(words, Counted) and (not set(map(type, words)) <= {str} or "" in words):
+        for name in words:
             check_name(name, what)
-    if reserved in names:
+    if not isinstance(words, Counted) and reserved in words:
         raise ModelError(
             f"{what} {reserved!r}: this name is the name of the fixed node; choose another"
         )
