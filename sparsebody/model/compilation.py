@@ -9,8 +9,9 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
+from sparsebody.model.bodies import BodyColumns
 from sparsebody.model.checks import distinct
-from sparsebody.model.columns import BodyColumns, JointColumns
+from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import ExternalForce, JointForce, PointForce
 from sparsebody.model.frames import rotations, unit_quaternions
 from sparsebody.model.joints import JOINT_TYPES, JointType

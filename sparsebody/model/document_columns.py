@@ -11,7 +11,8 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.columns import BodyColumns, JointColumns
+from sparsebody.model.bodies import BodyColumns
+from sparsebody.model.connections import JointColumns
 from sparsebody.model.frames import Frames
 from sparsebody.model.mechanism import WORLD, Mechanism
 

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.columns import JointColumns
+from sparsebody.model.connections import JointColumns
 from sparsebody.model.document_columns import (
     add_body_documents,
     add_joint_documents,

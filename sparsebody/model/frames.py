@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import column, direction, distinct, finite_rows, vector
+from sparsebody.model.checks import column, direction, distinct, finite_rows, joined, vector
 from sparsebody.spatial import (
     check_unit_quaternion,
     quaternion_from_rotation,
@@ -90,22 +90,8 @@ class Frames:
     @classmethod
     def joined(cls, parts: Sequence[Frames]) -> Frames:
         """The frames of all parts in turn."""
-        if len(parts) == 1:
-            return parts[0]
-        return _trusted(
-            cls,
-            np.concatenate([part.origins for part in parts]),
-            np.concatenate([part.quaternions for part in parts]),
-        )
-
-    @classmethod
-    def of(cls, frames: Sequence[Frame]) -> Frames:
-        """The frames of a list."""
-        return _trusted(
-            cls,
-            np.array([frame.position for frame in frames], dtype=float).reshape(-1, 3),
-            np.array([frame.orientation for frame in frames], dtype=float).reshape(-1, 4),
-        )
+        origins, quaternions = [p.origins for p in parts], [p.quaternions for p in parts]
+        return _trusted(cls, joined(origins), joined(quaternions))
 
     def __len__(self) -> int:
         return len(self.origins)

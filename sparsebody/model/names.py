@@ -13,6 +13,7 @@ import numpy as np
 from sparsebody.arrays import IntArray
 from sparsebody.errors import ModelError
 
+WORLD = "world"
 FIELD = "{}"
 MANY = 512  # names that count from which they are not stored
 
@@ -30,7 +31,7 @@ class Counted(Sequence[str]):
 
     def __init__(self, templates: Sequence[tuple[str, int]], size: int) -> None:
         self.templates, self._size = tuple(templates), size
-        self._ends = [(*template.split(FIELD), first) for template, first in templates]
+        self._ends = [(*template.partition(FIELD)[::2], first) for template, first in templates]
 
     def __len__(self) -> int:
         return self._size
@@ -95,7 +96,12 @@ def numbered(template: str, *numbers: Any) -> Sequence[str]:
             f"{template.count(FIELD)} fields {{}}, not {len(columns)}"
         )
     column = columns[0]
-    if len(columns) == 1 and len(column) >= MANY and column[0] >= 0 and (np.diff(column) == 1).all():
+    if (
+        len(columns) == 1
+        and len(column) >= MANY
+        and column[0] >= 0
+        and (np.diff(column) == 1).all()
+    ):
         return Counted([(template, int(column[0]))], len(column))
     pattern = template.replace("%", "%%").replace(FIELD, "%d")  # faster than `format`
     return [pattern % row for row in zip(*(column.tolist() for column in columns), strict=True)]
@@ -246,3 +252,40 @@ class Names(Sequence[str]):
                 for i, word in enumerate(part)
             }
         return self._index
+
+
+def named(names: Sequence[str] | str, what: str, **given: Any) -> Sequence[str]:
+    """Return the names; a template is numbered from 0 as far as the arrays `given` go.
+
+    `given` holds each argument and how many axes one body or joint has of it.
+    """
+    if not isinstance(names, str):
+        return names if isinstance(names, Counted | Names) else list(names)
+    for value, n_axes in given.values():
+        if value is not None and np.ndim(value) == n_axes + 1:
+            return numbered(names, np.arange(len(value)))
+    raise ModelError(
+        f"{what} {names!r}: how many? No argument has one entry for each; give the names as "
+        f"numbered({names!r}, range(n))"
+    )
+
+
+def check_name(name: object, what: str) -> None:
+    """Raise ModelError unless it is a word."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"the name of a {what} is {name!r}; give a non-empty string")
+
+
+def check_names(names: Sequence[str], taken: Names, what: str, reserved: str = "") -> None:
+    """Raise ModelError unless every name is a word of its own."""
+    words = names.words if isinstance(names, Names) else names
+    if not isinstance(words, Counted) and (not set(map(type, words)) <= {str} or "" in words):
+        for name in words:
+            check_name(name, what)
+    if not isinstance(words, Counted) and reserved in words:
+        raise ModelError(
+            f"{what} {reserved!r}: this name is the name of the fixed node; choose another"
+        )
+    twice = taken.clash(names)
+    if twice is not None:
+        raise ModelError(f"{what} {twice!r}: this name is taken by another {what}; choose another")

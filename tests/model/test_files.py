@@ -147,8 +147,7 @@ def test_files_are_read_by_columns_and_one_by_one_alike(mechanism, tmp_path, mon
 
 def test_large_files_make_no_object_per_body(tmp_path, monkeypatch):
     mechanism, path = build("ladder", rungs=2000, disorder=0.1), tmp_path / "large.json"
-    monkeypatch.setattr(tables.BodyTable, "_item", None)
-    monkeypatch.setattr(tables.JointTable, "_item", None)
+    monkeypatch.setattr(tables.Table, "__getitem__", None)
     write_mechanism(mechanism, path)
     system, again = mechanism.compile(), read_mechanism(path).compile()
     for field in fields(system):
