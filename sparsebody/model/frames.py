@@ -10,7 +10,15 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import column, direction, distinct, finite_rows, joined, vector
+from sparsebody.model.checks import (
+    column,
+    direction,
+    distinct,
+    finite_rows,
+    joined,
+    repeated,
+    vector,
+)
 from sparsebody.spatial import (
     check_unit_quaternion,
     quaternion_from_rotation,
@@ -84,8 +92,7 @@ class Frames:
     @classmethod
     def repeated(cls, frame: Frame, n: int) -> Frames:
         """The same frame n times."""
-        position = np.broadcast_to(np.asarray(frame.position), (n, 3))
-        return _trusted(cls, position, np.broadcast_to(np.asarray(frame.orientation), (n, 4)))
+        return _trusted(cls, repeated(frame.origin, n), repeated(np.asarray(frame.orientation), n))
 
     @classmethod
     def joined(cls, parts: Sequence[Frames]) -> Frames:

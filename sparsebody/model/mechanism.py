@@ -286,7 +286,7 @@ class Mechanism:
         """
         (index,) = self.add_joints(
             [name],
-            [joint_type],
+            joint_type if isinstance(joint_type, JointType) else [joint_type],
             [predecessor],
             [successor],
             point=point,
@@ -360,10 +360,7 @@ class Mechanism:
             if in_bodies:
                 frames = frames_of_bodies(names, predecessor_frame, successor_frame)
             else:
-                if point is None:
-                    point = self._poses(np.where(ends[1] >= 0, ends[1], ends[0]))[0]
-                poses = [self._poses(end) for end in ends]
-                frames = frames_of_world(names, poses, point, axis, x_axis)
+                frames = self._frames_of_world(names, ends, point, axis, x_axis)
             self._joints.extend(names, joint_columns(names, joint_type, ends, frames, prescribed))
             self._graph = None
         return np.arange(first, self.n_joints)
@@ -496,19 +493,33 @@ class Mechanism:
     def _to_world(self, body: str, frame: Frame) -> FloatArray:
         return frame.origin if body == WORLD else self.body(body).to_world(frame.origin)
 
-    def _poses(self, bodies: IntArray) -> tuple[FloatArray, FloatArray]:
-        """(n, 3) positions and (n, 4) orientations of bodies; -1 is the world."""
-        is_world = bodies < 0
+    def _frames_of_world(
+        self,
+        names: Sequence[str],
+        ends: tuple[IntArray, IntArray],
+        point: ArrayLike | None,
+        axis: ArrayLike | None,
+        x_axis: ArrayLike | None,
+    ) -> tuple[Frames, Frames]:
+        """Joint frames in both bodies that coincide with frames given in the world."""
+        position = self._poses("position", (0.0, 0.0, 0.0), ends)
+        orientation = self._poses("orientation", (1.0, 0.0, 0.0, 0.0), ends)
+        if point is None:
+            point = np.where((ends[1] < 0)[:, None], *position)
+        poses = list(zip(position, orientation, strict=True))
+        return frames_of_world(names, poses, point, axis, x_axis)
+
+    def _poses(
+        self, field: str, of_world: Sequence[float], ends: tuple[IntArray, IntArray]
+    ) -> list[FloatArray]:
+        """Return (n, 3) positions or (n, 4) orientations of predecessors and of successors."""
         poses = []
-        for field, of_world in (
-            ("position", (0.0, 0.0, 0.0)),
-            ("orientation", (1.0, 0.0, 0.0, 0.0)),
-        ):
-            rows = self._bodies.rows(field, np.maximum(bodies, 0))
+        for bodies in ends:
+            rows, is_world = self._bodies.rows(field, bodies.clip(0)), bodies < 0
             if (rows[is_world] != of_world).any():
                 rows = np.where(is_world[:, None], of_world, rows)
             poses.append(rows)
-        return poses[0], poses[1]
+        return poses
 
     def _joint(self, columns: JointColumns, index: int, name: str) -> Joint:
         return columns.item(index, name, self._bodies.names)

@@ -10,8 +10,11 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.bodies import BodyColumns, RigidBody
+from sparsebody.model.checks import repeated
 from sparsebody.model.connections import Joint, JointColumns
 from sparsebody.model.names import Names
+
+MOST_PARTS = 64  # that are not joined
 
 Item = TypeVar("Item", RigidBody, Joint)
 Columns = TypeVar("Columns", BodyColumns, JointColumns)
@@ -20,8 +23,8 @@ Columns = TypeVar("Columns", BodyColumns, JointColumns)
 class Table(Generic[Item, Columns]):
     """Named bodies or joints, stored as columns.
 
-    What is added comes behind as a part of its own. Parts are joined so that each is longer than
-    the next one: then n things added one by one are copied log n times each.
+    What is added comes behind as a part of its own. Where there are many, the short ones at the
+    end are joined, so that things added one by one are copied log n times each.
 
     Parameters
     ----------
@@ -58,10 +61,11 @@ class Table(Generic[Item, Columns]):
         self._starts.append(len(self.names))
         self._parts.append(columns)
         self.names.extend(names)
-        first = len(self._parts) - 1
-        while first and len(self) - self._starts[first] >= len(self._parts[first - 1]):
-            first -= 1
-        self._join(first)
+        if len(self._parts) > MOST_PARTS:
+            first = len(self._parts) - 1
+            while first and len(self) - self._starts[first] >= len(self._parts[first - 1]):
+                first -= 1
+            self._join(first)
 
     def columns(self) -> Columns:
         """Return everything as columns."""
@@ -70,14 +74,15 @@ class Table(Generic[Item, Columns]):
 
     def rows(self, field: str, index: IntArray) -> FloatArray:
         """Return rows of a field, stored once where the field is."""
-        columns: list[FloatArray] = [getattr(part, field) for part in self._parts]
-        if len(columns) == 1 and columns[0].strides[0] == 0:
-            return np.broadcast_to(columns[0][0], (len(index), *columns[0].shape[1:]))
-        rows = np.empty((len(index), *columns[0].shape[1:]))
+        column: FloatArray = getattr(self._parts[0], field)
+        if len(self._parts) == 1:
+            is_same = column.strides[0] == 0
+            return repeated(column[0], len(index)) if is_same else column[index]
+        rows = np.empty((len(index), *column.shape[1:]))
         part = np.searchsorted(self._starts, index, "right") - 1
-        for k, start in enumerate(self._starts):
-            mine = slice(None) if len(columns) == 1 else part == k
-            rows[mine] = columns[k][index[mine] - start]
+        for k in set(part.tolist()):
+            mine = part == k
+            rows[mine] = getattr(self._parts[k], field)[index[mine] - self._starts[k]]
         return rows
 
     def _join(self, first: int) -> None:
