@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, combinations, starmap
 from typing import Any, overload
 
 import numpy as np
@@ -61,10 +61,17 @@ class Counted(Sequence[str]):
                 return index if kind <= index < self._size else -1
         return -1
 
-    @property
-    def skeletons(self) -> set[str]:
-        """The templates with # for every number; names of different ones are different."""
-        return {re.sub(r"(\{\}|[0-9])+", "#", template) for template, _ in self.templates}
+    def may_share(self, other: Counted) -> bool:
+        """Whether the templates alone do not rule out a name in common."""
+        return any(_alike(a, b) for a, _ in self.templates for b, _ in other.templates)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether templates may have a name in common: words are equal, and numbers may be."""
+    parts = [re.split(r"((?:\{\}|[0-9])+)", template) for template in (one, other)]
+    return len(parts[0]) == len(parts[1]) and all(
+        a == b or FIELD in a or FIELD in b for a, b in zip(*parts, strict=True)
+    )
 
 
 def numbered(template: str, *numbers: Any) -> Sequence[str]:
@@ -118,9 +125,9 @@ def interleaved(*names: Sequence[str]) -> Sequence[str]:
     sizes = set(map(len, names))
     if len(sizes) == 1 and all(isinstance(part, Counted) for part in names):
         templates = [template for part in names for template in part.templates]  # type: ignore[attr-defined]
-        counted = Counted(templates, sum(map(len, names)))
-        if len(counted.skeletons) == len(names) == len(templates):
-            return counted
+        pairs = combinations([template for template, _ in templates], 2)
+        if len(templates) == len(names) and not any(starmap(_alike, pairs)):
+            return Counted(templates, sum(map(len, names)))
     return list(chain.from_iterable(zip(*names, strict=True)))
 
 
@@ -220,8 +227,7 @@ class Names(Sequence[str]):
         if isinstance(names, Names):
             return self._clash_in_turn(names)
         if isinstance(names, Counted):
-            here = [part for _, part in self._counted() if part.skeletons & names.skeletons]
-            if not here:
+            if not any(part.may_share(names) for _, part in self._counted()):
                 return next((word for word in self._lookup() if names.find(word) >= 0), None)
         elif len(set(names)) < len(names):
             seen: set[str] = set()
