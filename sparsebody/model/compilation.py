@@ -34,27 +34,27 @@ def compile_mechanism(mechanism: Mechanism) -> System:
         raise ModelError(f"mechanism {mechanism.name!r} has no body; add one with add_body")
     bodies, joints = mechanism.columns()
     body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
-    center = np.array(bodies.center_of_mass, order="C")  # as kernels read it
+    center = np.ascontiguousarray(bodies.center_of_mass)  # as kernels read it
     first_row = _first_rows(joints)
     forces = list(mechanism.forces.values())
     joint_forces = [force for force in forces if isinstance(force, JointForce)]
     coordinates, item = _tracked_coordinates(joints, joint_names, first_row, joint_forces)
-    predecessor, successor = np.array(joints.predecessor), np.array(joints.successor)
+    predecessor, successor = map(np.ascontiguousarray, (joints.predecessor, joints.successor))
     return System(
         name=mechanism.name,
         gravity=np.asarray(mechanism.gravity),
         body_names=body_names,
-        mass=np.array(bodies.mass),
-        inertia=np.array(bodies.inertia, order="C"),
+        mass=np.ascontiguousarray(bodies.mass),
+        inertia=np.ascontiguousarray(bodies.inertia),
         center_of_mass=center,
         freedoms=np.full(len(bodies), 6, dtype=np.intp),
         joint_names=joint_names,
         joint_types=tuple(map(joints.types.__getitem__, joints.type_index.tolist())),
         predecessor=predecessor,
         successor=successor,
-        predecessor_rotation=np.array(joints.predecessor_frame.rotations, order="C"),
+        predecessor_rotation=np.ascontiguousarray(joints.predecessor_frame.rotations),
         predecessor_point=_from_center(joints.predecessor_frame.origins, predecessor, center),
-        successor_rotation=np.array(joints.successor_frame.rotations, order="C"),
+        successor_rotation=np.ascontiguousarray(joints.successor_frame.rotations),
         successor_point=_from_center(joints.successor_frame.origins, successor, center),
         parameter=_of_type(joints, [joint_type.parameter for joint_type in joints.types], float),
         first_row=first_row,
@@ -197,7 +197,10 @@ def _point_forces(forces: list[PointForce], names: Names, center: FloatArray) ->
 
 def _from_center(points: Any, body: IntArray, center: FloatArray) -> FloatArray:
     """(n, 3) points in the frames of bodies, or of the world (-1), from the centers of mass."""
-    return _stack(points, 3) - np.where((body >= 0)[:, None], center[body], 0.0)
+    from_center = _stack(points, 3)
+    if center.any():
+        from_center -= np.append(center, np.zeros((1, 3)), axis=0)[body]
+    return from_center
 
 
 def _external_forces(

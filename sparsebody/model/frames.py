@@ -26,8 +26,6 @@ from sparsebody.spatial import (
 )
 from sparsebody.spatial.transform import UNIT_TOLERANCE
 
-BLOCK = 4096  # rows at a time, so that what is between stays in the cache
-
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -149,11 +147,7 @@ def unit_quaternions(orientation: FloatArray) -> FloatArray:
 def rotations(orientation: FloatArray) -> FloatArray:
     """(n, 3, 3) rotations of nearly unit quaternions (n, 4)."""
     rows = distinct(unit_quaternions(orientation))
-    matrices = np.empty((len(rows), 3, 3))
-    for start in range(0, len(rows), BLOCK):
-        block = slice(start, start + BLOCK)
-        matrices[block] = rotation_from_quaternion(rows[block])
-    return np.broadcast_to(matrices, (len(orientation), 3, 3))
+    return np.broadcast_to(rotation_from_quaternion(rows), (len(orientation), 3, 3))
 
 
 def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:
