@@ -74,6 +74,19 @@ void bind_assembly(nb::module_& module) {
       nb::arg("successor_point"), nb::arg("to_successor"), nb::arg("arm"), nb::arg("velocity"),
       nb::arg("predecessor_velocity"), nb::arg("subspace"), nb::arg("drift"),
       nb::arg("threads"), "Rows (n, 2, 6) on the bodies, T' v_J, and the right-hand side.");
+  def_kernel(
+      module, "unit_rows",
+      [](Ints index, Ints joint, Ints predecessor, Ints successor, Matrices predecessor_rotation,
+         Rows predecessor_point, Matrices successor_rotation, Rows successor_point, Rows position, Rows orientation,
+         Rows velocity, Rows subspace, int threads) {
+        const JointFrames frames{predecessor,        successor,      predecessor_rotation, predecessor_point,
+                                 successor_rotation, successor_point};
+        return unit_rows(index, joint, frames, {position, orientation, velocity}, subspace, threads);
+      },
+      nb::arg("index"), nb::arg("joint"), nb::arg("predecessor"), nb::arg("successor"),
+      nb::arg("predecessor_rotation"), nb::arg("predecessor_point"), nb::arg("successor_rotation"),
+      nb::arg("successor_point"), nb::arg("position"), nb::arg("orientation"), nb::arg("velocity"),
+      nb::arg("subspace"), nb::arg("threads"), "Some rows (n, 2, 6) on the bodies, of unit norm.");
   def_kernel(module, "row_velocities", &row_velocities, nb::arg("joint"), nb::arg("subspace"), nb::arg("velocity"),
              "T' v_J, row by row.");
   def_kernel(module, "joint_wrenches", &joint_wrenches, nb::arg("n_joints"), nb::arg("joint"), nb::arg("subspace"),

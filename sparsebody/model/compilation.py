@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
@@ -34,27 +35,27 @@ def compile_mechanism(mechanism: Mechanism) -> System:
         raise ModelError(f"mechanism {mechanism.name!r} has no body; add one with add_body")
     bodies, joints = mechanism.columns()
     body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
-    center = np.ascontiguousarray(bodies.center_of_mass)  # as kernels read it
+    center = _plain(bodies.center_of_mass)  # as kernels read it
     first_row = _first_rows(joints)
     forces = list(mechanism.forces.values())
     joint_forces = [force for force in forces if isinstance(force, JointForce)]
     coordinates, item = _tracked_coordinates(joints, joint_names, first_row, joint_forces)
-    predecessor, successor = map(np.ascontiguousarray, (joints.predecessor, joints.successor))
+    predecessor, successor = map(_plain, (joints.predecessor, joints.successor))
     return System(
         name=mechanism.name,
         gravity=np.asarray(mechanism.gravity),
         body_names=body_names,
-        mass=np.ascontiguousarray(bodies.mass),
-        inertia=np.ascontiguousarray(bodies.inertia),
+        mass=_plain(bodies.mass),
+        inertia=_plain(bodies.inertia),
         center_of_mass=center,
         freedoms=np.full(len(bodies), 6, dtype=np.intp),
         joint_names=joint_names,
         joint_types=tuple(map(joints.types.__getitem__, joints.type_index.tolist())),
         predecessor=predecessor,
         successor=successor,
-        predecessor_rotation=np.ascontiguousarray(joints.predecessor_frame.rotations),
+        predecessor_rotation=_plain(joints.predecessor_frame.rotations),
         predecessor_point=_from_center(joints.predecessor_frame.origins, predecessor, center),
-        successor_rotation=np.ascontiguousarray(joints.successor_frame.rotations),
+        successor_rotation=_plain(joints.successor_frame.rotations),
         successor_point=_from_center(joints.successor_frame.origins, successor, center),
         parameter=_of_type(joints, [joint_type.parameter for joint_type in joints.types], float),
         first_row=first_row,
@@ -72,8 +73,13 @@ def compile_mechanism(mechanism: Mechanism) -> System:
     )
 
 
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as evaluations keep it, contiguous and writeable; a copy of any other."""
+    return np.require(array, requirements=["C", "W"])
+
+
 def _stack(values: Sequence[Any], size: int) -> FloatArray:
-    return np.array(values, dtype=float).reshape(-1, size)
+    return np.array(values, dtype=float, order="C").reshape(-1, size)
 
 
 def _of_type(joints: JointColumns, values: Sequence[Any], dtype: type) -> Any:

@@ -31,6 +31,15 @@ class SaddleMatrix:
         nothing = np.empty((pattern.n_primal, 0, 0))
         return cls(pattern, nothing, nothing, rows)
 
+    def unit_rows(self, index: IntArray, part: BlockPattern, threads: int = 1) -> FloatArray:
+        """Return the rows `index` of A scaled to unit norm, on the ends in the pattern of a part.
+
+        Zero rows stay. A row with both ends on one primal block has its sum on the first end.
+        """
+        return kernels.unit_rows(
+            self.rows, index, part.ends, part.dual_offsets, part.primal_sizes, threads
+        )
+
     @property
     def row_block(self) -> IntArray:
         """(n_dual_rows,) the dual block, counted from 0, that each row of A belongs to."""
