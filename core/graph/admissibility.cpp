@@ -26,12 +26,10 @@ Array<Index> joints_after_bodies(Indices order, View<const Index, 2> ends) {
   return repaired;
 }
 
-std::pair<Array<Index>, std::vector<Index>> tree_parts(const Graph& quotient, Indices size, View<const Index, 2> ends,
-                                                 Indices position) {
+std::pair<std::vector<Index>, std::vector<Index>> tree_parts(const Graph& quotient, Indices size,
+                                                             View<const Index, 2> ends, Indices position) {
   const Index n_dual = ends.rows(), n_primal = quotient.size() - n_dual;
-  Array<Index> outer(n_dual);
-  std::fill(outer.begin(), outer.end(), -1);
-  std::vector<Index> joints_left(n_primal), leaves, stripped;
+  std::vector<Index> outer(n_dual, -1), joints_left(n_primal), leaves, stripped;
   for (Index body = 0; body < n_primal; ++body)
     if ((joints_left[body] = quotient.degree(body)) == 1) leaves.push_back(body);
   for (std::size_t head = 0; head < leaves.size(); ++head) {
