@@ -25,6 +25,8 @@ void bind_model(nb::module_& m) {
   // Assembly
   def_kernel<"constraint_rows(joint, frames, motions, subspace, drift, threads)">(
       m, &constraint_rows, "Rows (n, 2, 6) on the bodies, T' v_J, and the right-hand side.");
+  def_kernel<"unit_rows(index, joint, frames, bodies, subspace, threads)">(
+      m, &unit_rows, "Some rows (n, 2, 6) on the bodies, of unit norm.");
   def_kernel<"row_velocities(joint, subspace, velocity)">(m, &row_velocities, "T' v_J, row by row.");
   def_kernel<"joint_wrenches(n_joints, joint, subspace, multiplier)">(m, &joint_wrenches, "T lambda of every joint.");
   def_kernel<"add_joint_wrenches(joint, frames, motions, wrench, force)">(m, &add_joint_wrenches);

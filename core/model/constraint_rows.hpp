@@ -1,6 +1,8 @@
 // Columns of T, or of W, as rows on the velocities of the bodies. Featherstone (2008), (8.10), (8.64).
 #pragma once
 
+#include <cmath>
+
 #include "base/threads.hpp"
 #include "dynamics/constraint_rows.hpp"
 #include "model/joint_motion.hpp"
@@ -78,6 +80,32 @@ inline ConstraintRows constraint_rows(View<const Index> joint, const JointFrames
     out.acceleration[k] = row.acceleration;
   });
   return out;
+}
+
+// The rows `index` alone, at poses, scaled to unit norm; row k is on joint[k], and its t is constant.
+inline Array<double, 3> unit_rows(View<const Index> index, View<const Index> joint, const JointFrames& frames,
+                                  const BodyMotions& bodies, View<const double, 2> subspace, int threads) {
+  Array<double, 3> rows({index.size(), 2, 6});
+  run_ranges(index.size(), threads, [&](Index first, Index last) {
+    Transform<double> X_p, X_S;
+    for (Index i = first, at = -1; i < last; ++i) {
+      const Index j = joint[index[i]], p = frames.predecessor[j], s = frames.successor[j];
+      if (j != at) {  // rows of a joint lie together
+        X_S = frames.X_S(j);
+        X_p = joint_motion(frames.X_P(j), X_S, bodies[p], bodies[s]).X_p;
+        at = j;
+      }
+      const auto t = Force<double>::load(&subspace(index[i], 0));
+      if (p >= 0) (-X_p.transpose(t)).store(&rows(i, 0, 0));
+      if (s >= 0) X_S.transpose(t).store(&rows(i, 1, 0));
+      double* row = &rows(i, 0, 0);
+      double square = 0.0;
+      for (int a = 0; a < 12; ++a) square += row[a] * row[a];
+      if (square > 0.0)
+        for (int a = 0; a < 12; ++a) row[a] *= 1.0 / std::sqrt(square);
+    }
+  });
+  return rows;
 }
 
 // T' v_J

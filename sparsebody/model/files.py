@@ -16,15 +16,14 @@ from typing import Any
 import jsonschema
 
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.document_columns import without_columns
 from sparsebody.model.documents import (
     FORMAT,
     VERSION,
     Document,
     located,
     mechanism_document,
-    mechanism_from_columns,
     mechanism_from_document,
+    without_columns,
 )
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.writing import replaced
@@ -96,7 +95,7 @@ def _read(source: str) -> Mechanism:
     _check_version(document, source)
     try:
         _check(without_columns(document), source)
-        return mechanism_from_columns(document)
+        return mechanism_from_document(document, source)
     except ModelError:  # the schema says what and where
         _check(document, source)
         return mechanism_from_document(document, source)
