@@ -19,6 +19,7 @@ using Matrices = View<const double, 3>;
 
 void bind_kinematics(nb::module_& module) {
   def_kernel(module, "rotations", &rotations, nb::arg("orientation"));
+  def_kernel(module, "quaternions", &quaternions, nb::arg("rotation"));
   def_kernel(
       module, "displaced",
       [](Rows position, Rows orientation, Rows twist) {

@@ -9,7 +9,10 @@ from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from sparsebody._core import rank as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.sparse.rank.parts import PartOfRows, kernel_part
+from sparsebody.sparse.rank.tolerances import JOINTWISE_SHARE, REMAINDER_FLOOR
 
 LARGEST_BAND = 1e9  # bytes
 
@@ -69,3 +72,34 @@ def smallest_singular_value(rows: csr_array) -> float:
         x = cho_solve_banded((factor, True), x, check_finite=False)
         growth = float(np.linalg.norm(x))
     return float(1.0 / np.sqrt(growth))
+
+
+SMALL = 48  # rows up to which it is faster than a call of LAPACK
+PIVOTED = "pivoted QR by components"
+
+
+def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) -> RowChoice:
+    """Decide which rows to keep, component by component.
+
+    Parameters
+    ----------
+    part : PartOfRows
+        The rows of all components, one after the other.
+    component_start : (n_components + 1,) int array
+        The first dual block of each component; at most SMALL rows in one.
+    tolerance : float
+        Remainders up to it are dependent.
+
+    Returns
+    -------
+    RowChoice
+        Its gap is the least clear one of all components.
+    """
+    keep, gap, least, largest = kernels.small_components(
+        kernel_part(part.pattern, part.rows),
+        component_start,
+        tolerance,
+        REMAINDER_FLOOR,
+        JOINTWISE_SHARE,
+    )
+    return RowChoice(keep, gap, PIVOTED, least, largest)
