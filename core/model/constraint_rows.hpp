@@ -34,6 +34,31 @@ struct JointMotions {
   }
 };
 
+struct JointMotionArrays {
+  Array<double, 3> E;  // X_SP
+  Array<double, 2> r;
+  Array<double, 3> to_successor;
+  Array<double, 2> arm, velocity, predecessor_velocity;
+};
+
+inline JointMotionArrays joint_motions(const JointFrames& frames, const BodyMotions& bodies, int threads) {
+  const Index n = frames.size();
+  const auto rows = [n](Index width) { return Array<double, 2>::uninitialized({n, width}); };
+  const auto matrices = [n] { return Array<double, 3>::uninitialized({n, 3, 3}); };
+  JointMotionArrays out{matrices(), rows(3), matrices(), rows(3), rows(6), rows(6)};
+  for_each(n, threads, [&](Index j) {
+    const JointMotion motion =
+        joint_motion(frames.X_P(j), frames.X_S(j), bodies[frames.predecessor[j]], bodies[frames.successor[j]]);
+    motion.X.E.store(&out.E(j, 0, 0));
+    motion.X.r.store(&out.r(j, 0));
+    motion.X_p.E.store(&out.to_successor(j, 0, 0));
+    motion.X_p.r.store(&out.arm(j, 0));
+    motion.v_J.store(&out.velocity(j, 0));
+    motion.v_p.store(&out.predecessor_velocity(j, 0));
+  });
+  return out;
+}
+
 struct ConstraintRows {
   Array<double, 3> rows;  // on the predecessor's and the successor's velocity; zero on the world
   Array<double> velocity, acceleration;

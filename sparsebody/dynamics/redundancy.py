@@ -90,10 +90,8 @@ class ConstantRows:
         return model.unit_rows(
             self.structure.rows[index],
             system.row_joint,
-            *system.joint_frames,
-            state.position,
-            state.orientation,
-            state.velocity,
+            system.joint_frames,
+            (state.position, state.orientation, state.velocity),
             system.subspace,
             threads,
         )

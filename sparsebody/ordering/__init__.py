@@ -1,4 +1,4 @@
-"""Elimination orders of a block pattern; one file each, and the table of them all.
+"""Elimination orders of a block pattern, and the table of them all.
 
 An ordering sees bodies and joints only as the primal and dual blocks of a BlockPattern.
 """
