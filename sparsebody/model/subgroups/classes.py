@@ -198,7 +198,7 @@ def has_isolated_spherical_joints(system: System) -> bool:
             return False
         is_ball[group.joints] = code == BALL
     n = system.n_bodies + 1
-    balls = np.flatnonzero(is_ball)
+    balls = slice(None) if is_ball.all() else np.flatnonzero(is_ball)
     body = np.stack([system.predecessor[balls], system.successor[balls]]) % n
     point = np.stack([system.predecessor_point[balls], system.successor_point[balls]])
     if model.share_points(n, body, point, MANY, 10.0 * SAME):
