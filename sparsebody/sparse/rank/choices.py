@@ -93,13 +93,32 @@ def small_choice(part: PartOfRows, component_start: IntArray, tolerance: float) 
     Returns
     -------
     RowChoice
-        Its gap is the least clear one of all components.
+        Its gap is the least clear one of all components. A choice made joint by joint holds in
+        other poses as well, and is taken where it costs little conditioning.
     """
-    keep, gap, least, largest = kernels.small_components(
-        kernel_part(part.pattern, part.rows),
-        component_start,
-        tolerance,
-        REMAINDER_FLOOR,
-        JOINTWISE_SHARE,
+    free, jointwise = kernels.small_remainders(
+        kernel_part(part.pattern, part.rows), component_start, tolerance
     )
-    return RowChoice(keep, gap, PIVOTED, least, largest)
+    first_row = part.pattern.dual_offsets[component_start]
+    size = np.diff(first_row)
+    starts, size = first_row[:-1][size > 0], size[size > 0]
+    if len(size) == 0:
+        return RowChoice(free > tolerance, np.inf, PIVOTED, np.inf)
+    rank, least, largest = _extremes(free, starts, tolerance)
+    jointwise_rank, jointwise_least, _ = _extremes(jointwise, starts, tolerance)
+    is_good = (jointwise_rank == rank) & (jointwise_least > JOINTWISE_SHARE * least)
+    keep = np.where(np.repeat(is_good, size), jointwise, free) > tolerance
+    gap = float((least / largest).min())
+    return RowChoice(keep, gap, PIVOTED, float(least.min()), float(largest.max()))
+
+
+def _extremes(
+    remainders: FloatArray, starts: IntArray, tolerance: float
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return rank, least remainder kept and largest dropped of each component."""
+    keep = remainders > tolerance
+    return (
+        np.add.reduceat(keep.astype(np.intp), starts),
+        np.minimum.reduceat(np.where(keep, remainders, np.inf), starts),
+        np.maximum.reduceat(np.where(keep, 0.0, remainders), starts).clip(min=REMAINDER_FLOOR),
+    )
