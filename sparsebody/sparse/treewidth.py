@@ -21,12 +21,6 @@ _LARGEST_CROSSED = 5_000  # primal blocks among which crossing paths are looked 
 _MOST_SETS = 20_000  # of eliminated nodes that the search for the exact width looks at
 
 
-def treewidth_bound(pattern: BlockPattern) -> int:
-    """Return a number of blocks that the treewidth of the graph of all blocks does not go below."""
-    part = _part(pattern)
-    return max(kernels.widest_core(part.adjacency, np.ones(part.n_blocks, dtype=np.intp)) - 1, 0)
-
-
 def front_bound(pattern: BlockPattern) -> int:
     """Return scalar rows that the largest front has at least, whatever the order."""
     part = _part(pattern)
