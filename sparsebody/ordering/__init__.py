@@ -23,12 +23,16 @@ from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, installed_ent
 from sparsebody.ordering.exact import LARGEST as LARGEST_EXACT
 from sparsebody.ordering.exact import least_bandwidth, narrowest_fronts
 from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
-from sparsebody.ordering.minimum_fill import minimum_fill
+from sparsebody.ordering.minimum_fill import minimum_fill, treewidth_by_degree, treewidth_by_fill
 from sparsebody.ordering.natural import natural, random_order
 from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
-from sparsebody.ordering.spectral import spectral
-from sparsebody.ordering.sweeps import level_sweep, pathwidth_sweep, reverse_cuthill_mckee, sloan
-from sparsebody.ordering.treewidth_heuristics import treewidth_by_degree, treewidth_by_fill
+from sparsebody.ordering.sweeps import (
+    level_sweep,
+    pathwidth_sweep,
+    reverse_cuthill_mckee,
+    sloan,
+    spectral,
+)
 from sparsebody.sparse.admissibility import is_admissible, repair
 from sparsebody.sparse.pattern import BlockPattern
 
