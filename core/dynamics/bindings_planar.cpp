@@ -55,7 +55,7 @@ void bind_dynamics_planar(nb::module_& m) {
   rows.attr("LINE") = int(PlanarRows::line);
 
   nb::class_<SuccessorFrames> frames(m, "SuccessorFrames", "Where rows that are constant on successors come from.");
-  def_members<"__init__(joints, rows, rotation, point, subspace)">(frames);
+  def_members<"__init__(joints, rows, rotation, point, distinct, subspace)">(frames);
 
   nb::class_<E> evaluation(m, "PlanarEvaluation", "Forward dynamics of bodies with three freedoms.");
   def_keeping<"__init__(kept, qr?, bodies, basis, axes, gravity, inertia, mass, right, x, n_coordinates)">(

@@ -45,11 +45,12 @@ struct SuccessorFrames {
   View<const Index> joints, rows;  // (m,), (k,) of the table
   View<const double, 3> rotation;  // (n_joints, 3, 3) from S to the successor
   View<const double, 2> point;     // (n_joints, 3) origin of S from the center of mass [m]
-  View<const double, 2> subspace;  // (n_rows, 6) rows of T'
+  View<const double, 2> distinct;  // rows of T'
+  View<const std::int32_t> subspace;  // (n_rows,) which of these
 
   const double* rotation_of(Index j) const { return &rotation(joints[j], 0, 0); }
   const double* point_of(Index j) const { return &point(joints[j], 0); }
-  const double* subspace_of(Index k) const { return &subspace(rows[k], 0); }
+  const double* subspace_of(Index k) const { return &distinct(subspace[rows[k]], 0); }
 };
 
 // A planar mechanism with twice the digits, for residuals.

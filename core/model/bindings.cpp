@@ -9,7 +9,7 @@ namespace sparsebody {
 
 using namespace model;
 
-template <OneOf<model::JointFrames, BodyMotions, Poses, JointMotions, JointMotionArrays, ConstraintRows, PointForces,
+template <OneOf<model::JointFrames, Subspaces, BodyMotions, Poses, JointMotions, JointMotionArrays, ConstraintRows, PointForces,
                 PlanarMotion, Groups, Placement, RotationJoints> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
@@ -26,7 +26,7 @@ void bind_model(nb::module_& m) {
   // Assembly
   def_kernel<"constraint_rows(joint, frames, motions, subspace, drift, threads)">(
       m, &constraint_rows, "Rows (n, 2, 6) on the bodies, T' v_J, and the right-hand side.");
-  def_kernel<"unit_rows(index, joint, frames, bodies, subspace, threads)">(
+  def_kernel<"unit_rows(index, joint, frames, bodies, subspaces, threads)">(
       m, &unit_rows, "Some rows (n, 2, 6) on the bodies, of unit norm.");
   def_kernel<"row_velocities(joint, subspace, velocity)">(m, &row_velocities, "T' v_J, row by row.");
   def_kernel<"joint_wrenches(n_joints, joint, subspace, multiplier)">(m, &joint_wrenches, "T lambda of every joint.");
@@ -36,7 +36,7 @@ void bind_model(nb::module_& m) {
                                                         "-1, or the first force whose points coincide.");
 
   // Structure
-  def_kernel<"planar_motion(n_bodies, frames, kind, first_row, subspace, tolerance)">(
+  def_kernel<"planar_motion(n_bodies, frames, kind, first_row, subspaces, tolerance)">(
       m, &planar_motion,
       "Basis, bodies from the world outwards, their joints, rows out of the plane; and the bodies reached: all, or the "
       "rest means nothing.");

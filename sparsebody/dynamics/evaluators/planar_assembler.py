@@ -224,7 +224,7 @@ def _planar_table(
         values,
     )
     frames = dynamics.SuccessorFrames(
-        joints, rows, system.successor_rotation, system.successor_point, system.subspace
+        joints, rows, system.successor_rotation, system.successor_point, *system.subspaces
     )
     return _PlanarTable(rows, values, table, frames)
 

@@ -142,7 +142,8 @@ class SpatialAssembler(Assembler):
             system.row_joint,
             system.successor_rotation,
             system.successor_point,
-            system.subspace,
+            system.subspaces,
+            self._threads,
         )
         return table, values
 
