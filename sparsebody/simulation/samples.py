@@ -13,8 +13,8 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.energy import energy, total_momentum
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import TimeFunction
+from sparsebody.simulation.constraint_errors import constraint_errors, largest
 from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.stabilization import constraint_errors, largest
 
 Sample = dict[str, Any]  # channel name -> number or array
 

@@ -136,6 +136,11 @@ class Assembler(ABC):
         Relative to the largest term of any row, with the solution or with the bodies free.
         """
 
+    @property
+    @abstractmethod
+    def has_alternatives(self) -> bool:
+        """Whether rows were left out that could take the place of kept ones."""
+
     def add_complementary_reactions(
         self,
         state: State,
