@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.evaluators import KrylovSolver
 from sparsebody.dynamics.forward import Evaluation
 from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.poses import displaced
@@ -26,6 +27,7 @@ _TORN = 0.1  # [rad, sizes of the mechanism] that is no drift any more
 _CORRECTIONS = 8
 _SLOW = 0.1  # of an error that a correction leaves: factors of the very pose are worth while
 _ROUNDING = 1e-14  # of velocities, relative
+_DAMPING = 1e-8  # of corrections with all rows, relative to the squares of unit rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,16 +156,29 @@ def _pose_projected(
     for _ in range(_CORRECTIONS):
         if opening <= 1.0:
             break
-        trial = displaced(state, evaluation.position_correction(errors[0]))
+        trial = displaced(state, _closing_twists(evaluation, errors[0]))
         trial_errors = constraint_errors(system, trial)
         trial_opening = largest(trial_errors[0] / tolerance)
         if not trial_opening < opening:
             break
         is_slow = 1.0 < trial_opening > _SLOW * opening
         state, errors, opening = trial, trial_errors, trial_opening
-        if is_slow:
+        if is_slow or evaluation.dynamics.is_krylov:
             evaluation = evaluate(state)
     return state, evaluation, errors
+
+
+def _closing_twists(evaluation: Evaluation, error: FloatArray) -> FloatArray:
+    """Return the twists (n_bodies, 6) that close the joints to first order.
+
+    Open joints have more independent rows than closed ones: with all rows, directions in which
+    these hold less than the damping are left alone.
+    """
+    if not evaluation.dynamics.is_krylov:
+        return evaluation.position_correction(error)
+    solver = evaluation.assembled().solver
+    assert isinstance(solver, KrylovSolver)
+    return solver.damped_twists(error, _DAMPING)
 
 
 def _velocity_projected(
