@@ -94,7 +94,9 @@ void bind_dynamics_planar(nb::module_& module) {
           "joints"_a, "rows"_a, "rotation"_a, "point"_a, "subspace"_a, nb::keep_alive<1, 2>(),
           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>());
 
-  nb::class_<E> evaluation(module, "PlanarEvaluation", "Forward dynamics of bodies with three freedoms.");
+  nb::class_<PlanarEvaluation>(module, "PlanarSystem", "What a PlanarEvaluation is to other kernels.");
+  nb::class_<E, PlanarEvaluation> evaluation(module, "PlanarEvaluation",
+                                             "Forward dynamics of bodies with three freedoms.");
   evaluation
       .def_prop_rw(
           "threads", [](const E& self) { return self.threads; },

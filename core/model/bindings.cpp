@@ -1,6 +1,7 @@
 #include "base/threads.hpp"
 #include "model/body_forces.hpp"
 #include "model/constraint_rows.hpp"
+#include "model/momentum.hpp"
 #include "model/planar_motion.hpp"
 #include "model/poses.hpp"
 #include "model/subgroups.hpp"
@@ -87,6 +88,16 @@ void bind_assembly(nb::module_& module) {
       },
       nb::arg("joint"), nb::arg("predecessor"), nb::arg("successor"), nb::arg("successor_rotation"),
       nb::arg("successor_point"), nb::arg("to_successor"), nb::arg("arm"), nb::arg("wrench"), nb::arg("force"));
+  module.def(
+      "momentum",
+      [](Doubles mass, Matrices inertia, Rows position, Rows orientation, Rows velocity) {
+        const auto [kinetic_energy, total] = momentum(mass, inertia, position, orientation, velocity);
+        Array<double> out = Array<double>::uninitialized({6});
+        total.store(out.data());
+        return std::pair(kinetic_energy, std::move(out));
+      },
+      nb::arg("mass"), nb::arg("inertia"), nb::arg("position"), nb::arg("orientation"), nb::arg("velocity"),
+      "Kinetic energy, and the momentum (6,) about the world's origin.");
   def_kernel(module, "bias_forces", &bias_forces, nb::arg("inertia"), nb::arg("mass"), nb::arg("velocity"));
   def_kernel(
       module, "add_point_forces",

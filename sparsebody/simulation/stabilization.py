@@ -14,10 +14,11 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
 from sparsebody.simulation.constraint_errors import (
-    closing_tolerances,
+    Scales,
     constraint_errors,
     largest,
     row_sizes,
+    scales,
 )
 
 Evaluate = Callable[[State], Evaluation]
@@ -26,7 +27,6 @@ _OPEN = 1e5  # tolerances; a larger error after all corrections: rows are missin
 _TORN = 0.1  # [rad, sizes of the mechanism] that is no drift any more
 _CORRECTIONS = 8
 _SLOW = 0.1  # of an error that a correction leaves: factors of the very pose are worth while
-_ROUNDING = 1e-14  # of velocities, relative
 _DAMPING = 1e-8  # of corrections with all rows, relative to the squares of unit rows
 
 
@@ -36,7 +36,7 @@ class Stabilized:
 
     state: State
     evaluation: Evaluation
-    correction: float  # largest change of a velocity [rad/s, m/s]: a measure of the local error
+    correction: float  # largest change of a velocity, relative to it
 
 
 class OpenJointError(SingularSystemError):
@@ -52,19 +52,17 @@ class OpenJointError(SingularSystemError):
 class Stabilization:
     """One row of STABILIZATIONS."""
 
-    stabilize: Callable[
-        [Evaluate, State, FloatArray], Stabilized
-    ]  # done at every stage and after every step
+    stabilize: Callable[[Evaluate, State, Scales], Stabilized]  # of stages and ends of steps
     uses_time_constant: bool = False  # Baumgarte's terms in every evaluation
     closes: bool = False  # takes out what errors there are
 
 
-def unchanged(evaluate: Evaluate, state: State, tolerance: FloatArray) -> Stabilized:
+def unchanged(evaluate: Evaluate, state: State, small: Scales) -> Stabilized:
     """Return the state as it is."""
     return Stabilized(state, evaluate(state), 0.0)
 
 
-def pulled(evaluate: Evaluate, state: State, tolerance: FloatArray) -> Stabilized:
+def pulled(evaluate: Evaluate, state: State, small: Scales) -> Stabilized:
     """Return the state as it is, sure that Baumgarte's terms hold the joints.
 
     They do not hold rows that were left out, nor any at a singular pose.
@@ -90,7 +88,7 @@ def pulled(evaluate: Evaluate, state: State, tolerance: FloatArray) -> Stabilize
     return Stabilized(state, evaluation, 0.0)
 
 
-def projected(evaluate: Evaluate, state: State, tolerance: FloatArray | None = None) -> Stabilized:
+def projected(evaluate: Evaluate, state: State, small: Scales | None = None) -> Stabilized:
     """Return the nearest state that closes the joints and obeys the drives, to rounding.
 
     Pose first, then velocity, both least in the metric of the inertias. Accelerations are taken at
@@ -103,8 +101,8 @@ def projected(evaluate: Evaluate, state: State, tolerance: FloatArray | None = N
         From a state to its evaluation.
     state : State
         With open joints.
-    tolerance : (n_rows,) array, optional
-        Position errors of closed joints; default: `closing_tolerances`.
+    small : Scales, optional
+        Default: `scales` of the state.
 
     Raises
     ------
@@ -112,12 +110,12 @@ def projected(evaluate: Evaluate, state: State, tolerance: FloatArray | None = N
         If the rows in use are too few, or dependent at this pose.
     """
     evaluation = _retracted(evaluate(state))
-    if tolerance is None:
-        tolerance = closing_tolerances(evaluation.dynamics.system, state)
-    state, evaluation, errors = _pose_projected(evaluate, evaluation, tolerance)
-    state, correction = _velocity_projected(evaluation, state, errors[1])
+    if small is None:
+        small = scales(evaluation.dynamics.system, state)
+    state, evaluation, errors = _pose_projected(evaluate, evaluation, small.tolerance)
+    state, correction = _velocity_projected(evaluation, state, errors[1], small)
     stabilized = Stabilized(state, evaluate(state), correction)
-    _check_closed(errors[0], tolerance, stabilized)
+    _check_closed(errors[0], small.tolerance, stabilized)
     return stabilized
 
 
@@ -182,9 +180,9 @@ def _closing_twists(evaluation: Evaluation, error: FloatArray) -> FloatArray:
 
 
 def _velocity_projected(
-    evaluation: Evaluation, state: State, error: FloatArray
+    evaluation: Evaluation, state: State, error: FloatArray, small: Scales
 ) -> tuple[State, float]:
-    """Correct the velocity with factors of a pose near by; return the largest change as well.
+    """Correct the velocity with factors of a pose near by; return the relative change as well.
 
     A change of velocity solves the same equations as a twist does.
     """
@@ -195,10 +193,10 @@ def _velocity_projected(
         if not size < before:
             break
         state, total = state.with_(velocity=state.velocity + change), total + size
-        if size <= _ROUNDING * largest(state.velocity):
-            break
         error, before = constraint_errors(evaluation.dynamics.system, state)[1], 0.5 * size
-    return state, total
+        if largest(error / small.tolerance) <= largest(state.velocity):
+            break
+    return state, total / max(largest(state.velocity), small.creep) if total > 0.0 else 0.0
 
 
 STABILIZATIONS: dict[str, Stabilization] = {

@@ -10,15 +10,15 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
-from sparsebody.equations.initial import mechanism_size
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
-from sparsebody.simulation.constraint_errors import closing_tolerances, largest
+from sparsebody.simulation.closing import Closing
+from sparsebody.simulation.constraint_errors import Scales, scales
 from sparsebody.simulation.integrators import Integrator
-from sparsebody.simulation.integrators.base import moved, pose_derivatives
+from sparsebody.simulation.integrators.base import at_time, moved, pose_derivatives
 from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
     NO_PIVOT,
@@ -50,7 +50,6 @@ _UNSOLVABLE = 3e-5  # pivot, the sine of an angle, whose inverse square rounding
 _UNSOLVABLE_OPEN = 1e-3  # the same where no projection takes errors out
 _UNDETERMINED = 1e-4  # the same for reactions
 _ANOTHER_BRANCH = 0.1  # of the velocity: a larger correction is none by a neighbouring motion
-_CREEP = 1e-9  # of the mechanism's size in a step: hardly a motion
 _BEARABLE = 1e-5  # [rad, m] that joints may open where no choice of rows closes them
 _BEYOND = 1e30  # [m, m/s, rad/s]: no motion gets there
 _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
@@ -99,8 +98,8 @@ class Stepper:
         self._unsolvable = _UNSOLVABLE if stabilization.closes else _UNSOLVABLE_OPEN
         self._control = control
         self._note = note
-        self._tolerance = np.zeros(0)  # (n_rows,) of position errors
-        self._creep = 0.0  # velocity that is hardly one [m/s]
+        self._small = Scales(np.zeros(0))
+        self._closing: Closing | None = None
         self._stages = NO_PIVOT, 0.0  # smallest pivot and largest correction of the newest ones
 
     @property
@@ -125,9 +124,9 @@ class Stepper:
         self._rows.resume(checkpoint.rank)
 
     def _set_scales(self, first: State) -> None:
-        system = self._rows.dynamics.system
-        self._tolerance = closing_tolerances(system, first)
-        self._creep = _CREEP * mechanism_size(system) / self._nominal
+        self._small = scales(self._rows.dynamics.system, first, self._nominal)
+        if self._stabilization.closes and self._control is None:
+            self._closing = Closing(self._small)
 
     def evaluate(self, state: State) -> Evaluation:
         """Return the evaluation of the dynamics, control included."""
@@ -218,7 +217,7 @@ class Stepper:
         """Return the state at a singular pose, without evaluating anything there."""
         rate, curvature = pose_derivatives(self.state, self.acceleration)
         end = moved(self.state, rate, curvature, curvature, time - self.state.time)
-        return self._with_coordinates(replace(end, time=time))
+        return self._with_coordinates(at_time(end, time))
 
     def _adopt(self, reached: _Reached, n_parts: int, trouble: str) -> State:
         before = self.rank.sine
@@ -232,7 +231,12 @@ class Stepper:
         return reached.state
 
     def _step(self, evaluate: Evaluate, start: _Reached, time: float) -> _Reached:
-        return self._stabilized(evaluate, start, self._integrated(evaluate, start, time))
+        end = self._integrated(evaluate, start, time)
+        try:
+            return self._reached(start, self._stabilized(evaluate, end))
+        except SparsebodyError:
+            self._check_finite(end)
+            raise
 
     def _left(self, time: float) -> _Reached:
         """Leave a pose where no parts of a step lead on: in tiny parts first, then in growing ones.
@@ -253,7 +257,7 @@ class Stepper:
         """Choose the rows anew wherever they do not do."""
         end = self._integrated(self._evaluate_anyhow, start, time)
         try:
-            return self._stabilized(self._evaluate_anyhow, start, end)
+            return self._reached(start, self._stabilized(self._evaluate_anyhow, end))
         except OpenJointError as error:
             return self._closed_anew(start, end, error)
 
@@ -264,7 +268,7 @@ class Stepper:
             closed = closed_by_all_rows(before, end)
             dynamics = analyzed_at(before, closed)
             self._rows.dynamics = dynamics
-            reached = self._stabilized(self.evaluate, start, closed)
+            reached = self._reached(start, self._stabilized(self.evaluate, closed))
         except SingularSystemError as singular:  # too near a singular pose for them
             self._rows.dynamics, self._rows.watch = before, watch
             if error.opening > _BEARABLE:
@@ -284,34 +288,36 @@ class Stepper:
             start.acceleration,
             time - start.state.time,
         )
-        end = replace(end, time=time)
-        self._check_finite(end)
-        return end
+        return at_time(end, time)
 
     def _stage(self, evaluate: Evaluate, stage: State) -> tuple[State, FloatArray]:
         """Return a stage, stabilized, and its acceleration."""
         try:
             stabilized = self._stabilized_stage(evaluate, stage)
             acceleration = stabilized.evaluation.acceleration()
-        except SingularSystemError:
+        except SparsebodyError:
             self._check_finite(stage)  # otherwise that is what is wrong
             raise
         pivot, correction = self._stages
         self._stages = (
             min(pivot, smallest_pivot(stabilized.evaluation)),
-            max(correction, self._relative(stabilized)),
+            max(correction, stabilized.correction),
         )
         return stabilized.state, acceleration
 
     def _stabilized_stage(self, evaluate: Evaluate, stage: State) -> Stabilized:
         """Return a stage as closed as the rows in use can; of the end more is required."""
         try:
-            return self._stabilization.stabilize(evaluate, stage, self._tolerance)
+            return self._stabilized(evaluate, stage)
         except OpenJointError as error:
             return error.stabilized
 
-    def _stabilized(self, evaluate: Evaluate, start: _Reached, end: State) -> _Reached:
-        return self._reached(start, self._stabilization.stabilize(evaluate, end, self._tolerance))
+    def _stabilized(self, evaluate: Evaluate, state: State) -> Stabilized:
+        if self._closing is not None:
+            closed = self._closing(self._rows.dynamics, state)
+            if closed is not None:
+                return closed
+        return self._stabilization.stabilize(evaluate, state, self._small)
 
     def _reached(self, start: _Reached, stabilized: Stabilized) -> _Reached:
         end = self._with_coordinates(stabilized.state)
@@ -323,13 +329,9 @@ class Stepper:
             acceleration,
             pivot,
             min(start.worst_pivot, of_stages, pivot),
-            max(start.correction, correction, self._relative(stabilized)),
+            max(start.correction, correction, stabilized.correction),
             self._rows.dynamics.evaluator.dropped_residual(),
         )
-
-    def _relative(self, stabilized: Stabilized) -> float:
-        """Return the correction of a velocity, relative to it or to what is hardly one."""
-        return stabilized.correction / max(largest(stabilized.state.velocity), self._creep)
 
     def _with_coordinates(self, state: State) -> State:
         """Count the turns of the tracked coordinates on."""
@@ -340,7 +342,10 @@ class Stepper:
         return replace(state, coordinate=motion.value)
 
     def _check_finite(self, state: State) -> None:
-        finite = (np.abs(state.velocity) < _BEYOND).all(axis=1)  # false for NaN, too
+        squares = np.vdot(state.velocity, state.velocity), np.vdot(state.position, state.position)
+        if sum(squares) < _BEYOND**2:
+            return  # false for NaN, too
+        finite = (np.abs(state.velocity) < _BEYOND).all(axis=1)
         finite &= (np.abs(state.position) < _BEYOND).all(axis=1)
         if not finite.all():
             name = self._rows.dynamics.system.body_names[int(np.argmin(finite))]

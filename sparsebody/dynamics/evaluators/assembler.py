@@ -137,6 +137,11 @@ class Assembler(ABC):
         """
 
     @property
+    def is_compiled(self) -> bool:
+        """Whether native code alone fills rows and forces, but for wrenches given with a state."""
+        return self._general.is_empty
+
+    @property
     @abstractmethod
     def has_alternatives(self) -> bool:
         """Whether rows were left out that could take the place of kept ones."""

@@ -46,3 +46,8 @@ def moved(
         state.position, state.orientation, rate, pose_curvature, rate_curvature, h
     )
     return State(*moved, state.coordinate, state.time + h)
+
+
+def at_time(state: State, time: float) -> State:
+    """Return the state at a time [s]."""
+    return State(state.position, state.orientation, state.velocity, state.coordinate, time)
