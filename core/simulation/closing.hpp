@@ -17,6 +17,7 @@ namespace sparsebody::simulation {
 
 inline constexpr double bearable_residual = 1e-6;    // relative, of a solution
 inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
+inline constexpr double velocity_tolerance = 0.05;   // tolerances, times the velocity
 inline constexpr double closed_opening = 1e5;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
 
@@ -132,7 +133,7 @@ class Closing {
       double error = 0.0;
       for (std::size_t k = 0; k < velocity_error_.size(); ++k)
         error = std::max(error, std::abs(velocity_error_[k]) / tolerance_[k]);
-      if (error <= largest(v)) break;
+      if (error <= velocity_tolerance * largest(v)) break;
     }
     correction = total / std::max(largest(state.velocity.view()), creep);
   }

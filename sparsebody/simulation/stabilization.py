@@ -11,6 +11,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import KrylovSolver
 from sparsebody.dynamics.forward import Evaluation
 from sparsebody.errors import SingularSystemError
+from sparsebody.factorization.quasi_definite import DELTA
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
 from sparsebody.simulation.constraint_errors import (
@@ -27,7 +28,8 @@ _OPEN = 1e5  # tolerances; a larger error after all corrections: rows are missin
 _TORN = 0.1  # [rad, sizes of the mechanism] that is no drift any more
 _CORRECTIONS = 8
 _SLOW = 0.1  # of an error that a correction leaves: factors of the very pose are worth while
-_DAMPING = 1e-8  # of corrections with all rows, relative to the squares of unit rows
+_ROUNDING = 1e-14  # of velocities, relative
+_DAMPED = 100.0  # openings [1/rad, 1/m] up to which a singular value is damped away
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,14 +171,14 @@ def _pose_projected(
 def _closing_twists(evaluation: Evaluation, error: FloatArray) -> FloatArray:
     """Return the twists (n_bodies, 6) that close the joints to first order.
 
-    Open joints have more independent rows than closed ones: with all rows, directions in which
-    these hold less than the damping are left alone.
+    Joints open by e have more independent rows than closed ones, with singular values of the size
+    of e: with all rows, motions along these are damped away.
     """
     if not evaluation.dynamics.is_krylov:
         return evaluation.position_correction(error)
     solver = evaluation.assembled().solver
     assert isinstance(solver, KrylovSolver)
-    return solver.damped_twists(error, _DAMPING)
+    return solver.damped_twists(error, max((_DAMPED * largest(error)) ** 2, DELTA))
 
 
 def _velocity_projected(
@@ -193,9 +195,9 @@ def _velocity_projected(
         if not size < before:
             break
         state, total = state.with_(velocity=state.velocity + change), total + size
-        error, before = constraint_errors(evaluation.dynamics.system, state)[1], 0.5 * size
-        if largest(error / small.tolerance) <= largest(state.velocity):
+        if size <= _ROUNDING * largest(state.velocity):
             break
+        error, before = constraint_errors(evaluation.dynamics.system, state)[1], 0.5 * size
     return state, total / max(largest(state.velocity), small.creep) if total > 0.0 else 0.0
 
 
