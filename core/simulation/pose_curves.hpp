@@ -6,9 +6,7 @@
 namespace sparsebody::simulation {
 
 struct PoseDerivatives {
-  explicit PoseDerivatives(Index n)
-      : rate(Array<double, 2>::uninitialized({n, 7})), curvature(Array<double, 2>::uninitialized({n, 7})) {}
-  Array<double, 2> rate, curvature;
+  Array<double, 2> rate, curvature;  // (n, 7)
 };
 
 // y' = (R u, q (0, w) / 2) and y'' = (R (du/dt + w x u), (q' (0, w) + q (0, dw/dt)) / 2), velocity (w, u) and
@@ -16,7 +14,7 @@ struct PoseDerivatives {
 inline PoseDerivatives pose_derivatives(View<const double, 2> orientation, View<const double, 2> velocity,
                                         View<const double, 2> acceleration) {
   const Index n = orientation.rows();
-  PoseDerivatives out(n);
+  PoseDerivatives out{Array<double, 2>::uninitialized({n, 7}), Array<double, 2>::uninitialized({n, 7})};
   for (Index i = 0; i < n; ++i) {
     const auto [w, u] = Motion<double>::load(&velocity(i, 0));
     const auto [dw, du] = Motion<double>::load(&acceleration(i, 0));
@@ -34,19 +32,17 @@ inline PoseDerivatives pose_derivatives(View<const double, 2> orientation, View<
   return out;
 }
 
-struct MovedBodies {
-  explicit MovedBodies(Index n)
-      : position(Array<double, 2>::uninitialized({n, 3})), orientation(Array<double, 2>::uninitialized({n, 4})),
-        velocity(Array<double, 2>::uninitialized({n, 6})) {}
+struct BodyStates {
   Array<double, 2> position, orientation, velocity;
 };
 
 // The bodies at y + h y' + h^2 / 2 C and y' + h c, with unit quaternions.
-inline MovedBodies moved(View<const double, 2> position, View<const double, 2> orientation, View<const double, 2> rate,
+inline BodyStates moved(View<const double, 2> position, View<const double, 2> orientation, View<const double, 2> rate,
                          View<const double, 2> C, View<const double, 2> c, double h) {
   const Index n = position.rows();
   const double half_square = 0.5 * h * h;
-  MovedBodies out(n);
+  BodyStates out{Array<double, 2>::uninitialized({n, 3}), Array<double, 2>::uninitialized({n, 4}),
+                 Array<double, 2>::uninitialized({n, 6})};
   for (Index i = 0; i < n; ++i) {
     const double* const y[2] = {&position(i, 0), &orientation(i, 0)};
     double pose[7], speed[7];

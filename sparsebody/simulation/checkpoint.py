@@ -15,7 +15,7 @@ from sparsebody.model.system import State, System
 _N_SCALARS = 10
 
 
-@dataclass(frozen=True)
+@dataclass
 class RankWatch:
     """Where the rank of the constraint rows stands."""
 

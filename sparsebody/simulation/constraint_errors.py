@@ -25,7 +25,7 @@ _CREEP = 1e-9  # of the mechanism's size in a step: hardly a motion
 def constraint_errors(system: System, state: State) -> tuple[FloatArray, FloatArray]:
     """Return the position and the velocity errors (n_rows,) of all constraint rows."""
     if len(system.coordinates.prescribed) == 0:
-        return joint_errors(system)(state.position, state.orientation, state.velocity)
+        return joint_errors(system)((state.position, state.orientation, state.velocity))
     motion = joint_motion(system, state)
     coordinates = coordinate_motion(system, state, motion)
     return (
@@ -40,7 +40,7 @@ def joint_errors(system: System) -> simulation.JointErrors:
     It holds views of the system's arrays. None of the coordinates may be prescribed.
     """
     return simulation.JointErrors(
-        *system.joint_frames,
+        system.joint_frames,
         system.joint_kind,
         system.first_row,
         system.parameter,
@@ -64,6 +64,10 @@ class Scales(NamedTuple):
     tolerance: FloatArray  # (n_rows,) position errors of joints that are closed [rad, m]; and
     # velocity errors for velocities of 1 rad/s or m/s
     creep: float = 0.0  # velocity that is hardly one [rad/s, m/s]
+
+    def relative(self, correction: float, speed: float) -> float:
+        """Return a correction of velocities relative to the largest of them."""
+        return correction / max(speed, self.creep) if correction > 0.0 else 0.0
 
 
 def scales(system: System, state: State, step: float = math.inf) -> Scales:

@@ -19,9 +19,8 @@ from sparsebody.simulation.singular_poses import (
     carried,
     closed_by_all_rows,
     moved_on,
-    smallest_pivot,
 )
-from sparsebody.simulation.stabilization import projected
+from sparsebody.simulation.stabilization import projected, smallest_pivot
 from sparsebody.simulation.trajectory import Event
 
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
@@ -148,7 +147,8 @@ class RowChoice:
 
     def follow(self, sine: float) -> None:
         """Take note of the smallest pivot after a step."""
-        self.watch = replace(self.watch, sine=sine, best_sine=max(sine, self.watch.best_sine))
+        watch = self.watch
+        watch.sine, watch.best_sine = sine, max(sine, watch.best_sine)
 
     def exchange(self, state: State) -> bool:
         """Keep other rows of the same rank where these are much better conditioned.

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
-from typing import NamedTuple
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import KrylovSolver
-from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
+from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import RankWarning
 from sparsebody.factorization.quasi_definite import DELTA
 from sparsebody.kinematics.poses import displaced
@@ -107,22 +106,3 @@ def n_parts_after(age: float, step: float) -> int:
     if age <= 0.0:
         return MOST_PARTS
     return max(1, min(MOST_PARTS, math.ceil(step / ((GROWTH - 1.0) * age))))
-
-
-class Pivot(NamedTuple):
-    """A pivot of the factors, the sine of the angle between a row and the rows before it."""
-
-    sine: float
-    row: int  # constraint row; -1 for none
-
-
-NO_PIVOT = Pivot(math.inf, -1)
-
-
-def smallest_pivot(evaluation: Evaluation) -> Pivot:
-    """Return the smallest pivot of the newest factors; 1 where a factorization does not tell."""
-    dynamics = evaluation.dynamics
-    if dynamics.system.n_rows == 0:
-        return NO_PIVOT
-    sine, row = dynamics.evaluator.solver.smallest_pivot()
-    return Pivot(sine, row)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -39,6 +41,41 @@ class Stabilized:
     state: State
     evaluation: Evaluation
     correction: float  # largest change of a velocity, relative to it
+
+
+class Pivot(NamedTuple):
+    """A pivot of the factors, the sine of the angle between a row and the rows before it."""
+
+    sine: float
+    row: int  # constraint row; -1 for none
+
+
+NO_PIVOT = Pivot(math.inf, -1)
+
+
+def smallest_pivot(evaluation: Evaluation) -> Pivot:
+    """Return the smallest pivot of the newest factors; 1 where a factorization does not tell."""
+    dynamics = evaluation.dynamics
+    if dynamics.system.n_rows == 0:
+        return NO_PIVOT
+    sine, row = dynamics.evaluator.solver.smallest_pivot()
+    return Pivot(sine, row)
+
+
+class Solved(NamedTuple):
+    """The state of a stage or of the end of a step, and its acceleration."""
+
+    state: State
+    acceleration: FloatArray
+    correction: float = 0.0  # largest change of a velocity, relative to it
+    pivot: Pivot = NO_PIVOT  # smallest of the factors
+
+
+def solved(stabilized: Stabilized) -> Solved:
+    """Return the acceleration of a stabilized state."""
+    acceleration = stabilized.evaluation.acceleration()
+    pivot = smallest_pivot(stabilized.evaluation)
+    return Solved(stabilized.state, acceleration, stabilized.correction, pivot)
 
 
 class OpenJointError(SingularSystemError):
@@ -198,7 +235,7 @@ def _velocity_projected(
         if size <= _ROUNDING * largest(state.velocity):
             break
         error, before = constraint_errors(evaluation.dynamics.system, state)[1], 0.5 * size
-    return state, total / max(largest(state.velocity), small.creep) if total > 0.0 else 0.0
+    return state, small.relative(total, largest(state.velocity))
 
 
 STABILIZATIONS: dict[str, Stabilization] = {

@@ -21,20 +21,21 @@ from sparsebody.simulation.integrators import Integrator
 from sparsebody.simulation.integrators.base import at_time, moved, pose_derivatives
 from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
-    NO_PIVOT,
-    Pivot,
     analyzed_at,
     carried,
     closed_by_all_rows,
     growing_parts,
     n_parts_after,
-    smallest_pivot,
 )
 from sparsebody.simulation.stabilization import (
+    NO_PIVOT,
     Evaluate,
     OpenJointError,
+    Pivot,
+    Solved,
     Stabilization,
-    Stabilized,
+    smallest_pivot,
+    solved,
 )
 from sparsebody.simulation.trajectory import Event
 
@@ -57,12 +58,10 @@ _LONGEST_LAG = 2.5  # steps by which the motion may go on from an earlier state
 
 @dataclass(frozen=True, eq=False)
 class _Reached:
-    """A state, its acceleration, and what was worst on the way."""
+    """The end of some steps, and what was worst on the way."""
 
-    state: State
-    acceleration: FloatArray
-    pivot: Pivot = NO_PIVOT  # smallest, of the state
-    worst_pivot: Pivot = NO_PIVOT  # and of stages near singular poses
+    end: Solved
+    worst_pivot: Pivot = NO_PIVOT
     correction: float = 0.0  # largest of the velocity, relative
     dropped: float = 0.0  # violation of the rows left out, at the end
 
@@ -100,7 +99,7 @@ class Stepper:
         self._note = note
         self._small = Scales(np.zeros(0))
         self._closing: Closing | None = None
-        self._stages = NO_PIVOT, 0.0  # smallest pivot and largest correction of the newest ones
+        self._stages: list[Solved] = []  # of the newest step
 
     @property
     def rank(self) -> RankWatch:
@@ -177,7 +176,7 @@ class Stepper:
             trouble = doubt
         if lag < _LONGEST_LAG and not is_open:
             self._note(Event(time, "passed pose", trouble))
-            return best.state if best is not None else self._extrapolated(time)
+            return best.end.state if best is not None else self._extrapolated(time)
         if best is None:
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
@@ -202,7 +201,7 @@ class Stepper:
         return (1.0 / n,) * n
 
     def _here(self) -> _Reached:
-        return _Reached(self.state, self.acceleration)
+        return _Reached(Solved(self.state, self.acceleration))
 
     def _in_parts(self, parts: tuple[float, ...], time: float) -> _Reached:
         """Reach `time` in steps that are the given parts of the way."""
@@ -220,15 +219,15 @@ class Stepper:
         return self._with_coordinates(at_time(end, time))
 
     def _adopt(self, reached: _Reached, n_parts: int, trouble: str) -> State:
-        before = self.rank.sine
-        self.state, self.acceleration = reached.state, reached.acceleration
+        before, end = self.rank.sine, reached.end
+        self.state, self.acceleration = end.state, end.acceleration
         self._rows.doubt(reached.dropped)
-        self._rows.follow(reached.pivot.sine)
+        self._rows.follow(end.pivot.sine)
         if trouble and n_parts > 1:
-            self._note(Event(reached.state.time, "step in parts", f"{n_parts} parts: {trouble}"))
-        elif reached.pivot.sine < min(_PASSED * before, _SMALL) and before < math.inf:
-            self._note(Event(reached.state.time, "passed pose", self._near(reached.pivot)))
-        return reached.state
+            self._note(Event(end.state.time, "step in parts", f"{n_parts} parts: {trouble}"))
+        elif end.pivot.sine < min(_PASSED * before, _SMALL) and before < math.inf:
+            self._note(Event(end.state.time, "passed pose", self._near(end.pivot)))
+        return end.state
 
     def _step(self, evaluate: Evaluate, start: _Reached, time: float) -> _Reached:
         end = self._integrated(evaluate, start, time)
@@ -247,7 +246,7 @@ class Stepper:
         try:
             reached = start
             for share in growing_parts():
-                part = start.state.time + share * (time - start.state.time)
+                part = self.state.time + share * (time - self.state.time)
                 reached = self._step_anyhow(reached, part)
         except SingularSystemError:
             return self._step_anyhow(start, time)
@@ -274,62 +273,47 @@ class Stepper:
             if error.opening > _BEARABLE:
                 raise error from singular
             self._note(Event(end.time, "open joint", str(error)))
-            return self._reached(start, error.stabilized)
+            return self._reached(start, solved(error.stabilized))
         self._rows.dynamics = before
         self._rows.adopt(dynamics, closed, str(error))
         return reached
 
     def _integrated(self, evaluate: Evaluate, start: _Reached, time: float) -> State:
         """Return the state at `time`, not stabilized."""
-        self._stages = NO_PIVOT, 0.0
+        self._stages = []
+        h = time - start.end.state.time
         end = self._integrate(
-            lambda stage: self._stage(evaluate, stage),
-            start.state,
-            start.acceleration,
-            time - start.state.time,
+            lambda stage: self._stage(evaluate, stage), start.end.state, start.end.acceleration, h
         )
         return at_time(end, time)
 
     def _stage(self, evaluate: Evaluate, stage: State) -> tuple[State, FloatArray]:
-        """Return a stage, stabilized, and its acceleration."""
+        """Return a stage, as closed as the rows in use can, and its acceleration."""
         try:
-            stabilized = self._stabilized_stage(evaluate, stage)
-            acceleration = stabilized.evaluation.acceleration()
+            here = self._stabilized(evaluate, stage)
+        except OpenJointError as error:  # more is required of the end of the step
+            here = solved(error.stabilized)
         except SparsebodyError:
             self._check_finite(stage)  # otherwise that is what is wrong
             raise
-        pivot, correction = self._stages
-        self._stages = (
-            min(pivot, smallest_pivot(stabilized.evaluation)),
-            max(correction, stabilized.correction),
-        )
-        return stabilized.state, acceleration
+        self._stages.append(here)
+        return here.state, here.acceleration
 
-    def _stabilized_stage(self, evaluate: Evaluate, stage: State) -> Stabilized:
-        """Return a stage as closed as the rows in use can; of the end more is required."""
-        try:
-            return self._stabilized(evaluate, stage)
-        except OpenJointError as error:
-            return error.stabilized
-
-    def _stabilized(self, evaluate: Evaluate, state: State) -> Stabilized:
+    def _stabilized(self, evaluate: Evaluate, state: State) -> Solved:
         if self._closing is not None:
             closed = self._closing(self._rows.dynamics, state)
             if closed is not None:
                 return closed
-        return self._stabilization.stabilize(evaluate, state, self._small)
+        return solved(self._stabilization.stabilize(evaluate, state, self._small))
 
-    def _reached(self, start: _Reached, stabilized: Stabilized) -> _Reached:
-        end = self._with_coordinates(stabilized.state)
-        self._check_finite(end)
-        acceleration = stabilized.evaluation.acceleration()
-        pivot, (of_stages, correction) = smallest_pivot(stabilized.evaluation), self._stages
+    def _reached(self, start: _Reached, end: Solved) -> _Reached:
+        self._check_finite(end.state)
+        end = end._replace(state=self._with_coordinates(end.state))
+        way = [end, *self._stages]
         return _Reached(
             end,
-            acceleration,
-            pivot,
-            min(start.worst_pivot, of_stages, pivot),
-            max(start.correction, correction, stabilized.correction),
+            min(start.worst_pivot, *(here.pivot for here in way)),
+            max(start.correction, *(here.correction for here in way)),
             self._rows.dynamics.evaluator.dropped_residual(),
         )
 
