@@ -102,11 +102,13 @@ class PlanarEvaluation {
   Mat3<double> axes;                        // of the world: the normal, and two axes in the plane
   Vec2<double> gravity;
   View<double> right, x;         // (3 n + k,) forces and gamma; accelerations and multipliers with opposite signs
+  Index n_tracked = 0;           // joint coordinates of a state
   Index threads = 1;             // that an evaluation may use
   double residual = 0.0;         // relative, of the constraint rows, of the newest solution
   Index row = 0;                 // that depends on others
 
   Index n_bodies() const { return Index(bodies.size()); }
+  Index n_coordinates() const { return n_tracked; }
 
   // Fills rows and right-hand side; returns good, not_finite or out_of_plane.
   Status assemble(const EvaluationInput& in);

@@ -154,6 +154,11 @@ class SpatialAssembler(Assembler):
         terms = self._terms.rows, self._terms.gamma, self._stabilization
         return self.native.violation(self._left_out, *terms, self._left_out_gamma)
 
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether rows were left out."""
+        return len(self._left_out_gamma) > 0
+
 
 class SubgroupAssembler(SpatialAssembler):
     """Rows and forces multiplied by constant bases of what each body can do about the world.

@@ -1,6 +1,6 @@
 """Time integrators, one file each; the table INTEGRATORS."""
 
-from sparsebody.simulation.integrators.base import AccelerationOf, Integrator
+from sparsebody.simulation.integrators.base import Integrator, Stage
 from sparsebody.simulation.integrators.rk4 import rk4_step
 from sparsebody.simulation.integrators.semi_implicit_euler import semi_implicit_euler_step
 
@@ -9,4 +9,4 @@ INTEGRATORS: dict[str, Integrator] = {
     "rk4": Integrator(rk4_step, order=4),
 }
 
-__all__ = ["INTEGRATORS", "AccelerationOf", "Integrator"]
+__all__ = ["INTEGRATORS", "Integrator", "Stage"]
