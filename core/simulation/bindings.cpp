@@ -3,7 +3,10 @@
 
 namespace sparsebody {
 
+void bind_simulation_implicit(nb::module_& module);
+
 void bind_simulation(nb::module_& module) {
+  bind_simulation_implicit(module);
   def_kernel(
       module, "pose_rates",
       [](View<const double, 2> orientation, View<const double, 2> velocity) {

@@ -35,6 +35,7 @@ class Checkpoint:
     wall_time: float  # [s]
     rank: RankWatch
     typical_correction: float  # by the stabilization [rad/s, m/s]
+    memory: FloatArray  # what else the stepper needs
 
     def pack(self) -> FloatArray:
         """Return the checkpoint as one row that ends with its checksum."""
@@ -54,14 +55,15 @@ class Checkpoint:
             _pack_state(self.state),
             self.acceleration.ravel(),
             _pack_state(self.state if analyzed is None else analyzed),
+            self.memory,
         ]
         row = np.concatenate(parts)
         return np.append(row, _checksum(row))
 
 
-def row_size(system: System) -> int:
-    """Return the length of a packed checkpoint."""
-    return _N_SCALARS + 2 * _state_size(system) + 6 * system.n_bodies + 1
+def row_size(system: System, memory_size: int) -> int:
+    """Return the length of a packed checkpoint of a stepper with so much memory."""
+    return _N_SCALARS + 2 * _state_size(system) + 6 * system.n_bodies + memory_size + 1
 
 
 def unpack(system: System, row: FloatArray) -> Checkpoint | None:
@@ -85,6 +87,7 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
         float(wall_time),
         rank,
         float(typical),
+        row[ends[-1] : -1].copy(),
     )
 
 

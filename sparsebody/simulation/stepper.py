@@ -102,6 +102,8 @@ class Stepper:
         self._weakest = math.inf, ""
         self._latest_sine = 0.0  # of the end of a step
 
+    memory = np.zeros(0)
+
     @property
     def rank(self) -> RankWatch:
         """Where the rank of the constraint rows stands."""

@@ -27,6 +27,13 @@ class Integrator:
     order: int  # the error at a fixed time falls with this power of the step
 
 
+@dataclass(frozen=True)
+class ImplicitIntegrator:
+    """A row of INTEGRATORS whose steps solve for the state at their end: simulation/implicit."""
+
+    order: int
+
+
 def pose_rates(state: State) -> tuple[FloatArray, FloatArray]:
     """Return dx/dt (n_bodies, 3) and dq/dt (n_bodies, 4) of a state.
 

@@ -1,0 +1,146 @@
+"""Implicit steps in the time loop: starting values, steps in parts, reactions, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sparsebody._core import model
+from sparsebody.arrays import FloatArray
+from sparsebody.equations.initial import mechanism_size
+from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.errors import SimulationError
+from sparsebody.model.system import State, System
+from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
+from sparsebody.simulation.implicit.compliance import negligible_compliance, uniform_compliance
+from sparsebody.simulation.implicit.generalized_alpha import AlphaState, GeneralizedAlpha
+from sparsebody.simulation.implicit.newton import NewtonMatrix
+from sparsebody.simulation.implicit.start import StartingValues
+from sparsebody.simulation.implicit.step_equations import Control, StepEquations
+from sparsebody.simulation.options import SimulationOptions
+from sparsebody.simulation.trajectory import Event
+
+_SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
+_MOST_HALVINGS = 8
+
+
+def memory_size(system: System, is_controlled: bool) -> int:
+    """Return the numbers of an ImplicitStepper's memory."""
+    n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
+    known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
+    known += 6 * n if is_controlled else 0
+    return 2 + 25 * n + 2 * system.n_rows + len(tracked.joint) + known
+
+
+class ImplicitStepper:
+    """Takes steps of the generalized-alpha method; no decision on rank, whatever the pose.
+
+    A step that Newton's method cannot take is taken in halves.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        state: State,
+        options: SimulationOptions,
+        control: Control | None,
+        note: Callable[[Event], None],
+    ) -> None:
+        compliance = options.compliance
+        if compliance is None:
+            compliance = negligible_compliance(system, state)
+        self._system, self._nominal, self._note = system, options.step, note
+        self._equations = StepEquations(
+            system, uniform_compliance(system, state, compliance), control
+        )
+        matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
+        self._method = GeneralizedAlpha(
+            self._equations, matrix, options.spectral_radius, mechanism_size(system)
+        )
+        self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
+        self._now: AlphaState | None = None
+
+    rank = RankWatch()
+    typical_correction = 0.0
+
+    @property
+    def now(self) -> AlphaState:
+        """The newest values of the method."""
+        assert self._now is not None
+        return self._now
+
+    @property
+    def state(self) -> State:
+        """The state that the next step starts from."""
+        return self.now.state
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Its accelerations (n_bodies, 6)."""
+        return self.now.acceleration
+
+    @property
+    def memory(self) -> FloatArray:
+        """What else the next step depends on."""
+        own = self.now.mean.ravel(), self.now.multiplier, [self._h]
+        return np.concatenate([*own, self._method.factorized_at])
+
+    def start(self, state: State) -> None:
+        """Start from a consistent state."""
+        if self._now is None:
+            self._now, self._h = self._starting.at(state, self._nominal), self._nominal
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        shape = checkpoint.acceleration.shape
+        ends = np.cumsum([checkpoint.acceleration.size, self._system.n_rows, 1])
+        mean, multiplier, h, memory = np.split(checkpoint.memory, ends)
+        self._now = AlphaState(
+            checkpoint.state, checkpoint.acceleration, mean.reshape(shape), multiplier
+        )
+        self._h = float(h[0])
+        self._method.factorize_at(memory)
+
+    def joint_wrench(self, state: State) -> FloatArray:
+        """Return the reactions (n_joints, 6) at the newest state."""
+        self.start(state)
+        system, subspace = self._system, SystemMotion(self._system, state).constraint.subspace
+        return model.joint_wrenches(
+            system.n_joints, system.row_joint, subspace, -self.now.multiplier
+        )
+
+    def advance(self, time: float) -> State:
+        """Return the state at `time`.
+
+        Raises
+        ------
+        SimulationError
+            If Newton's method does not converge however short the step is.
+        """
+        self._advance(time, 0)
+        return self.state
+
+    def _advance(self, time: float, halvings: int) -> None:
+        h = time - self.state.time
+        nominal = self._nominal / 2**halvings
+        h = nominal if abs(h - nominal) < _SAME_STEP * nominal else h
+        try:
+            self._now, _ = self._method.step(self._with_step(h), h, time)
+            self._h = h
+        except SimulationError as error:
+            if halvings == _MOST_HALVINGS:
+                raise
+            middle = self.state.time + 0.5 * (time - self.state.time)
+            if halvings == 0:
+                self._note(Event(time, "step in parts", str(error)))
+            self._advance(middle, halvings + 1)
+            self._advance(time, halvings + 1)
+
+    def _with_step(self, h: float) -> AlphaState:
+        """Return the newest values, a moved to where steps of `h` want it."""
+        now = self.now
+        if h == self._h:
+            return now
+        return replace(now, mean=now.acceleration + h / self._h * (now.mean - now.acceleration))
