@@ -41,6 +41,8 @@ void bind_simulation_implicit(nb::module_& module) {
       .def("linearize", &Equations::linearize, "b"_a, "c"_a, "rows"_a, Release(),
            "Fill the rows of [1 A'; A -1], Newton's matrix in other units; return how many blocks were indefinite.")
       .def("right_side", &Equations::right_side, "rhs"_a, Release(), "Fill the right-hand side in these units.")
+      .def("subtract_rest", &Equations::subtract_rest, "x"_a, "rhs"_a, "changed"_a, Release(),
+           "Fill the right-hand side less what H leaves out of the product with x.")
       .def("to_correction", &Equations::to_correction, "x"_a, "twist"_a, "multiplier"_a, Release(),
            "Fill twists and multipliers from a solution in these units.")
       .def("correct", &Equations::correct, "b"_a, "c"_a, "twist"_a, "multiplier"_a, Release(),

@@ -76,6 +76,16 @@ void forward(int n, const double* L, double* x, Index stride = 1) {
     x[i * stride] = sum * L[i * n + i];
   }
 }
+// The same for m vectors of six numbers that lie `stride` apart, side by side in the pipeline.
+void forward_rows(const double* L, double* x, Index m, Index stride) {
+  for (int i = 0; i < 6; ++i)
+    for (Index k = 0; k < m; ++k) {
+      double* const row = x + k * stride;
+      double sum = row[i];
+      for (int j = 0; j < i; ++j) sum -= L[i * 6 + j] * row[j];
+      row[i] = sum * L[i * 6 + i];
+    }
+}
 // x = L'^-1 x
 void backward(int n, const double* L, double* x) {
   for (int i = n - 1; i >= 0; --i) {
@@ -131,7 +141,7 @@ Equations::Equations(const Bodies& bodies, const Joints& joints, const Coordinat
                      const Residual& residual)
     : bodies_(bodies), joints_(joints), coordinates_(coordinates), springs_(springs), point_springs_(point_springs),
       loads_(loads), compliance_(compliance), start_(start), end_(end), given_(given), residual_(residual),
-      n_rows_(residual.row.size()), motions_(bodies.mass.size()), root_(bodies.mass.size()),
+      n_rows_(residual.row.size()), motions_(bodies.mass.size()), root_(bodies.mass.size()), rest_(bodies.mass.size()),
       row_root_(compliance.entries.size()), shear_(joints.kind.size()) {
   by_key(joints_.kind.size(), coordinates_.joint, first_item_, items_);
   by_key(coordinates_.joint.size(), springs_.item, first_spring_, springs_of_item_);
@@ -331,77 +341,101 @@ Equations::PointTerms Equations::point_terms(Index k) const {
   return terms;
 }
 
-// The symmetric part of body_block, to first order in y.
-Matrix6 Equations::symmetric_block(Index i, double b, double c) const {
+// body_block to first order in y: b M (1 + y x / 2) + c D + K.
+Matrix6 Equations::first_order_block(Index i, double b, double c) const {
   const auto& [R, x, v] = motions_[i];
   const Twist y = Twist::load(&end_.displacement(i, 0));
   const double mass = bodies_.mass[i];
   const Mat3<double> tensor = Mat3<double>::load(&bodies_.inertia(i, 0, 0));
-  const Vec3<double> w = c * v.angular - 0.5 * b * y.angular, u = c * v.linear - 0.5 * b * y.linear;
-  const Mat3<double> turned = Mat3<double>::skew(w) * tensor;  // sym(c w x I + b I y x / 2)
   const Vec3<double> g = transpose_times(R, Vec3<double>::load(bodies_.gravity.data()));
-  const Mat3<double> coupling = Mat3<double>::skew(-0.5 * mass * (u + g));
   Matrix6 H;
-  for (int row = 0; row < 3; ++row)
-    for (int column = 0; column < 3; ++column) {
-      H(row, column) = b * tensor(row, column) + 0.5 * (turned(row, column) + turned(column, row));
-      H(3 + row, column) = coupling(row, column);
-      H(column, 3 + row) = coupling(row, column);
+  H.add_block(0, 0, tensor * Mat3<double>::skew(0.5 * b * y.angular) + Mat3<double>::skew(c * v.angular) * tensor);
+  H.add_block(0, 0, Mat3<double>::skew(-c * (tensor * v.angular)));
+  H.add_block(3, 0, Mat3<double>::skew(mass * (0.5 * b * y.linear - c * v.linear - g)));
+  H.add_block(3, 3, Mat3<double>::skew(mass * (0.5 * b * y.angular + c * v.angular)));
+  return H + b * mass_matrix(i);
+}
+
+// What a joint adds to the blocks of its bodies, with its multipliers and rows sheared:
+//   [p] G = T^+ R X_p, Y = X_p' (1 - P) Q T^+';  [s] G = -T^+ Q X_s, Y = -X_s' (1 - P) R T^+',
+// R = dw/dq, Q = R + (. x* w), P = T T^+. Blocks are in S coordinates.
+void Equations::shear(const JointTerms& terms, const Transform<double> (&X)[2], const Index (&body)[2], Shear& out,
+                      Matrix6 (&block)[2]) {
+  const Matrix6 B = Matrix6::cross_with(terms.wrench);
+  block[0] = B;
+  int axis[6];
+  bool is_free[6] = {true, true, true, true, true, true};
+  bool is_simple = !terms.has_rate;  // T of unit vectors, and constant
+  for (int k = 0; k < terms.n_rows && is_simple; ++k) {
+    axis[k] = int(std::find_if(terms.rows[k], terms.rows[k] + 5, [](double t) { return t != 0.0; }) - terms.rows[k]);
+    is_free[axis[k]] = false;
+    is_simple = terms.rows[k][axis[k]] == 1.0 && std::count(terms.rows[k], terms.rows[k] + 6, 0.0) == 5;
+  }
+  const auto store = [&](double (&of)[2][6][6], int side, int k, const Wrench& f, double sign) {
+    if (body[side] >= 0) (sign * X[side].transpose(f)).store(of[side][k]);
+  };
+  if (is_simple) {
+    for (int k = 0; k < terms.n_rows; ++k) {
+      const int a = axis[k];
+      double column[6];
+      for (int i = 0; i < 6; ++i) {
+        block[1](a, i) = -B(a, i);
+        column[i] = is_free[i] ? B(i, a) : 0.0;
+        if (is_free[i]) block[0](i, a) = 0.0;
+      }
+      store(out.G, 1, k, Wrench::load(&B.m[6 * a]), -1.0);
+      store(out.Y, 0, k, Wrench::load(column), 1.0);
     }
-  for (int a = 3; a < 6; ++a) H(a, a) = b * mass;
-  return H;
+    return;
+  }
+  const Matrix6 Q = terms.has_rate ? B + terms.wrench_rate : B;
+  if (terms.has_rate) block[0] += terms.wrench_rate, block[1] += terms.wrench_rate;
+  Wrench dual[6];
+  for (int k = 0; k < terms.n_rows; ++k)
+    dual[k] = 1.0 / dot6(terms.rows[k], terms.rows[k]) * Wrench::load(terms.rows[k]);
+  const auto free = [&](Wrench f) {  // (1 - P) f
+    double part[6], scale[6];
+    f.store(part);
+    for (int k = 0; k < terms.n_rows; ++k) scale[k] = dot6(terms.rows[k], part);
+    for (int k = 0; k < terms.n_rows; ++k) f -= scale[k] * dual[k];
+    return f;
+  };
+  for (int k = 0; k < terms.n_rows; ++k) {
+    double t[6], part[6];
+    dual[k].store(t);
+    Q.multiply(t, part);
+    const Wrench u = free(Wrench::load(part));
+    store(out.Y, 0, k, u, 1.0);
+    u.store(part);
+    block[0].add_outer(-1.0, part, terms.rows[k]);
+    Q.multiply_transposed(t, part);
+    store(out.G, 1, k, Wrench::load(part), -1.0);
+    block[1].add_outer(-1.0, terms.rows[k], part);
+    if (terms.has_rate) {
+      terms.wrench_rate.multiply_transposed(t, part);
+      store(out.G, 0, k, Wrench::load(part), 1.0);
+      block[0].add_outer(-1.0, terms.rows[k], part);
+      terms.wrench_rate.multiply(t, part);
+      const Wrench r = free(Wrench::load(part));
+      store(out.Y, 1, k, r, -1.0);
+      r.store(part);
+      block[1].add_outer(-1.0, part, terms.rows[k]);
+    }
+  }
 }
 
 Index Equations::linearize(double b, double c, View<double, 3> rows) {
   const Index n = n_bodies();
-  std::vector<Matrix6>& H = root_;
-  for (Index i = 0; i < n; ++i) H[i] = symmetric_block(i, b, c);
+  std::vector<Matrix6>& H = rest_;
+  for (Index i = 0; i < n; ++i) H[i] = first_order_block(i, b, c);
   add_load_stiffness(H);
   std::fill(rows.begin(), rows.end(), 0.0);
   for_joints_with_terms(true, [&](Index j, const JointTerms& terms, const double*) {
     const Index first = joints_.first_row[j];
     const Index body[2] = {joints_.predecessor[j], joints_.successor[j]};
     const Transform<double> X[2] = {terms.X_p, terms.X_s};
-    const Matrix6 B = Matrix6::cross_with(terms.wrench);
-    const Matrix6 Q = terms.has_rate ? B + terms.wrench_rate : B;
-    Matrix6 block[2] = {B, Matrix6()};
-    if (terms.has_rate) block[0] += terms.wrench_rate, block[1] += terms.wrench_rate;
-    Wrench dual[6];
-    for (int k = 0; k < terms.n_rows; ++k)
-      dual[k] = 1.0 / dot6(terms.rows[k], terms.rows[k]) * Wrench::load(terms.rows[k]);
-    const auto free = [&](Wrench f) {  // (1 - P) f
-      double part[6], scale[6];
-      f.store(part);
-      for (int k = 0; k < terms.n_rows; ++k) scale[k] = dot6(terms.rows[k], part);
-      for (int k = 0; k < terms.n_rows; ++k) f -= scale[k] * dual[k];
-      return f;
-    };
-    // [p] G = T^+ R X_p, Y = X_p' (1 - P) Q T^+';  [s] G = -T^+ Q X_s, Y = -X_s' (1 - P) R T^+';  R = dw/dq
-    for (int k = 0; k < terms.n_rows; ++k) {
-      double t[6], part[6];
-      dual[k].store(t);
-      const auto shear = [&](int side, double (&of)[2][6][6], const Wrench& f, double sign) {
-        if (body[side] >= 0) (sign * X[side].transpose(f)).store(of[side][k]);
-      };
-      Q.multiply(t, part);
-      const Wrench u = free(Wrench::load(part));
-      shear(0, shear_[j].Y, u, 1.0);
-      u.store(part);
-      block[0].add_outer(-1.0, part, terms.rows[k]);
-      Q.multiply_transposed(t, part);
-      shear(1, shear_[j].G, Wrench::load(part), -1.0);
-      block[1].add_outer(-1.0, terms.rows[k], part);
-      if (terms.has_rate) {
-        terms.wrench_rate.multiply_transposed(t, part);
-        shear(0, shear_[j].G, Wrench::load(part), 1.0);
-        block[0].add_outer(-1.0, terms.rows[k], part);
-        terms.wrench_rate.multiply(t, part);
-        const Wrench r = free(Wrench::load(part));
-        shear(1, shear_[j].Y, r, -1.0);
-        r.store(part);
-        block[1].add_outer(-1.0, part, terms.rows[k]);
-      }
-    }
+    Matrix6 block[2];
+    shear(terms, X, body, shear_[j], block);
     const auto fill_row = [&](Index row, const double* column, double scale) {
       for (int side = 0; side < 2; ++side)
         if (body[side] >= 0)
@@ -411,7 +445,7 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     for (const Spring& spring : terms.springs)
       fill_row(n_rows_ + spring.index, spring.w, std::sqrt(std::max(0.0, spring.stiffness + c * spring.damping)));
     for (int side = 0; side < 2; ++side)
-      if (body[side] >= 0) H[body[side]].add_symmetric_part(congruence(X[side], block[side]));
+      if (body[side] >= 0) H[body[side]] += congruence(X[side], block[side]);
     const int m = terms.n_rows;
     if (m == 0) return;
     double* const C = row_root_.data() + compliance_.first_entry[j];
@@ -429,27 +463,31 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
   }
   Index n_indefinite = 0;
   for (Index i = 0; i < n; ++i) {
-    const Matrix6 whole = H[i];
+    Matrix6 symmetric;
+    symmetric.add_symmetric_part(H[i]);
+    Matrix6 used = symmetric;
     double share = 1.0;
-    while (!cholesky(6, H[i].m)) {
+    while (!cholesky(6, (root_[i] = used).m)) {
       share -= 0.25;
-      H[i] = share * whole + (1.0 - share) * (b * mass_matrix(i));
+      used = share * symmetric + (1.0 - share) * (b * mass_matrix(i));
     }
+    H[i] = H[i] - used;
     n_indefinite += share < 1.0;
   }
-  const auto in_units = [&](Index row, Index first, Index second) {
-    if (first >= 0) forward(6, root_[first].m, &rows(row, 0, 0));
-    if (second >= 0) forward(6, root_[second].m, &rows(row, 1, 0));
+  const auto in_units = [&](Index row, Index m, Index first, Index second) {
+    if (m > 0 && first >= 0) forward_rows(root_[first].m, &rows(row, 0, 0), m, 12);
+    if (m > 0 && second >= 0) forward_rows(root_[second].m, &rows(row, 1, 0), m, 12);
   };
-  for (Index j = 0; j < joints_.kind.size(); ++j)
-    for (Index row = joints_.first_row[j]; row < joints_.first_row[j + 1]; ++row)
-      in_units(row, joints_.predecessor[j], joints_.successor[j]);
+  for (Index j = 0; j < joints_.kind.size(); ++j) {
+    const Index first = joints_.first_row[j];
+    in_units(first, joints_.first_row[j + 1] - first, joints_.predecessor[j], joints_.successor[j]);
+  }
   for (Index k = 0; k < springs_.item.size(); ++k) {
     const Index j = coordinates_.joint[springs_.item[k]];
-    in_units(n_rows_ + k, joints_.predecessor[j], joints_.successor[j]);
+    in_units(n_rows_ + k, 1, joints_.predecessor[j], joints_.successor[j]);
   }
   for (Index k = 0; k < point_springs_.first.size(); ++k)
-    in_units(n_rows_ + springs_.item.size() + k, point_springs_.first[k], point_springs_.second[k]);
+    in_units(n_rows_ + springs_.item.size() + k, 1, point_springs_.first[k], point_springs_.second[k]);
   return n_indefinite;
 }
 
@@ -471,6 +509,18 @@ void Equations::right_side(View<double> rhs) const {
     forward(int(m), row_root_.data() + compliance_.first_entry[j], dual);
   }
   for (Index i = 0; i < n; ++i) forward(6, root_[i].m, &rhs[6 * i]);
+}
+
+void Equations::subtract_rest(View<const double> x, View<const double> rhs, View<double> changed) const {
+  std::copy(rhs.begin(), rhs.end(), changed.begin());
+  for (Index i = 0; i < n_bodies(); ++i) {
+    double twist[6], force[6];
+    std::copy_n(&x[6 * i], 6, twist);
+    backward(6, root_[i].m, twist);
+    rest_[i].multiply(twist, force);
+    forward(6, root_[i].m, force);
+    for (int a = 0; a < 6; ++a) changed[6 * i + a] -= force[a];
+  }
 }
 
 void Equations::to_correction(View<const double> x, View<double, 2> twist, View<double> multiplier) const {

@@ -128,6 +128,8 @@ class Equations {
   Index linearize(double b, double c, View<double, 3> rows);
   // The right-hand side (6 n + n_dual_rows,) of Newton's equations in these units.
   void right_side(View<double> rhs) const;
+  // What is left of blocks on the diagonal beside H: fills `changed` with the right-hand side less its product with x.
+  void subtract_rest(View<const double> x, View<const double> rhs, View<double> changed) const;
   // Turns a solution in these units into twists (n, 6) and changes of the multipliers (n_rows,).
   void to_correction(View<const double> x, View<double, 2> twist, View<double> multiplier) const;
   // Adds a correction to displacements, velocities, accelerations and multipliers. Returns the largest angle and
@@ -152,10 +154,12 @@ class Equations {
   template <class F>
   void for_joints_with_terms(bool with_rate, F f);
   PointTerms point_terms(Index spring) const;
+  static void shear(const JointTerms& terms, const Transform<double> (&X)[2], const Index (&body)[2], Shear& out,
+                    Matrix6 (&block)[2]);
   void move();
   void add_body_forces();
   Matrix6 body_block(Index i, double b, double c) const;
-  Matrix6 symmetric_block(Index i, double b, double c) const;
+  Matrix6 first_order_block(Index i, double b, double c) const;
   void add_load_stiffness(std::vector<Matrix6>& H) const;
   Matrix6 mass_matrix(Index i) const;
 
@@ -175,6 +179,7 @@ class Equations {
   model::BodyMotion world_;
   std::vector<model::BodyMotion> motions_;
   std::vector<Matrix6> root_;           // Cholesky factors L of H, and 1 / diagonal on it
+  std::vector<Matrix6> rest_;           // what the blocks are besides H
   std::vector<double> row_root_;        // likewise of C, at the joints' first entries
   std::vector<Shear> shear_;
 };

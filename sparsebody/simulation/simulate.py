@@ -113,8 +113,8 @@ def simulate(
         A progress bar on standard error, or report(time, end).
     compliance : float, optional
         Of all joints in "generalized-alpha" [m/N]; where rows only rotate it is divided by the
-        square of the mechanism's size. Default: so small that joints open by no more than 3e-8
-        of that size under all loads at once.
+        square of the mechanism's size. Default: so small that joints open by no more than 1e-8
+        of the mechanism's extent under all loads at once.
     spectral_radius : float
         Of "generalized-alpha" at infinite frequency, from 0 to 1: oscillations that steps do not
         resolve fade by this factor in every step.

@@ -12,7 +12,7 @@ from sparsebody.equations.initial import mechanism_size
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.model.system import State, System
 
-_OPENING = 3e-8  # of the mechanism's size: what all its loads together open a joint by
+_OPENING = 1e-8  # of the mechanism's extent: what all its loads together open a joint by
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,7 @@ def negligible_compliance(system: System, state: State) -> float:
     Under all loads of the mechanism at once, and the forces that its motion takes.
     """
     size = mechanism_size(system)
+    extent = size + float(np.linalg.norm(np.ptp(state.position, axis=0)))
     load = float(np.linalg.norm(SystemMotion(system, state).applied[:, 3:], axis=1).sum())
-    load += 2.0 * kinetic_energy(system, state) / size
-    return _OPENING * size / (load if load > 0.0 else float(system.mass.sum()) * size)
+    load += 2.0 * kinetic_energy(system, state) / extent
+    return _OPENING * extent / (load if load > 0.0 else float(system.mass.sum()) * extent)

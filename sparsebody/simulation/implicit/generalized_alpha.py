@@ -142,7 +142,7 @@ class GeneralizedAlpha:
         method, equations = self.coefficients, self._equations
         equations.start_from(start.state, time)
         self._predict(start, h)
-        report = self._solve(h)
+        report = self._solve(h, self._accuracy(start, h))
         velocity = start.state.velocity
         explicit = velocity + h * (1.0 - method.gamma) * start.mean
         end = AlphaState(
@@ -164,7 +164,7 @@ class GeneralizedAlpha:
         equations.acceleration[:] = start.acceleration
         equations.multiplier[:] = start.multiplier
 
-    def _solve(self, h: float) -> StepReport:
+    def _solve(self, h: float, accuracy: float) -> StepReport:
         """Iterate; factors are made anew where they contract too slowly."""
         equations, matrix = self._equations, self._matrix
         b, c = self.coefficients.of_newton(h)
@@ -173,8 +173,8 @@ class GeneralizedAlpha:
             equations.evaluate()
             if h != self._h or contraction > _FAST:
                 n_slow = n_slow + 1 if n_factorizations and contraction > _SLOW else 0
-                if n_slow > 1 or matrix.is_whole:
-                    matrix.factorize_whole(b, c, refined=n_slow < 3)
+                if n_slow > 2 or matrix.is_whole:
+                    matrix.factorize_whole(b, c)
                 else:
                     self._factorize(h)
                 n_factorizations += 1
@@ -184,7 +184,7 @@ class GeneralizedAlpha:
             if not size < _FARTHEST * self._length:
                 break
             contraction = size / last if 0.0 < last < np.inf else 0.0
-            if size * self._remaining(contraction) < self._accuracy(h):
+            if size * self._remaining(contraction) < accuracy:
                 if matrix.is_whole:  # too much work to be kept
                     self._drop_factors()
                 return StepReport(iteration, n_factorizations, contraction, size)
@@ -207,9 +207,8 @@ class GeneralizedAlpha:
         known = max(contraction, 0.01) if contraction > 0.0 else 1.0
         return known / (1.0 - min(known, 0.9))
 
-    def _accuracy(self, h: float) -> float:
+    def _accuracy(self, start: AlphaState, h: float) -> float:
         """Return the error [m] at which the iteration ends."""
-        acceleration = self._equations.acceleration
-        size = self._length * np.abs(acceleration[:, :3]).max(initial=0.0)
-        size += np.abs(acceleration[:, 3:]).max(initial=0.0)
+        size = self._length * np.abs(start.acceleration[:, :3]).max(initial=0.0)
+        size += np.abs(start.acceleration[:, 3:]).max(initial=0.0)
         return float(_ACCURACY * h * h * size + _ROUNDING * self._length)

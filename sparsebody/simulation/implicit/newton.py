@@ -2,7 +2,8 @@
 
 The matrix without what couples bodies beside their joints, and without the skew part of each
 body's own block, has factors in every order; they are kept as long as Newton's method converges.
-Where it does not, its whole matrix is solved with them as preconditioner, and then by SuperLU.
+Solutions are refined by what the blocks of the bodies are besides. Where that does not converge,
+the whole matrix is factorized by SuperLU.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from sparsebody.simulation.implicit.step_equations import StepEquations
 from sparsebody.sparse.pattern import BlockPattern
 
 _SOLVERS = ("block-ldl", "multifrontal")  # take [1 A'; A -1] for any rows
-_REFINEMENTS = 6  # by the whole matrix, each at least halving the residual
-_REFINED = 1e-4  # residual at which they end
+_REFINEMENTS = 10
+_REFINED = 0.02  # change at which they end: Newton's method does the rest
 
 Solve = Callable[[FloatArray], FloatArray]
 
@@ -71,16 +72,16 @@ class NewtonMatrix:
         assert isinstance(symbolic, BlockLDLSymbolic | MultifrontalSymbolic)
         self._symbolic, self.choice = symbolic, choice
         self._rows = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, 6))
-        self._rhs, self._x = np.zeros(pattern.n_rows), np.zeros(pattern.n_rows)
+        self._rhs, self._changed, self._x = np.zeros((3, pattern.n_rows))
         self.twist = np.zeros((equations.system.n_bodies, 6))
         self.multiplier = np.zeros(equations.system.n_rows)
-        self._whole: csc_array | None = None  # where the factors alone do not do
-        self._direct: Solve | None = None
+        self._is_rough = False  # a block of a body is not positive definite
+        self._direct: Solve | None = None  # where the factors do not do
 
     def factorize(self, b: float, c: float) -> None:
         """Factorize at the present unknowns, d(dv/dt) = b dy and dv = c dy."""
-        self._whole = self._direct = None
-        self._native.linearize(b, c, self._rows)
+        self._direct = None
+        self._is_rough = self._native.linearize(b, c, self._rows) > 0
         if isinstance(self._symbolic, BlockLDLSymbolic):
             zeros = np.zeros(self._symbolic.pattern.n_rows)
             self._symbolic.factors.eliminate(self._rows, zeros, -1.0)
@@ -90,13 +91,11 @@ class NewtonMatrix:
     @property
     def is_whole(self) -> bool:
         """Whether nothing is left out since the last factorization."""
-        return self._whole is not None
+        return self._direct is not None
 
-    def factorize_whole(self, b: float, c: float, refined: bool) -> None:
-        """Factorize with nothing left out: by SuperLU, or by refinement with the other factors."""
-        self.factorize(b, c)
-        self._whole = self.assembled(b, c)
-        self._direct = None if refined else scaled_lu(self._whole, self.twist.size)
+    def factorize_whole(self, b: float, c: float) -> None:
+        """Factorize the matrix with nothing left out, by SuperLU."""
+        self._direct = scaled_lu(self.assembled(b, c), self.twist.size)
 
     def assembled(self, b: float, c: float) -> csc_array:
         """Return [J A'; A -C] at the present unknowns, nothing left out."""
@@ -106,49 +105,34 @@ class NewtonMatrix:
 
     def solve(self) -> None:
         """Fill `twist` and `multiplier` with the correction for the present residuals."""
-        if self._whole is None:
+        if self._direct is None:
             self._solve_by_factors()
             return
         force, row = self._equations.force_residual, self._equations.row_residual
-        rhs = -np.concatenate([force.ravel(), row])
-        self._take(self._direct(rhs) if self._direct is not None else self._refined(rhs))
-
-    def _solve_by_factors(self) -> None:
-        self._native.right_side(self._rhs)
-        if isinstance(self._symbolic, BlockLDLSymbolic):
-            self._symbolic.factors.solve(self._rows, self._rhs, 1.0, False, self._x)
-        else:
-            self._symbolic.factors.solve(self._rows, self._rhs, self._x)
-        self._native.to_correction(self._x, self.twist, self.multiplier)
-
-    def _take(self, x: FloatArray) -> None:
-        n = self.twist.size
+        x, n = self._direct(-np.concatenate([force.ravel(), row])), self.twist.size
         self.twist[:], self.multiplier[:] = x[:n].reshape(-1, 6), x[n:]
 
-    def _refined(self, rhs: FloatArray) -> FloatArray:
-        """Return the solution of the whole matrix by iterative refinement with the factors."""
-        assert self._whole is not None
-        x = np.zeros(len(rhs))
-        first, last = 0.0, np.inf
-        for _ in range(_REFINEMENTS):
-            residual = rhs - self._whole @ x
-            correction = self._by_factors(residual)
-            size = float(np.abs(correction[: self.twist.size]).max(initial=0.0))
-            first = first or size
-            if not size < 0.5 * last:
+    def _solve_by_factors(self) -> None:
+        """Solve; refined, as long as that converges, where H leaves out more than skew parts."""
+        native, n = self._native, self.twist.size
+        native.right_side(self._rhs)
+        self._substitute(self._rhs)
+        last = np.inf
+        for _ in range(_REFINEMENTS if self._is_rough else 0):
+            before = self._x[:n].copy()
+            native.subtract_rest(self._x, self._rhs, self._changed)
+            self._substitute(self._changed)
+            change = float(np.abs(self._x[:n] - before).max(initial=0.0))
+            if not _REFINED * np.abs(before).max(initial=0.0) < change < 0.9 * last:
                 break
-            x += correction
-            last = size
-            if size < _REFINED * first:
-                break
-        return x
+            last = change
+        native.to_correction(self._x, self.twist, self.multiplier)
 
-    def _by_factors(self, rhs: FloatArray) -> FloatArray:
-        n = self.twist.size
-        self._equations.force_residual[:] = -rhs[:n].reshape(-1, 6)
-        self._equations.row_residual[:] = -rhs[n:]
-        self._solve_by_factors()
-        return np.concatenate([self.twist.ravel(), self.multiplier])
+    def _substitute(self, rhs: FloatArray) -> None:
+        if isinstance(self._symbolic, BlockLDLSymbolic):
+            self._symbolic.factors.solve(self._rows, rhs, 1.0, False, self._x)
+        else:
+            self._symbolic.factors.solve(self._rows, rhs, self._x)
 
 
 def scaled_lu(matrix: csc_array, n_primal: int) -> Solve:
