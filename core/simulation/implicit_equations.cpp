@@ -467,7 +467,7 @@ Index Equations::linearize(double b, double c, View<double, 3> rows) {
     symmetric.add_symmetric_part(H[i]);
     Matrix6 used = symmetric;
     double share = 1.0;
-    while (!cholesky(6, (root_[i] = used).m)) {
+    while (!cholesky(6, (root_[i] = used).m) && share > 0.0) {  // NaN never is
       share -= 0.25;
       used = share * symmetric + (1.0 - share) * (b * mass_matrix(i));
     }

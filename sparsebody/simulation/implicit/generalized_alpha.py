@@ -131,8 +131,13 @@ class GeneralizedAlpha:
             self._equations.evaluate_known()
             self._factorize(float(point[0]))
 
-    def step(self, start: AlphaState, h: float, time: float) -> tuple[AlphaState, StepReport]:
+    def step(
+        self, start: AlphaState, h: float, time: float, with_whole_matrix: bool = False
+    ) -> tuple[AlphaState, StepReport]:
         """Return what is `h` [s] later, at `time`.
+
+        Where Newton's method converges slowly by the factors, the whole matrix is factorized
+        instead if that is allowed: it takes long.
 
         Raises
         ------
@@ -142,7 +147,7 @@ class GeneralizedAlpha:
         method, equations = self.coefficients, self._equations
         equations.start_from(start.state, time)
         self._predict(start, h)
-        report = self._solve(h, self._accuracy(start, h))
+        report = self._solve(h, self._accuracy(start, h), with_whole_matrix)
         velocity = start.state.velocity
         explicit = velocity + h * (1.0 - method.gamma) * start.mean
         end = AlphaState(
@@ -164,7 +169,7 @@ class GeneralizedAlpha:
         equations.acceleration[:] = start.acceleration
         equations.multiplier[:] = start.multiplier
 
-    def _solve(self, h: float, accuracy: float) -> StepReport:
+    def _solve(self, h: float, accuracy: float, with_whole_matrix: bool) -> StepReport:
         """Iterate; factors are made anew where they contract too slowly."""
         equations, matrix = self._equations, self._matrix
         b, c = self.coefficients.of_newton(h)
@@ -173,6 +178,8 @@ class GeneralizedAlpha:
             equations.evaluate()
             if h != self._h or contraction > _FAST:
                 n_slow = n_slow + 1 if n_factorizations and contraction > _SLOW else 0
+                if n_slow > 2 and not with_whole_matrix:
+                    break
                 if n_slow > 2 or matrix.is_whole:
                     matrix.factorize_whole(b, c)
                 else:

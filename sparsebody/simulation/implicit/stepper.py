@@ -23,7 +23,9 @@ from sparsebody.simulation.options import SimulationOptions
 from sparsebody.simulation.trajectory import Event
 
 _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
-_MOST_HALVINGS = 8
+_MOST_HALVINGS = 10
+_WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
+_CALM = 8  # steps without trouble, after which parts become longer
 
 
 def memory_size(system: System, is_controlled: bool) -> int:
@@ -31,7 +33,7 @@ def memory_size(system: System, is_controlled: bool) -> int:
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     known += 6 * n if is_controlled else 0
-    return 2 + 25 * n + 2 * system.n_rows + len(tracked.joint) + known
+    return 4 + 25 * n + 2 * system.n_rows + len(tracked.joint) + known
 
 
 class ImplicitStepper:
@@ -61,6 +63,7 @@ class ImplicitStepper:
         )
         self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
         self._now: AlphaState | None = None
+        self._halvings, self._n_calm = 0, 0  # of steps now; steps since that changed
 
     rank = RankWatch()
     typical_correction = 0.0
@@ -84,7 +87,8 @@ class ImplicitStepper:
     @property
     def memory(self) -> FloatArray:
         """What else the next step depends on."""
-        own = self.now.mean.ravel(), self.now.multiplier, [self._h]
+        scalars = [self._h, float(self._halvings), float(self._n_calm)]
+        own = self.now.mean.ravel(), self.now.multiplier, scalars
         return np.concatenate([*own, self._method.factorized_at])
 
     def start(self, state: State) -> None:
@@ -95,13 +99,13 @@ class ImplicitStepper:
     def resume(self, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         shape = checkpoint.acceleration.shape
-        ends = np.cumsum([checkpoint.acceleration.size, self._system.n_rows, 1])
-        mean, multiplier, h, memory = np.split(checkpoint.memory, ends)
+        ends = np.cumsum([checkpoint.acceleration.size, self._system.n_rows, 3])
+        mean, multiplier, scalars, factors = np.split(checkpoint.memory, ends)
         self._now = AlphaState(
             checkpoint.state, checkpoint.acceleration, mean.reshape(shape), multiplier
         )
-        self._h = float(h[0])
-        self._method.factorize_at(memory)
+        self._h, self._halvings, self._n_calm = float(scalars[0]), int(scalars[1]), int(scalars[2])
+        self._method.factorize_at(factors)
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at the newest state."""
@@ -119,24 +123,33 @@ class ImplicitStepper:
         SimulationError
             If Newton's method does not converge however short the step is.
         """
+        before = self._halvings
         self._advance(time, 0)
+        self._n_calm = self._n_calm + 1 if self._halvings == before else 0
+        if self._n_calm == _CALM:
+            self._halvings, self._n_calm = max(0, self._halvings - 1), 0
         return self.state
 
     def _advance(self, time: float, halvings: int) -> None:
-        h = time - self.state.time
-        nominal = self._nominal / 2**halvings
+        """Reach `time`, in halves where that is known or turns out to be too far."""
+        if halvings >= self._halvings:
+            try:
+                self._step(time, halvings)
+                return
+            except SimulationError as error:
+                if halvings == _MOST_HALVINGS:
+                    raise
+                self._halvings = halvings + 1
+                self._note(Event(time, "step in parts", f"{2**self._halvings} parts: {error}"))
+        self._advance(0.5 * (self.state.time + time), halvings + 1)
+        self._advance(time, halvings + 1)
+
+    def _step(self, time: float, halvings: int) -> None:
+        h, nominal = time - self.state.time, self._nominal / 2**halvings
         h = nominal if abs(h - nominal) < _SAME_STEP * nominal else h
-        try:
-            self._now, _ = self._method.step(self._with_step(h), h, time)
-            self._h = h
-        except SimulationError as error:
-            if halvings == _MOST_HALVINGS:
-                raise
-            middle = self.state.time + 0.5 * (time - self.state.time)
-            if halvings == 0:
-                self._note(Event(time, "step in parts", str(error)))
-            self._advance(middle, halvings + 1)
-            self._advance(time, halvings + 1)
+        is_last_resort = halvings >= _WHOLE_FROM
+        self._now, _ = self._method.step(self._with_step(h), h, time, is_last_resort)
+        self._h = h
 
     def _with_step(self, h: float) -> AlphaState:
         """Return the newest values, a moved to where steps of `h` want it."""
