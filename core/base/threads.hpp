@@ -25,6 +25,29 @@ void run_tasks(Index n_tasks, Index n_threads, const Task& task) {
   work();
 }
 
+// Calls first(i) and then second(i) for i = 0, ..., n - 1. With two threads, first(i) goes ahead on one of them by up to
+// `lead` calls, which keeps in the caches what it hands over. Neither may throw.
+template <class First, class Second>
+void run_pipeline(Index n, Index n_threads, Index lead, const First& first, const Second& second) {
+  if (n_threads < 2) {
+    for (Index i = 0; i < n; ++i) first(i), second(i);
+    return;
+  }
+  struct alignas(64) Counter {
+    std::atomic<Index> calls = 0;
+    void wait_for(Index least) const {
+      constexpr int spins = 1 << 12;  // some microseconds; then the other thread may need this core
+      for (int spin = 0; calls.load(std::memory_order_acquire) < least; ++spin)
+        if (spin >= spins) std::this_thread::yield();
+    }
+    void count(Index i) { calls.store(i + 1, std::memory_order_release); }
+  } firsts, seconds;
+  const std::jthread other([&] {
+    for (Index i = 0; i < n; ++i) seconds.wait_for(i - lead), first(i), firsts.count(i);
+  });
+  for (Index i = 0; i < n; ++i) firsts.wait_for(i + 1), second(i), seconds.count(i);
+}
+
 // Calls task(first, last) for ranges of [0, n) of bodies or joints.
 template <class Task>
 void run_ranges(Index n, Index n_threads, const Task& task) {

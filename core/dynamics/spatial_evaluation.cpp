@@ -3,9 +3,14 @@
 #include <atomic>
 #include <limits>
 
+#include "base/threads.hpp"
+#include "factorization/partition.hpp"
+
 namespace sparsebody {
 
 namespace {
+
+constexpr Index chunks_ahead = 4;  // of the slower one of two threads
 
 // Calls visit(begin, end) for what is left of [first, last) without the numbers of a sorted list, backwards.
 template <class Visit>
@@ -32,19 +37,31 @@ Index SpatialEvaluation::assemble(const EvaluationInput& in) const {
   return is_sound ? block_ldl::regular : bad_state;
 }
 
+Index SpatialEvaluation::threads_of_part() const {
+  const block_ldl::Layout& layout = factors->layout;
+  return layout.n_parts() == 0 && layout.n_pivots() >= fewest_blocks ? std::min<Index>(threads, 2) : 1;
+}
+
 Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index part,
                                                 const block_ldl::Storage<double>& storage) const {
   const std::vector<Chunk>& chunks = schedule.parts[part];
-  const bool is_assembled = part > 0 && part == factors->layout.n_parts();
+  const block_ldl::Layout& layout = factors->layout;
+  const bool is_assembled = part > 0 && part == layout.n_parts(), is_shared = threads_of_part() > 1;
+  bool is_sound = true;
   Index status = block_ldl::regular;
-  for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
-    const Chunk &chunk = chunks[c], &next = chunks[c + 1];
-    if (!is_assembled && !sparsebody::assemble(system, in, chunk.body, next.body, chunk.joint, next.joint))
-      return bad_state;
-    if (status == block_ldl::regular)
-      status = block_ldl::eliminate<double>(factors->layout, rows(), system.right, 0.0, storage, chunk.pivot, next.pivot);
-  }
-  return status;
+  run_pipeline(
+      Index(chunks.size()) - 1, threads_of_part(), chunks_ahead,
+      [&](Index c) {
+        const Chunk &chunk = chunks[c], &next = chunks[c + 1];
+        if (!is_assembled) is_sound &= sparsebody::assemble(system, in, chunk.body, next.body, chunk.joint, next.joint);
+        if (is_shared) block_ldl::open_panels<double>(layout, rows(), system.right, storage, chunk.pivot, next.pivot);
+      },
+      [&](Index c) {
+        if (status == block_ldl::regular)
+          status = block_ldl::eliminate<double>(layout, rows(), system.right, 0.0, storage, chunks[c].pivot,
+                                                chunks[c + 1].pivot, is_shared);
+      });
+  return is_sound ? status : bad_state;
 }
 
 Index SpatialEvaluation::assemble_and_factorize(const EvaluationInput& in) {
@@ -102,11 +119,14 @@ double SpatialEvaluation::substitute() {
   const block_ldl::Layout& layout = factors->layout;
   return residual_in_parts(right, [&](Index part, SolutionWorkspace& w) {
     const std::vector<Chunk>& chunks = schedule.parts[part];
-    for (std::size_t c = chunks.size() - 1; c-- > 0;) {
-      block_ldl::substitute<double>(layout, rows(), factors->storage(part), right, x, chunks[c].pivot,
-                                    chunks[c + 1].pivot);
-      fill_inner_residual(*this, w, right, chunks[c], chunks[c + 1]);
-    }
+    const Index last = Index(chunks.size()) - 2;
+    run_pipeline(
+        last + 1, threads_of_part(), chunks_ahead,
+        [&](Index i) {
+          block_ldl::substitute<double>(layout, rows(), factors->storage(part), right, x, chunks[last - i].pivot,
+                                        chunks[last - i + 1].pivot);
+        },
+        [&](Index i) { fill_inner_residual(*this, w, right, chunks[last - i], chunks[last - i + 1]); });
   });
 }
 

@@ -4,7 +4,8 @@
 // the bodies and joints that the panels of a chunk of pivots are made of are assembled right before its elimination;
 // the residuals of those joints and bodies all of whose unknowns are known follow right after its backward
 // substitution. Parts of the elimination tree do so at the same time; what joins them to their common ancestors is
-// assembled before, and has its residuals after them.
+// assembled before, and has its residuals after them. A tree that is a path has no parts: there one thread assembles
+// ahead of another that eliminates, and computes residuals behind the one that substitutes.
 #pragma once
 
 #include <vector>
@@ -88,6 +89,8 @@ struct SpatialEvaluation {
  private:
   Index assemble_and_eliminate(const EvaluationInput& in, Index part, const block_ldl::Storage<double>& storage) const;
   Index assemble_and_factorize(const EvaluationInput& in);
+  // Threads that share the chunks of one part.
+  Index threads_of_part() const;
   // Backward substitution with what the elimination has made of the right-hand side; returns the relative residual.
   double substitute();
   // Calls fill(part, workspace) for all parts, and then computes the residuals that belong to several of them.

@@ -1,14 +1,18 @@
 #include "factorization/block_ldl.hpp"
+#include "factorization/block_qr.hpp"
 #include "factorization/layout.hpp"
 #include "factorization/partition.hpp"
 #include "factorization/plain_ldl.hpp"
 #include "factorization/saddle.hpp"
-#include "python/arrays.hpp"
+#include "python/graphs.hpp"
 
 namespace sparsebody {
 
-void bind_factorization_block_qr(nb::module_& module);
-void bind_factorization_multifrontal(nb::module_& module);
+template <OneOf<Partition, SaddlePattern, Saddle> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
+
+void bind_factorization_block_qr(nb::module_& m);
+void bind_factorization_multifrontal(nb::module_& m);
 
 namespace {
 
@@ -29,91 +33,75 @@ nb::object values_of(nb::handle self) {
   return array;
 }
 
-void bind_block_ldl(nb::module_& module) {
+void bind_block_ldl(nb::module_& m) {
   using namespace block_ldl;
-  def_kernel(
-      module, "partition",
-      [](Indices start, Indices neighbours, Indices sizes, Indices order, Index fewest) {
-        Partition parts = partition({start, neighbours}, sizes, order, fewest);
-        return std::pair(std::move(parts.order), std::move(parts.part_starts));
-      },
-      nb::arg("indptr"), nb::arg("indices"), nb::arg("sizes"), nb::arg("order"), nb::arg("fewest") = fewest_blocks, "Return an equivalent order in parts, and the position at which each of them begins.");
-
-  module.attr("FEWEST_BLOCKS") = fewest_blocks;
-  nb::class_<Layout>(module, "Layout", "Where the blocks of L lie, and what every pivot updates.")
-      .def(
-          "__init__",
-          [](Layout* self, Indices indptr, Indices rows, Indices sizes, View<const Index, 2> ends, Indices order,
-             Indices part_starts) { new (self) Layout({indptr, rows}, sizes, ends, order, part_starts); },
-          nb::arg("indptr"), nb::arg("rows"), nb::arg("sizes"), nb::arg("ends"), nb::arg("order"),
-          nb::arg("part_starts"), nb::call_guard<nb::gil_scoped_release>(),
-          "From the positions below each position, and the blocks of the pattern; see layout.hpp.")
-      .def_prop_ro("n_values", [](const Layout& self) { return self.n_values; }, "Numbers of the factors.")
+  nb::class_<Layout> layout(m, "Layout", "Where the blocks of L lie, and what every pivot updates.");
+  def_kernel<"__init__(columns, sizes, ends, order, part_starts)">(
+      layout, construct<Layout, const Graph&, Indices, View<const Index, 2>, Indices, Indices>,
+      "From the positions below each position, and the blocks of the pattern; see layout.hpp.");
+  layout.def_prop_ro("n_values", [](const Layout& self) { return self.n_values; }, "Numbers of the factors.")
       .def_prop_ro("n_parts", &Layout::n_parts, "Parts that can be eliminated at the same time.")
       .def_prop_ro(
-          "is_leaves_first",
-          [](const Layout& self) { return self.below.size() == self.n_pivots(); },
-          "Whether every pivot changes at most one later one, as in trees from the leaves on.")
-      .def("first_row", [](const Layout& self, Index pivot) { return Index(self.pivots[pivot].natural); },
-           nb::arg("pivot"), "Return the first row of a pivot in natural order.")
-      .def("pivots", [](const Layout& self) { return as_table(self.pivots); }, "Return a copy of the table of pivots.")
-      .def("below", [](const Layout& self) { return as_table(self.below); }, "Return a copy of that of blocks below.")
-      .def("updates", [](const Layout& self) { return as_table(self.updates); }, "Return a copy of what they update.");
+          "is_leaves_first", [](const Layout& self) { return self.below.size() == self.n_pivots(); },
+          "Whether every pivot changes at most one later one, as in trees from the leaves on.");
+  def<"first_row(pivot)">(
+      layout, [](const Layout& self, Index pivot) { return Index(self.pivots[pivot].natural); },
+      "Return the first row of a pivot in natural order.");
+  def<"pivots()">(layout, [](const Layout& self) { return as_table(self.pivots); }, "Return a copy of that table.");
+  def<"below()">(layout, [](const Layout& self) { return as_table(self.below); }, "Return a copy of the blocks below.");
+  def<"updates()">(layout, [](const Layout& self) { return as_table(self.updates); }, "Return a copy of their targets.");
 
-  const nb::arg rows("rows"), rhs("rhs"), solution("solution");
-  const nb::call_guard<nb::gil_scoped_release> unlocked;
-  nb::class_<Factors>(module, "Factors", "The factors of the newest matrix, and work space.")
-      .def(nb::init<const Layout&>(), nb::arg("layout"), nb::keep_alive<1, 2>())
-      .def_rw("threads", &Factors::threads, "Threads that an elimination may use; nothing else depends on them.")
+  nb::class_<Factors> factors(m, "Factors", "The factors of the newest matrix, and work space.");
+  def_keeping<"__init__(layout)">(factors, construct<Factors, const Layout&>);
+  factors.def_rw("threads", &Factors::threads, "Threads that an elimination may use; nothing else depends on them.")
       .def_prop_ro("values", &values_of, nb::sig("def values(self) -> numpy.typing.NDArray[numpy.float64]"),
-                   "All numbers, in place.")
-      .def("eliminate", &Factors::eliminate, rows, rhs, nb::arg("shift"), unlocked,
-           "Eliminate all pivots; return the status.")
-      .def("factorize", &Factors::factorize, rows, rhs, unlocked,
-           "Eliminate all pivots, and where one is doubtful once more with shifted ones; return the first status.")
-      .def("substitute", &Factors::substitute, rows, rhs, solution, unlocked,
-           "Fill the solution for the right-hand side that came with the factorization.")
-      .def("solve", &Factors::solve, rows, rhs, nb::arg("share"), nb::arg("adds"), solution, unlocked,
-           "Fill or add the solution for another right-hand side; return its largest primal entry.")
-      .def("smallest_pivot", &Factors::smallest_pivot, rows, nb::arg("n_primal_rows"), unlocked,
-           "Return the root of the smallest dual pivot relative to its row, and the row.");
-}
-
-void bind_plain_ldl(nb::module_& module) {
-  const nb::arg sizes("sizes"), base("base"), values("values");
-  def_kernel(module, "factorize", &plain_ldl::factorize, sizes, base, nb::arg("start"), nb::arg("below"), values);
-  def_kernel(module, "solve", &plain_ldl::solve, sizes, base, nb::arg("indices"), values, nb::arg("x"));
-}
-
-void bind_saddle(nb::module_& module) {
-  const nb::arg offsets("offsets"), ends("ends"), diagonal("diagonal"), inverse("inverse"), rows("rows"),
-      scale("scale"), data("data"), rhs("rhs"), inverse_root("inverse_root"), x("x"), y("y");
-  def_kernel(module, "unit_rows", &unit_rows, offsets, ends, diagonal, rows, nb::arg("unit"), inverse_root);
-  def_kernel(module, "to_unit", &to_unit, offsets, inverse_root, x);
-  def_kernel(module, "from_unit", &from_unit, offsets, inverse_root, x);
-  def_kernel(module, "row_indices", &row_indices, offsets, nb::arg("row"), nb::arg("column"), nb::arg("base"),
-             nb::arg("stride"), nb::arg("n_values"));
-  def_kernel(module, "saddle_scales", &saddle_scales, offsets, ends, diagonal, inverse, rows, scale);
-  def_kernel(module, "fill_saddle", &fill_saddle, offsets, ends, diagonal, rows, scale, nb::arg("shift"),
-             nb::arg("diagonal_place"), nb::arg("below"), nb::arg("right"), data);
-  def_kernel(module, "schur_products", &schur_products, nb::arg("indptr"), nb::arg("incidence"), nb::arg("place"));
-  def_kernel(module, "fill_schur", &fill_schur, offsets, ends, inverse, rows, scale, nb::arg("contributions"), data);
-  def_kernel(module, "dual_rhs", &dual_rhs, offsets, ends, inverse, rows, rhs);
-  def_kernel(module, "primal_solution", &primal_solution, offsets, ends, inverse, rows, rhs, y);
-  def_kernel(module, "vanishing_row", &vanishing_row, offsets, ends, rows);
-  def_kernel(module, "cancellation", &cancellation, offsets, ends, rows, y);
+                   "All numbers, in place.");
+  def_kernel<"eliminate(rows, rhs, shift)">(factors, &Factors::eliminate, "Eliminate all pivots; return the status.");
+  def_kernel<"factorize(rows, rhs)">(
+      factors, &Factors::factorize,
+      "Eliminate all pivots, and where one is doubtful once more with shifted ones; return the first status.");
+  def_kernel<"substitute(rows, rhs, solution)">(
+      factors, &Factors::substitute,
+      "Fill the solution for the right-hand side that came with the factorization.");
+  def_kernel<"solve(rows, rhs, share, adds, solution)">(
+      factors, &Factors::solve,
+      "Fill or add the solution for another right-hand side; return its largest primal entry.");
+  def_kernel<"smallest_pivot(rows, n_primal_rows)">(
+      factors, &Factors::smallest_pivot,
+      "Return the root of the smallest dual pivot relative to its row, and the row.");
 }
 
 }  // namespace
 
-void bind_factorization(nb::module_& module) {
-  nb::module_ block_ldl = module.def_submodule("block_ldl", "LDL' by small dense blocks.");
+void bind_factorization(nb::module_& m) {
+  const char* const parts = "Return an equivalent order in parts, and the position at which each of them begins.";
+  m.attr("FEWEST_BLOCKS") = fewest_blocks;
+  def_kernel<"partition(graph, sizes, order, fewest)">(m, &partition, parts);
+  def_kernel<"dual_partition(block_sizes, ends, order, fewest)">(m, &dual_partition, parts);
+
+  nb::module_ block_ldl = m.def_submodule("block_ldl", "LDL' by small dense blocks.");
   bind_block_ldl(block_ldl);
-  nb::module_ plain_ldl = module.def_submodule("plain_ldl", "LDL' in any order, with every operation counted.");
-  bind_plain_ldl(plain_ldl);
-  bind_saddle(module);
-  bind_factorization_block_qr(module);
-  bind_factorization_multifrontal(module);
+  bind_factorization_block_qr(m);
+  bind_factorization_multifrontal(m);
+  nb::module_ plain_ldl = m.def_submodule("plain_ldl", "LDL' in any order, with every operation counted.");
+  def_kernel<"factorize(sizes, base, start, below, values)">(plain_ldl, &plain_ldl::factorize);
+  def_kernel<"solve(sizes, base, indices, values, x)">(plain_ldl, &plain_ldl::solve);
+
+  def_kernel<"subtract_product(matrix, x, residual)">(m, &subtract_product);
+  def_kernel<"residual_scales(matrix, inverse, x, rhs)">(m, &residual_scales);
+  def_kernel<"exact_residual(indptr, indices, data, right, high, low)">(m, &exact_residual);
+  def_kernel<"unit_rows(matrix, unit, inverse_root)">(m, &unit_rows);
+  def_kernel<"to_unit(offsets, inverse_root, x)">(m, &to_unit);
+  def_kernel<"from_unit(offsets, inverse_root, x)">(m, &from_unit);
+  def_kernel<"row_indices(offsets, row, column, base, stride, n_values)">(m, &row_indices);
+  def_kernel<"saddle_scales(matrix, inverse, scale)">(m, &saddle_scales);
+  def_kernel<"fill_saddle(matrix, scale, shift, diagonal_place, below, right, data)">(m, &fill_saddle);
+  def_kernel<"schur_products(indptr, incidence, place)">(m, &schur_products);
+  def_kernel<"fill_schur(matrix, inverse, scale, contributions, data)">(m, &fill_schur);
+  def_kernel<"dual_rhs(matrix, inverse, rhs)">(m, &dual_rhs);
+  def_kernel<"primal_solution(matrix, inverse, rhs, y)">(m, &primal_solution);
+  def_kernel<"vanishing_row(pattern, rows)">(m, &vanishing_row);
+  def_kernel<"cancellation(pattern, rows, y)">(m, &cancellation);
 }
 
 }  // namespace sparsebody

@@ -77,9 +77,8 @@ SB_INLINE void prefetch_panel(const S* values, const Pivot& pivot, const Pivot& 
 
 // Begins the own block of a panel: the identity or zero, and the right-hand side in the spare lane.
 template <int size, class S>
-SB_INLINE void begin_own(S* own, const S* rhs, S* reference, double diagonal) {
+SB_INLINE void begin_own(S* own, const S* rhs, double diagonal) {
   constexpr int lanes = lanes_of(size);
-  broadcast<lanes>(S(diagonal)).store(reference);
   unrolled<0, size>([&](auto k) SB_UNROLL {
     Vec<S, lanes>{}.template with<lanes - 1>(rhs[k]).template with<k>(S(diagonal)).store(own + k * lanes);
   });
@@ -119,13 +118,12 @@ SB_INLINE void take_block(const Fill& fill, const FillRows<S>& A, S* values) {
 
 // Fills a panel with its part of the matrix.
 template <class S>
-SB_INLINE void open(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* values,
-                    const Window<S>& reference) {
+SB_INLINE void open(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* values) {
   const Pivot& following = *(&pivot + 1);
   constexpr S zeros[6] = {};
   with_size(pivot.size, [&](auto size) SB_UNROLL {
     begin_own<size>(values + pivot.own, pivot.kind == contribution ? zeros : rhs + pivot.natural,
-                    reference.at(pivot.padded), pivot.kind == primal ? 1.0 : 0.0);
+                    pivot.kind == primal ? 1.0 : 0.0);
   });
   const auto clear = [&](Index begin, Index end) SB_UNROLL {
     for (Index i = begin; i < end; i += 4) Vec<S, 4>{}.store(values + i);
@@ -316,21 +314,44 @@ void add_contribution(const Layout& layout, const Pivot& copy, S* values, const 
   }
 }
 
-// Opens the panels that a pivot, or what is added to one, writes into first.
-template <class S>
-SB_INLINE void open_panels(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* values,
-                           const Window<S>& reference) {
+// Calls visit(panel) for the panels that a pivot, or what is added to one, writes into first.
+template <class Visit>
+SB_INLINE void for_opened(const Layout& layout, const Pivot& pivot, const Visit& visit) {
   for (std::uint32_t i = pivot.first_opened; i < (&pivot + 1)->first_opened; ++i) {
     const Pivot& opened = layout.pivots[layout.opened[i]];
-    if (opened.kind != constant) open(layout, opened, A, rhs, values, reference);
+    if (opened.kind != constant) visit(opened);
   }
+}
+
+// Begins the reference of a panel: its part of the diagonal.
+template <class S>
+SB_INLINE void open_reference(const Pivot& pivot, const Window<S>& reference) {
+  const auto diagonal = broadcast<4>(S(pivot.kind == primal ? 1.0 : 0.0));
+  for (int lane = 0; lane < lanes_of(pivot.size); lane += 4) diagonal.store(reference.at(pivot.padded) + lane);
 }
 
 }  // namespace
 
 template <class S>
+void open_panels(const Layout& layout, Rows<S> rows, View<const S> rhs, const Storage<S>& storage, Index begin,
+                 Index end) {
+  const bool is_large = layout.n_pivots() >= prefetch_threshold;
+  const FillRows<S> A(rows);
+  for (Index j = begin; j < end; ++j) {
+    const Pivot& pivot = layout.pivots[j];
+    if (is_large) {
+      prefetch_tables<S>(layout, pivot);
+      prefetch_panel(storage.values.data(), pivot, layout.pivots[j + 1]);
+    }
+    for_opened(layout, pivot, [&](const Pivot& opened) SB_UNROLL {
+      open(layout, opened, A, rhs.data(), storage.values.data());
+    });
+  }
+}
+
+template <class S>
 Index eliminate(const Layout& layout, Rows<S> rows, View<const S> rhs, double shift, const Storage<S>& storage,
-                Index begin, Index end) {
+                Index begin, Index end, bool are_open) {
   const bool is_large = layout.n_pivots() >= prefetch_threshold;
   const Window<S> reference(storage.reference);
   const FillRows<S> A(rows);
@@ -346,7 +367,10 @@ Index eliminate(const Layout& layout, Rows<S> rows, View<const S> rhs, double sh
       keep_reference(pivot, storage.values.data(), reference);
       continue;
     }
-    open_panels(layout, pivot, A, rhs.data(), storage.values.data(), reference);
+    for_opened(layout, pivot, [&](const Pivot& opened) SB_UNROLL {
+      if (!are_open) open(layout, opened, A, rhs.data(), storage.values.data());
+      open_reference(opened, reference);
+    });
     bool is_safe;
     if (pivot.kind == constant)
       is_safe = with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
@@ -630,7 +654,10 @@ void Factors::add_contributions(Rows<double> rows, View<const double> rhs) {
   for (const Part& part : layout.parts)
     for (Index j = part.contributions; j < part.end; ++j) {
       const Pivot& copy = layout.pivots[j];
-      open_panels(layout, copy, FillRows<double>(rows), rhs.data(), values_.data(), reference);
+      for_opened(layout, copy, [&](const Pivot& opened) {
+        open(layout, opened, FillRows<double>(rows), rhs.data(), values_.data());
+        open_reference(opened, reference);
+      });
       add_contribution(layout, copy, values_.data(), reference);
     }
 }
@@ -708,8 +735,9 @@ std::pair<double, Index> Factors::smallest_pivot(Rows<double> rows, Index n_prim
   return {std::sqrt(std::max(least, 0.0)), worst};
 }
 
+template void open_panels(const Layout&, Rows<double>, View<const double>, const Storage<double>&, Index, Index);
 template Index eliminate(const Layout&, Rows<double>, View<const double>, double, const Storage<double>&, Index,
-                         Index);
+                         Index, bool);
 template void substitute(const Layout&, Rows<double>, const Storage<double>&, View<const double>, View<double>,
                          Index, Index);
 

@@ -29,14 +29,20 @@ inline constexpr double dual_shift = 0x1p-52;        // of dual pivots, where on
 
 template <class S> using Rows = View<const S, 3>;  // A (n_dual_rows, 2, width): each row on its first and second end
 
+// Fills the panels that the pivots in [begin, end) write into first with their part of the matrix and of the
+// right-hand side (n_rows,).
+template <class S>
+void open_panels(const Layout& layout, Rows<S> rows, View<const S> rhs, const Storage<S>& storage, Index begin,
+                 Index end);
+
 // Eliminates the pivots in [begin, end) of one part, those before them being done: fills `values` with the factors, and
 // with what the elimination makes of the right-hand side (n_rows,). Dual pivots are moved away from zero by `shift`
 // times what they were before other dual ones took from them, or by -shift itself if that is negative. Returns
 // `regular`, or `doubtful` - number of the first pivot that may be nothing but rounding; without a shift the
-// elimination ends there.
+// elimination ends there. Their panels are opened on the way unless they are open.
 template <class S>
 Index eliminate(const Layout& layout, Rows<S> rows, View<const S> rhs, double shift, const Storage<S>& storage,
-                Index begin, Index end);
+                Index begin, Index end, bool are_open = false);
 
 // Fills the solution (n_rows,) for the right-hand side that came with the factorization, in the rows of the
 // pivots in [begin, end) of one part, those after them being filled.
@@ -45,8 +51,9 @@ void substitute(const Layout& layout, Rows<S> rows, const Storage<S>& storage, V
                 Index begin, Index end);
 
 // Instantiated once, in block_ldl.cpp: each inlines the steps of all sizes.
+extern template void open_panels(const Layout&, Rows<double>, View<const double>, const Storage<double>&, Index, Index);
 extern template Index eliminate(const Layout&, Rows<double>, View<const double>, double, const Storage<double>&,
-                                Index, Index);
+                                Index, Index, bool);
 extern template void substitute(const Layout&, Rows<double>, const Storage<double>&, View<const double>, View<double>,
                                 Index, Index);
 

@@ -379,7 +379,7 @@ Partition dual_partition(View<const Index> block_sizes, View<const Index, 2> end
                          Index fewest) {
   const Index n = block_sizes.size() - ends.rows();
   const GraphArrays graph = dual_graph(quotient_graph(n, ends).graph(), n);
-  return partition(graph.graph(), block_sizes.slice(n, block_sizes.size()), order, fewest);
+  return partition_from_both_ends(graph.graph(), block_sizes.slice(n, block_sizes.size()), order, fewest);
 }
 
 BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order_,

@@ -15,6 +15,7 @@ constexpr Index most_parts = 8;
 constexpr double work_of_block = 500.0;   // flops that take as long as what a pivot costs besides its flops
 constexpr double smallest_share = 1.0 / 64; // of all work in a part
 constexpr double worthwhile = 0.7;        // share of all work that may be left on the longest way
+constexpr double more_work = 1.1;         // that elimination from both ends may take
 
 // The elimination tree of an order whose subtrees are in one piece each, and the work in it.
 struct Tree {
@@ -110,14 +111,44 @@ Partition in_parts(const Tree& tree, const Cut& cut) {
   return result;
 }
 
+// An order with its second half turned round. The fronts of a path are a path decomposition of its graph; a node first
+// appears in that of its first neighbour. Leaving backwards in this sequence, nodes meet no others than in these fronts.
+// Bodlaender (1998), Theor. Comput. Sci. 209:1.
+Array<Index> from_both_ends(const Graph& graph, Indices order) {
+  const Index n = order.size(), half = n / 2;
+  std::vector<Index> position(n), first(n);
+  for (Index j = 0; j < n; ++j) position[order[j]] = j;
+  for (Index j = 0; j < n; ++j) {
+    first[j] = j;
+    for (const Index other : graph[order[j]]) first[j] = std::min(first[j], position[other]);
+  }
+  Array<Index> turned(n);
+  std::iota(turned.begin(), turned.end(), 0);
+  std::reverse(turned.begin() + half, turned.end());
+  std::stable_sort(turned.begin() + half, turned.end(), [&](Index a, Index b) { return first[a] > first[b]; });
+  for (Index& j : turned) j = order[j];
+  return turned;
+}
+
+Partition whole(Tree&& tree) { return {std::move(tree.order), Array<Index>(1)}; }
+
 }  // namespace
 
 Partition partition(const Graph& graph, Indices sizes, Indices order, Index fewest) {
   if (order.size() < fewest) return {postordered(graph, order), Array<Index>(1)};
   Tree tree = make_tree(graph, sizes, order);
   const Cut cut = best_cut(tree);
-  if (cut.longest > worthwhile * tree.total) return {std::move(tree.order), Array<Index>(1)};
-  return in_parts(tree, cut);
+  return cut.longest > worthwhile * tree.total ? whole(std::move(tree)) : in_parts(tree, cut);
+}
+
+Partition partition_from_both_ends(const Graph& graph, Indices sizes, Indices order, Index fewest) {
+  if (order.size() < fewest) return {postordered(graph, order), Array<Index>(1)};
+  Tree tree = make_tree(graph, sizes, order);
+  const double limit = worthwhile * tree.total, most_work = more_work * tree.total;
+  if (const Cut cut = best_cut(tree); cut.longest <= limit) return in_parts(tree, cut);
+  const Tree turned = make_tree(graph, sizes, from_both_ends(graph, order));
+  const Cut cut = best_cut(turned);
+  return turned.total > most_work || cut.longest > limit ? whole(std::move(tree)) : in_parts(turned, cut);
 }
 
 }  // namespace sparsebody

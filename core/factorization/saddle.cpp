@@ -2,51 +2,121 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
-#include <memory>
 #include <type_traits>
 #include <vector>
+
+#include "spatial/double_double.hpp"
 
 namespace sparsebody {
 namespace {
 
 bool is_positive_and_finite(double x) { return x > 0.0 && x < std::numeric_limits<double>::infinity(); }
 
-// The primal rows of x = D^-1 f, for k columns.
-void apply_inverse(const SaddlePattern& pattern, Blocks inverse, const double* f, View<double, 2> x) {
-  const Index n_columns = x.shape(1);
-  for (Index i = 0; i < pattern.n_primal(); ++i) {
-    const Index first = pattern.offsets[i] * n_columns, size = pattern.size(i);
-    for (Index a = 0; a < size; ++a) {
-      const double *const row = &inverse(i, a, 0), *const part = f + first;
-      for (Index k = 0; k < n_columns; ++k) {
-        double total = 0.0;
-        for (Index b = 0; b < size; ++b) total += row[b] * part[b * n_columns + k];
-        x.data()[first + a * n_columns + k] = total;
-      }
-    }
-  }
+// f(n), of six as a constant.
+template <class F>
+void with_size(Index n, F&& f) {
+  if (n == 6) f(std::integral_constant<Index, 6>{});
+  else f(n);
 }
 
-// y = L x for the lower triangle of a square matrix, whose width may be a constant.
-template <class Width>
-void lower_times(const double* L, const double* x, double* y, Width width) {
-  for (Index a = 0; a < width; ++a) {
-    double total = 0.0;
-    for (Index b = 0; b <= a; ++b) total += L[width * a + b] * x[b];
-    y[a] = total;
-  }
+// The product of a row of a block and a column of vectors, whose rows are `stride` apart.
+template <class Size>
+double product(Size size, const double* row, const double* x, Index stride) {
+  double total = 0.0;
+  for (Index b = 0; b < size; ++b) total += row[b] * x[b * stride];
+  return total;
+}
+
+// Calls take(row, column, product) of D x, for a block diagonal matrix D.
+template <class Take>
+void diagonal_product(const SaddlePattern& pattern, Blocks D, Columns x, Take&& take) {
+  const Index n_columns = x.shape(1), width = D.shape(2);
+  for (Index i = 0; i < pattern.n_primal(); ++i)
+    with_size(pattern.size(i), [&](auto size) {
+      const Index first = pattern.offsets[i];
+      for (Index a = 0; a < size; ++a)
+        for (Index k = 0; k < n_columns; ++k)
+          take(first + a, k,
+               product(size, D.data() + (i * width + a) * width, x.data() + first * n_columns + k, n_columns));
+    });
+}
+
+// Calls visit(r, row, first, size) for each end of each row of A, which is on the primal rows [first, first + size).
+template <class Visit>
+void for_each_end(const SaddlePattern& pattern, ARows rows, Visit&& visit) {
+  pattern.for_each_part([&](Index r, Index side, Index i) {
+    with_size(pattern.size(i), [&](auto size) { visit(r, &rows(r, side, 0), pattern.offsets[i], size); });
+  });
+}
+
+// Calls take(row, column, product) of A x for each end of each row.
+template <class Take>
+void row_product(const SaddlePattern& pattern, ARows rows, Columns x, Take&& take) {
+  const Index n_columns = x.shape(1);
+  for_each_end(pattern, rows, [&](Index r, const double* row, Index first, auto size) {
+    for (Index k = 0; k < n_columns; ++k) take(r, k, product(size, row, x.data() + first * n_columns + k, n_columns));
+  });
+}
+
+// x -= y row'
+template <class Size>
+void subtract_force(Size size, const double* row, const double* y, double* x, Index n_columns) {
+  for (Index k = 0; k < n_columns; ++k)
+    for (Index b = 0; b < size; ++b) x[b * n_columns + k] -= row[b] * y[k];
 }
 
 }  // namespace
 
-Index unit_rows(Offsets offsets, Ends ends, Blocks diagonal, ARows rows, View<double, 3> unit,
-                View<double, 3> inverse_root) {
-  const SaddlePattern pattern{offsets, ends};
-  const Index width = rows.shape(2);
+void subtract_product(const Saddle& K, Columns x, View<double, 2> residual) {
+  const SaddlePattern pattern = K.pattern();
+  const Index n_columns = x.shape(1), n_primal_rows = pattern.n_primal_rows();
+  diagonal_product(pattern, K.diagonal, x, [&](Index row, Index k, double total) { residual(row, k) -= total; });
+  for_each_end(pattern, K.rows, [&](Index r, const double* row, Index first, auto size) {
+    const Index dual = (n_primal_rows + r) * n_columns;
+    for (Index k = 0; k < n_columns; ++k)
+      residual.data()[dual + k] -= product(size, row, x.data() + first * n_columns + k, n_columns);
+    subtract_force(size, row, x.data() + dual, residual.data() + first * n_columns, n_columns);
+  });
+}
+
+Array<double, 2> residual_scales(const Saddle& K, Blocks inverse, Columns x, Columns rhs) {
+  const SaddlePattern pattern = K.pattern();
+  const Index first = pattern.n_primal_rows();
+  Array<double, 2> scales({x.shape(1), 2}), free({first, x.shape(1)});  // D^-1 f
+  const auto enlarge = [&](Index k, Index half, double entry) {
+    scales(k, half) = std::max(scales(k, half), std::abs(entry));
+  };
+  for (Index row = 0; row < rhs.rows(); ++row)
+    for (Index k = 0; k < x.shape(1); ++k) enlarge(k, row < first ? 0 : 1, rhs(row, k));
+  diagonal_product(pattern, K.diagonal, x, [&](Index, Index k, double total) { enlarge(k, 0, total); });
+  diagonal_product(pattern, inverse, rhs, [&](Index row, Index k, double total) { free(row, k) = total; });
+  row_product(pattern, K.rows, free, [&](Index, Index k, double total) { enlarge(k, 1, total); });
+  return scales;
+}
+
+Array<double> exact_residual(View<const Index> indptr, View<const Index> indices, View<const double> data,
+                             View<const double> right, View<const double> high, View<const double> low) {
+  Array<double> residual(right.size());
+  for (Index i = 0; i < right.size(); ++i) {
+    DoubleDouble total(right[i]);
+    for (Index entry = indptr[i]; entry < indptr[i + 1]; ++entry) {
+      const Index j = indices[entry];
+      total += DoubleDouble::product(-data[entry], high[j]);
+      if (low[j] != 0.0) total += DoubleDouble(low[j]) * DoubleDouble(-data[entry]);
+    }
+    residual[i] = total.high;
+  }
+  return residual;
+}
+
+Index unit_rows(const Saddle& K, View<double, 3> unit, View<double, 3> inverse_root) {
+  const SaddlePattern pattern = K.pattern();
+  const Index width = K.rows.shape(2);
   Index bad = -1;
   for (Index i = 0; i < pattern.n_primal(); ++i) {
-    const double* const D = diagonal.data() + i * width * width;
+    const double* const D = K.diagonal.data() + i * width * width;
     double* const inverse = inverse_root.data() + i * width * width;
     for (Index j = 0; j < pattern.size(i); ++j) {
       double* const row = inverse + width * j;
@@ -70,14 +140,19 @@ Index unit_rows(Offsets offsets, Ends ends, Blocks diagonal, ARows rows, View<do
 
   pattern.for_each_part([&](Index r, Index side, Index body) {
     const double* const inverse = inverse_root.data() + body * width * width;
-    const double* const row = &rows(r, side, 0);
-    if (width == 6) lower_times(inverse, row, &unit(r, side, 0), std::integral_constant<Index, 6>{});
-    else lower_times(inverse, row, &unit(r, side, 0), width);
+    const double* const row = &K.rows(r, side, 0);
+    with_size(width, [&](auto n) {
+      for (Index a = 0; a < n; ++a) {
+        double total = 0.0;
+        for (Index b = 0; b <= a; ++b) total += inverse[n * a + b] * row[b];
+        unit(r, side, a) = total;
+      }
+    });
   }, [&](Index r, Index side) { std::fill_n(&unit(r, side, 0), width, 0.0); });
   return bad;
 }
 
-void to_unit(Offsets offsets, Blocks inverse_root, View<double> x) {
+void to_unit(View<const Index> offsets, Blocks inverse_root, View<double> x) {
   for (Index i = 0; i < inverse_root.rows(); ++i) {
     const Index first = offsets[i], size = offsets[i + 1] - first;
     for (Index a = size - 1; a >= 0; --a) {
@@ -88,7 +163,7 @@ void to_unit(Offsets offsets, Blocks inverse_root, View<double> x) {
   }
 }
 
-void from_unit(Offsets offsets, Blocks inverse_root, View<double> x) {
+void from_unit(View<const Index> offsets, Blocks inverse_root, View<double> x) {
   for (Index i = 0; i < inverse_root.rows(); ++i) {
     const Index first = offsets[i], size = offsets[i + 1] - first;
     for (Index a = 0; a < size; ++a) {
@@ -99,7 +174,7 @@ void from_unit(Offsets offsets, Blocks inverse_root, View<double> x) {
   }
 }
 
-Array<std::int32_t> row_indices(Offsets offsets, View<const Index> row, View<const Index> column,
+Array<std::int32_t> row_indices(View<const Index> offsets, View<const Index> row, View<const Index> column,
                                 View<const Index> base, View<const Index> stride, Index n_values) {
   Array<std::int32_t> indices(n_values);
   for (Index k = 0; k < row.size(); ++k) {
@@ -111,8 +186,9 @@ Array<std::int32_t> row_indices(Offsets offsets, View<const Index> row, View<con
   return indices;
 }
 
-Index saddle_scales(Offsets offsets, Ends ends, Blocks diagonal, Blocks inverse, ARows rows, View<double> scale) {
-  const SaddlePattern pattern{offsets, ends};
+Index saddle_scales(const Saddle& K, Blocks inverse, View<double> scale) {
+  const auto& [offsets, ends, diagonal, rows] = K;
+  const SaddlePattern pattern = K.pattern();
   const Index n_primal = pattern.n_primal(), first = pattern.n_primal_rows();
   for (Index i = 0; i < n_primal; ++i)
     for (Index a = 0; a < pattern.size(i); ++a) {
@@ -124,7 +200,7 @@ Index saddle_scales(Offsets offsets, Ends ends, Blocks diagonal, Blocks inverse,
   pattern.for_each_part([&](Index r, Index side, Index i) {
     double square = 0.0;  // of the row in the metric of D^-1
     const Index size = pattern.size(i);
-    const double* const row = &rows(r, side, 0);
+    const double* const row = &K.rows(r, side, 0);
     for (Index a = 0; a < size; ++a) {
       double part = 0.0;
       for (Index b = 0; b < size; ++b) part += inverse(i, a, b) * row[b];
@@ -139,10 +215,10 @@ Index saddle_scales(Offsets offsets, Ends ends, Blocks diagonal, Blocks inverse,
   return -1;
 }
 
-void fill_saddle(Offsets offsets, Ends ends, Blocks diagonal, ARows rows, View<const double> scale, double shift,
-                 View<const Index, 2> diagonal_place, View<const Index, 3> below, View<const Index, 3> right,
-                 View<double> data) {
-  const SaddlePattern pattern{offsets, ends};
+void fill_saddle(const Saddle& K, View<const double> scale, double shift, View<const Index, 2> diagonal_place,
+                 View<const Index, 3> below, View<const Index, 3> right, View<double> data) {
+  const auto& [offsets, ends, diagonal, rows] = K;
+  const SaddlePattern pattern = K.pattern();
   const Index n_primal = pattern.n_primal();
   std::fill(data.begin(), data.end(), 0.0);
   for (Index i = 0; i < n_primal; ++i) {
@@ -184,9 +260,10 @@ Array<Index, 2> schur_products(View<const Index> indptr, View<const Index, 2> in
   return result;
 }
 
-void fill_schur(Offsets offsets, Ends ends, Blocks inverse, ARows rows, View<const double> scale,
-                View<const Index, 2> contributions, View<double> data) {
-  const SaddlePattern pattern{offsets, ends};
+void fill_schur(const Saddle& K, Blocks inverse, View<const double> scale, View<const Index, 2> contributions,
+                View<double> data) {
+  const SaddlePattern pattern = K.pattern();
+  const ARows rows = K.rows;
   const Index n_primal = pattern.n_primal(), first = pattern.n_primal_rows(), width = rows.shape(2);
   Array<double, 3> half(rows.shape());  // A D^-1, rows scaled
   pattern.for_each_part([&](Index r, Index side, Index i) {
@@ -201,8 +278,8 @@ void fill_schur(Offsets offsets, Ends ends, Blocks inverse, ARows rows, View<con
   std::fill(data.begin(), data.end(), 0.0);
   for (Index k = 0; k < contributions.rows(); ++k) {
     const Index p = contributions(k, 0), side_p = contributions(k, 1), q = contributions(k, 2);
-    const Index side_q = contributions(k, 3), stride = contributions(k, 5), size = pattern.size(ends(q, side_q));
-    const Index row_p = offsets[n_primal + p] - first, row_q = offsets[n_primal + q] - first;
+    const Index side_q = contributions(k, 3), stride = contributions(k, 5), size = pattern.size(K.ends(q, side_q));
+    const Index row_p = K.offsets[n_primal + p] - first, row_q = K.offsets[n_primal + q] - first;
     double* const block = data.data() + contributions(k, 4);
     for (Index c = 0; c < pattern.size(n_primal + q); ++c) {
       const double factor = scale[first + row_q + c];
@@ -217,45 +294,31 @@ void fill_schur(Offsets offsets, Ends ends, Blocks inverse, ARows rows, View<con
   }
 }
 
-Array<double, 2> dual_rhs(Offsets offsets, Ends ends, Blocks inverse, ARows rows, View<const double, 2> rhs) {
-  const SaddlePattern pattern{offsets, ends};
-  const Index n_columns = rhs.shape(1), first = pattern.n_primal_rows();
-  Array<double, 2> reduced({rows.rows(), n_columns}), x({first, n_columns});
-  apply_inverse(pattern, inverse, rhs.data(), x);
-  for (Index row = 0; row < rows.rows(); ++row)
-    for (Index k = 0; k < n_columns; ++k) reduced(row, k) = -rhs(first + row, k);
-  pattern.for_each_part([&](Index r, Index side, Index i) {
-    const double *const row = &rows(r, side, 0), *const part = x.data() + offsets[i] * n_columns;
-    for (Index k = 0; k < n_columns; ++k) {
-      double total = reduced(r, k);
-      for (Index b = 0; b < pattern.size(i); ++b) total += row[b] * part[b * n_columns + k];
-      reduced(r, k) = total;
-    }
-  });
+Array<double, 2> dual_rhs(const Saddle& K, Blocks inverse, Columns rhs) {
+  const SaddlePattern pattern = K.pattern();
+  const Index first = pattern.n_primal_rows();
+  Array<double, 2> reduced({K.rows.rows(), rhs.shape(1)}), free({first, rhs.shape(1)});
+  std::transform(rhs.begin() + first * rhs.shape(1), rhs.end(), reduced.begin(), std::negate<>());
+  diagonal_product(pattern, inverse, rhs, [&](Index row, Index k, double total) { free(row, k) = total; });
+  row_product(pattern, K.rows, free, [&](Index r, Index k, double total) { reduced(r, k) += total; });
   return reduced;
 }
 
-Array<double, 2> primal_solution(Offsets offsets, Ends ends, Blocks inverse, ARows rows, View<const double, 2> rhs,
-                                 View<const double, 2> y) {
-  const SaddlePattern pattern{offsets, ends};
-  const Index n_columns = rhs.shape(1), first = pattern.n_primal_rows();
-  Array<double, 2> x(rhs.shape());
-  const std::unique_ptr<double[]> force(new double[first * n_columns]);
-  std::copy_n(rhs.begin(), first * n_columns, force.get());
-  pattern.for_each_part([&](Index r, Index side, Index i) {  // f - A' y
-    const double *const row = &rows(r, side, 0), *const factor = y.data() + r * n_columns;
-    double* const part = force.get() + offsets[i] * n_columns;
-    for (Index b = 0; b < pattern.size(i); ++b)
-      for (Index k = 0; k < n_columns; ++k) part[b * n_columns + k] -= row[b] * factor[k];
+Array<double, 2> primal_solution(const Saddle& K, Blocks inverse, Columns rhs, Columns y) {
+  const SaddlePattern pattern = K.pattern();
+  Array<double, 2> force({pattern.n_primal_rows(), rhs.shape(1)}), x(rhs.shape());
+  std::copy_n(rhs.begin(), force.size(), force.begin());
+  for_each_end(pattern, K.rows, [&](Index r, const double* row, Index first, auto size) {  // f - A' y
+    subtract_force(size, row, &y(r, 0), &force(first, 0), y.shape(1));
   });
-  apply_inverse(pattern, inverse, force.get(), x);
-  std::copy(y.begin(), y.end(), x.begin() + first * n_columns);
+  diagonal_product(pattern, inverse, force, [&](Index row, Index k, double total) { x(row, k) = total; });
+  std::copy(y.begin(), y.end(), x.begin() + force.size());
   return x;
 }
 
-Index vanishing_row(Offsets offsets, Ends ends, ARows rows) {
+Index vanishing_row(const SaddlePattern& pattern, ARows rows) {
   Array<double> square(rows.rows());
-  SaddlePattern{offsets, ends}.for_each_part([&](Index r, Index side, Index) {
+  pattern.for_each_part([&](Index r, Index side, Index) {
     for (const double a : rows[r][side]) square[r] += a * a;
   });
   for (Index r = 0; r < square.size(); ++r)
@@ -263,8 +326,7 @@ Index vanishing_row(Offsets offsets, Ends ends, ARows rows) {
   return -1;
 }
 
-std::pair<double, double> cancellation(Offsets offsets, Ends ends, ARows rows, View<const double> y) {
-  const SaddlePattern pattern{offsets, ends};
+std::pair<double, double> cancellation(const SaddlePattern& pattern, ARows rows, View<const double> y) {
   const Index width = rows.shape(2), first = pattern.n_primal_rows();
   Array<double, 2> wrench({pattern.n_primal(), width}), size({pattern.n_primal(), width});
   pattern.for_each_part([&](Index r, Index side, Index i) {

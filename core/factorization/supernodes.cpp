@@ -22,22 +22,6 @@ double cost(Index n_pivots, Index n_rows) {
   return front_cost + entry_cost * double(n_rows) * double(n_rows) + block_flops(n_rows, n_pivots);
 }
 
-// Items by their keys, those of key -1 left out.
-struct Buckets {
-  std::vector<Index> start, items;
-
-  Buckets(Index n, View<const Index> keys) : start(n + 1) {
-    for (const Index key : keys)
-      if (key >= 0) ++start[key + 1];
-    std::partial_sum(start.begin(), start.end(), start.begin());
-    items.resize(start[n]);
-    std::vector<Index> next(start.begin(), start.end() - 1);
-    for (Index i = 0; i < keys.size(); ++i)
-      if (keys[i] >= 0) items[next[keys[i]]++] = i;
-  }
-  Indices operator[](Index key) const { return View<const Index>(items).slice(start[key], start[key + 1]); }
-};
-
 std::vector<std::uint8_t> constant_blocks(const SaddlePattern& pattern, const std::vector<Index>& position) {
   std::vector<std::uint8_t> is_constant(pattern.n_primal(), true);
   for (Index j = 0; j < pattern.n_dual(); ++j) {
@@ -55,7 +39,7 @@ std::vector<Index> amalgamated(const Graph& graph, Indices size, const std::vect
   Array<Index> n_rows = column_counts(graph, parent, postorder(parent), size);
   std::vector<Index> n_pivots(size.begin(), size.end()), last(n);  // blocks of the supernodes
   std::iota(last.begin(), last.end(), 0);
-  const Buckets children(n, parent);
+  const Groups children = grouped(n, parent);
   for (Index p = 0; p < n; ++p)
     for (const Index c : children[p]) {
       const Index k = n_pivots[p] + n_pivots[c], rows = n_rows[p] + n_pivots[c];
@@ -87,7 +71,7 @@ struct Layout {
     }
     const GraphArrays graph = reordered(quotient, order);
     const std::vector<Index> node_of = amalgamated(graph.graph(), size, is_constant);
-    const Buckets members(n == 0 ? 0 : node_of.back() + 1, node_of);
+    const Groups members = grouped(n == 0 ? 0 : node_of.back() + 1, node_of);
     for (const Index p : members.items) {
       block.push_back(order[p]);
       node.push_back(node_of[p]);

@@ -42,35 +42,40 @@ Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world) {
 }
 
 Groups grouped(Index n, Indices key, Indices order) {
-  Groups groups{std::vector<Index>(n + 1), std::vector<Index>(order.size())};
-  for (const Index item : order) ++groups.start[key[item] + 1];
-  accumulate_counts(groups.start);
-  std::vector<Index> next(groups.start.begin(), groups.start.end() - 1);
-  for (const Index item : order) groups.items[next[key[item]]++] = item;
-  return groups;
+  std::vector<Index> start(n + 1);
+  for (const Index item : order)
+    if (key[item] >= 0) ++start[key[item] + 1];
+  accumulate_counts(start);
+  std::vector<Index> next(start.begin(), start.end() - 1), items(start[n]);
+  for (const Index item : order)
+    if (key[item] >= 0) items[next[key[item]]++] = item;
+  return {std::move(start), std::move(items)};
+}
+
+Groups grouped(Index n, Indices key) {
+  std::vector<Index> all(key.size());
+  std::iota(all.begin(), all.end(), Index(0));
+  return grouped(n, key, all);
+}
+
+Groups edges_at_nodes(Index n_nodes, View<const Index, 2> ends) {
+  Groups edges = grouped(n_nodes, {ends.data(), ends.size()});
+  for (Index& edge : edges.items) edge %= ends.shape(1);
+  return edges;
 }
 
 GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends) {
-  const Index n_edges = ends.rows(), n = n_nodes + n_edges;
-  Array<Index> start(n + 1);
-  for (Index e = 0; e < n_edges; ++e)
-    for (Index side = 0; side < (ends(e, 0) == ends(e, 1) ? 1 : 2); ++side)
-      if (ends(e, side) >= 0) {
-        ++start[ends(e, side) + 1];
-        ++start[n_nodes + e + 1];
-      }
-  accumulate_counts(start);
-  std::vector<Index> next(start.begin(), start.begin() + n_nodes);
-  Array<Index> indices(start[n]);
+  const Index n_edges = ends.rows();
+  const Incidence at = incidence(n_nodes, ends);
+  Array<Index> start(n_nodes + n_edges + 1), indices(2 * at.start[n_nodes]);
+  std::copy(at.start.begin(), at.start.end(), start.begin());
+  std::transform(at.edge.begin(), at.edge.end(), indices.begin(), [=](Index edge) { return n_nodes + edge; });
+  Index entry = at.start[n_nodes];
   for (Index e = 0; e < n_edges; ++e) {
-    const Index low = std::min(ends(e, 0), ends(e, 1)), high = std::max(ends(e, 0), ends(e, 1));
-    Index entry = start[n_nodes + e];
-    for (Index side = low == high ? 1 : 0; side < 2; ++side) {
-      const Index node = side == 0 ? low : high;
-      if (node < 0) continue;
-      indices[entry++] = node;
-      indices[next[node]++] = n_nodes + e;
-    }
+    const auto [low, high] = std::minmax(ends(e, 0), ends(e, 1));
+    if (low >= 0) indices[entry++] = low;
+    if (high >= 0 && high != low) indices[entry++] = high;
+    start[n_nodes + e + 1] = entry;
   }
   return {std::move(start), std::move(indices)};
 }

@@ -46,8 +46,14 @@ struct Groups {
   Indices operator[](Index group) const { return {items.data() + start[group], size(group)}; }
 };
 
-// The items of `order` by their groups key[item] in 0 .. n - 1, those of a group in the sequence of `order`.
+// The items of `order` by their groups key[item] in 0 .. n - 1, those of a group in the sequence of `order`; or all
+// items in theirs. Items of key -1 are in no group.
 Groups grouped(Index n, Indices key, Indices order);
+Groups grouped(Index n, Indices key);
+
+// The edges at every node, those before the others whose first end it is. ends (2, n_edges); an edge with both ends at
+// one node is listed twice.
+Groups edges_at_nodes(Index n_nodes, View<const Index, 2> ends);
 
 // The quotient graph of [D A'; A 0]: edges become nodes n_nodes + e, next to their ends. Rows are sorted.
 GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends);

@@ -35,7 +35,7 @@ std::vector<bool> follow_both_ends(Indices position, View<const Index, 2> ends) 
   return follows;
 }
 
-std::pair<Array<Index>, Array<Index>> tree_parts(const Graph& quotient, Indices size, View<const Index, 2> ends,
+std::pair<Array<Index>, std::vector<Index>> tree_parts(const Graph& quotient, Indices size, View<const Index, 2> ends,
                                                  Indices position) {
   const Index n_dual = ends.rows(), n_primal = quotient.size() - n_dual;
   Array<Index> outer(n_dual);
@@ -60,10 +60,10 @@ std::pair<Array<Index>, Array<Index>> tree_parts(const Graph& quotient, Indices 
     const Index other = ends(joint, 0) + ends(joint, 1) - body;
     if (other >= 0 && other != body && --joints_left[other] == 1) leaves.push_back(other);
   }
-  return {std::move(outer), Array<Index>(stripped)};
+  return {std::move(outer), std::move(stripped)};
 }
 
-Array<Index> early_joints(const Graph& quotient, Indices size, View<const Index, 2> ends, Indices order) {
+std::vector<Index> early_joints(const Graph& quotient, Indices size, View<const Index, 2> ends, Indices order) {
   const std::vector<Index> position = positions(order);
   const std::vector<bool> follows = follow_both_ends(position, ends);
   if (std::find(follows.begin(), follows.end(), false) == follows.end()) return {};
@@ -71,7 +71,7 @@ Array<Index> early_joints(const Graph& quotient, Indices size, View<const Index,
   const Array<Index> outer = tree_parts(quotient, size, ends, position).first;
   for (Index j = 0; j < ends.rows(); ++j)
     if (outer[j] < 0 && !follows[j]) early.push_back(j);
-  return Array<Index>(early);
+  return early;
 }
 
 Array<Index> with_primal_blocks(const Graph& quotient, Indices duals) {

@@ -93,7 +93,7 @@ Index meeting_node(const EdgeGraph& graph, View<const bool> is_usable, Index cho
 
 }  // namespace
 
-std::tuple<Array<Index>, Array<Index>, Array<Index>> closed_cycles(Index n_nodes, View<const Index, 2> ends,
+std::tuple<Array<Index>, std::vector<Index>, std::vector<Index>> closed_cycles(Index n_nodes, View<const Index, 2> ends,
                                                                    View<const bool> is_usable,
                                                                    View<const Index> chords, bool grows) {
   const EdgeGraph graph{n_nodes, ends};
@@ -127,10 +127,10 @@ std::tuple<Array<Index>, Array<Index>, Array<Index>> closed_cycles(Index n_nodes
     start[c + 1] = start[c] + length;
     usable[chord] = grows;
   }
-  return {std::move(start), Array<Index>(edges), Array<Index>(signs)};
+  return {std::move(start), std::move(edges), std::move(signs)};
 }
 
-Array<Index> nodes_around(const Graph& graph, Indices seeds, Index n_nodes, View<Index> label) {
+std::vector<Index> nodes_around(const Graph& graph, Indices seeds, Index n_nodes, View<Index> label) {
   std::vector<Index> queue(graph.size());
   Index end = 0;
   for (const Index seed : seeds) {
@@ -146,7 +146,7 @@ Array<Index> nodes_around(const Graph& graph, Indices seeds, Index n_nodes, View
     });
   }
   queue.resize(end);
-  return Array<Index>(queue);
+  return queue;
 }
 
 }  // namespace sparsebody

@@ -67,16 +67,6 @@ Array<Index> postordered(const Graph& graph, Indices order) {
   return sequence;
 }
 
-Index tree_height(Indices parent) {
-  std::vector<Index> below(parent.size());  // nodes on the longest way up to each, without itself
-  Index height = 0;
-  for (Index i = 0; i < parent.size(); ++i) {
-    height = std::max(height, below[i] + 1);
-    if (parent[i] >= 0) below[parent[i]] = std::max(below[parent[i]], below[i] + 1);
-  }
-  return height;
-}
-
 Array<Index> column_counts(const Graph& graph, Indices parent, Indices sequence, Indices weight) {
   const Index n = parent.size();
   // Row i of L is a subtree of the elimination tree: its weight is added at the leaves of the subtree, and

@@ -15,9 +15,6 @@ Array<Index> postorder(Indices parent);
 // An equivalent elimination order of the blocks, each subtree of the elimination tree in one piece.
 Array<Index> postordered(const Graph& graph, Indices order);
 
-// The nodes on the longest way up; a parent is numbered after its children.
-Index tree_height(Indices parent);
-
 // The weight of each column of L, the pivot included, without forming L.
 // Gilbert, Ng and Peyton (1994); Davis (2006), sec. 4.5; sequence: a postorder of the tree.
 Array<Index> column_counts(const Graph& graph, Indices parent, Indices sequence, Indices weight);

@@ -3,53 +3,22 @@
 #include <algorithm>
 
 #include "graph/bit_rows.hpp"
-#include "graph/elimination_tree.hpp"
 
 namespace sparsebody {
 
-OrderCost order_cost(const Graph& graph, Indices parent, Indices front, Indices size) {
-  const Index n = size.size();
-  OrderCost cost{};
-  std::vector<Index> start(n + 1);  // first scalar row
-  for (Index i = 0; i < n; ++i) {
-    start[i + 1] = start[i] + size[i];
-    const Index triangle = size[i] * (size[i] - 1) / 2;
-    Index first = i;
-    for (const Index j : graph[i]) first = std::min(first, j);
-    cost.n_entries += size[i] * front[i] - triangle;
-    cost.flops += block_flops(front[i], size[i]);
-    cost.block_bandwidth = std::max(cost.block_bandwidth, i - first);
-    cost.scalar_bandwidth = std::max(cost.scalar_bandwidth, start[i + 1] - 1 - start[first]);
-    cost.profile += size[i] * (start[i] - start[first]) + triangle;
-    cost.largest_front = std::max(cost.largest_front, front[i]);
+Array<Index> first_coupled(const Graph& graph) {
+  Array<Index> first(graph.size());
+  for (Index i = 0; i < graph.size(); ++i) {
+    first[i] = i;
+    for (const Index j : graph[i]) first[i] = std::min(first[i], j);
   }
-  cost.tree_height = tree_height(parent);
-  return cost;
+  return first;
 }
 
 Array<double> block_flops(Indices front, Indices size) {
   Array<double> flops(front.size());
   for (Index j = 0; j < front.size(); ++j) flops[j] = block_flops(front[j], size[j]);
   return flops;
-}
-
-Array<Index> wavefronts(const Graph& graph, Indices size) {
-  Index n_rows = 0;
-  for (const Index s : size) n_rows += s;
-  Array<Index> wavefront(n_rows);
-  std::vector<bool> has_begun(size.size());
-  Index row = 0, waiting = 0;  // rows of later blocks that couple to this block or one before
-  for (Index i = 0; i < size.size(); ++i) {
-    if (has_begun[i]) waiting -= size[i];
-    has_begun[i] = true;
-    for (const Index j : graph[i])
-      if (!has_begun[j]) {
-        has_begun[j] = true;
-        waiting += size[j];
-      }
-    for (Index k = 0; k < size[i]; ++k) wavefront[row++] = size[i] - k + waiting;
-  }
-  return wavefront;
 }
 
 Array<Index> depths(Indices parent) {

@@ -1,8 +1,6 @@
 // The cost of factorizing in one order, and the shape of L. All arrays are by position; blocks count as dense.
 #pragma once
 
-#include <tuple>
-
 #include "graph/adjacency.hpp"
 
 namespace sparsebody {
@@ -13,22 +11,10 @@ inline double pivot_flops(double n) { return (n - 1.0) * n * (2.0 * n - 1.0) / 6
 // Operations of eliminating `size` rows at the head of a front of `front` rows.
 inline double block_flops(Index front, Index size) { return pivot_flops(double(front)) - pivot_flops(double(front - size)); }
 
-struct OrderCost {
-  Index n_entries;         // of L
-  double flops;
-  Index block_bandwidth, scalar_bandwidth;
-  Index profile;           // scalar entries between the first one of a row and its diagonal
-  Index tree_height;
-  Index largest_front;     // scalar rows
-};
-
-// front: the scalar rows of every block column of L.
-OrderCost order_cost(const Graph& graph, Indices parent, Indices front, Indices size);
+// The first node, in positions, among each one and those that it couples to.
+Array<Index> first_coupled(const Graph& graph);
 
 Array<double> block_flops(Indices front, Indices size);
-
-// At each scalar row the rows from it on that have begun. Sloan (1989), Int. J. Numer. Methods Eng. 28, 11.
-Array<Index> wavefronts(const Graph& graph, Indices size);
 
 // The distance of every node from its root; a parent is numbered after its children.
 Array<Index> depths(Indices parent);

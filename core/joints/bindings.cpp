@@ -2,9 +2,12 @@
 
 #include "joints/joint_arrays.hpp"
 #include "joints/joint_types.hpp"
-#include "python/arrays.hpp"
+#include "python/signature.hpp"
 
 namespace sparsebody {
+
+template <OneOf<JointPoses, CoordinateMotions> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
 
@@ -28,12 +31,14 @@ Array<double, 2> matrix_of(const Columns& columns) {
   return matrix;
 }
 
-std::tuple<Array<double, 2>, Array<double>> pose(int kind, double parameter, View<const double> q) {
-  const Pose X = joint_pose(kind, q.data(), parameter);
+std::pair<Array<double, 2>, Array<double>> pose(int kind, double parameter, View<const double> q) {
   Array<double, 2> E({3, 3});
   Array<double> r(3);
-  X.E.store(E.data());
-  X.r.store(r.data());
+  visit_joint(kind, parameter, [&](const auto& joint) {
+    const Pose X = joint.pose(q.data());
+    X.E.store(E.data());
+    X.r.store(r.data());
+  });
   return {std::move(E), std::move(r)};
 }
 
@@ -48,14 +53,19 @@ Array<double> coordinates(int kind, double parameter, View<const double, 2> E, V
 
 Array<double> rates(int kind, View<const double, 2> E, View<const double> r, View<const double> velocity) {
   Array<double> qd;
-  visit_joint(kind, 0.0, [&]<class J>(const J&) { qd = Array<double>(J::info.n_velocities); });
-  joint_rate(kind, pose_of(E, r), Motion<double>::load(velocity.data()), qd.data());
+  visit_joint(kind, 0.0, [&]<class J>(const J& joint) {
+    qd = Array<double>(J::info.n_velocities);
+    const auto W = joints::active_force_subspace(joint, pose_of(E, r));
+    for (std::size_t k = 0; k < W.size(); ++k) qd[k] = dot(Motion<double>::load(velocity.data()), W[k]);
+  });
   return qd;
 }
 
 Array<double> drift_of(int kind, View<const double, 2> E, View<const double> r, View<const double> velocity) {
   Array<double> c(6);
-  joint_drift(kind, pose_of(E, r), Motion<double>::load(velocity.data())).store(c.data());
+  visit_joint(kind, 0.0, [&](const auto& joint) {
+    joints::drift(joint, pose_of(E, r), Motion<double>::load(velocity.data())).store(c.data());
+  });
   return c;
 }
 
@@ -77,8 +87,8 @@ const char* name_of(Subgroup subgroup) {
 
 }  // namespace
 
-void bind_joints(nb::module_& module) {
-  nb::class_<JointInfo>(module, "JointInfo", "The names and sizes of a joint type.")
+void bind_joints(nb::module_& m) {
+  nb::class_<JointInfo>(m, "JointInfo", "The names and sizes of a joint type.")
       .def_ro("name", &JointInfo::name)
       .def_ro("n_positions", &JointInfo::n_positions)
       .def_ro("n_velocities", &JointInfo::n_velocities)
@@ -91,52 +101,30 @@ void bind_joints(nb::module_& module) {
       .def_prop_ro("units", [](const JointInfo& info) {
         return std::vector<std::string>(info.units.begin(), info.units.begin() + info.n_positions);
       });
-  module.def(
-      "types",
+  def<"types()">(
+      m,
       [] {
         return []<class... J>(joints::TypeList<J...>) { return std::vector<JointInfo>{J::info...}; }(JointTypes{});
       },
       "All joint types; the index of one is its kind.");
 
-  module.def("pose", &pose, nb::arg("kind"), nb::arg("parameter"), nb::arg("q"));
-  module.def("coordinates", &coordinates, nb::arg("kind"), nb::arg("parameter"), nb::arg("E"), nb::arg("r"));
-  module.def("rates", &rates, nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("velocity"));
-  module.def("drift", &drift_of, nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("velocity"));
-  const auto def_subspace = [&](const char* name, auto f) {
-    module.def(name, subspace(f), nb::arg("kind"), nb::arg("parameter"), nb::arg("E"), nb::arg("r"));
-  };
-  def_subspace("motion_subspace", [](const auto& joint, const Pose& X) { return joint.motion_subspace(X); });
-  def_subspace("active_force_subspace",
-               [](const auto& joint, const Pose& X) { return joints::active_force_subspace(joint, X); });
-  def_subspace("constraint_force_subspace",
-               [](const auto& joint, const Pose& X) { return joint.constraint_force_subspace(X); });
+  def<"pose(kind, parameter, q)">(m, &pose);
+  def<"coordinates(kind, parameter, E, r)">(m, &coordinates);
+  def<"rates(kind, E, r, velocity)">(m, &rates);
+  def<"drift(kind, E, r, velocity)">(m, &drift_of);
+  def<"motion_subspace(kind, parameter, E, r)">(
+      m, subspace([](const auto& joint, const Pose& X) { return joint.motion_subspace(X); }));
+  def<"active_force_subspace(kind, parameter, E, r)">(
+      m, subspace([](const auto& joint, const Pose& X) { return joints::active_force_subspace(joint, X); }));
+  def<"constraint_force_subspace(kind, parameter, E, r)">(
+      m, subspace([](const auto& joint, const Pose& X) { return joint.constraint_force_subspace(X); }));
 
-  def_kernel(
-      module, "position_errors",
-      [](View<const Index> first_row, View<const Index> kind, View<const double, 3> E, View<const double, 2> r,
-         View<const double> parameter) {
-        return position_errors(first_row, {kind, E, r, parameter});
-      },
-      nb::arg("first_row"), nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
-      "delta of all constraint rows, zero where the joints close.");
-  def_kernel(
-      module, "fill_subspaces",
-      [](View<const Index> members, View<const Index> first_row, View<const Index> kind, View<const double, 3> E,
-         View<const double, 2> r, View<const double> parameter, View<const double, 2> velocity,
-         View<double, 2> subspace, View<double> drift) {
-        fill_subspaces(members, first_row, {kind, E, r, parameter}, velocity, subspace, drift);
-      },
-      nb::arg("joints"), nb::arg("first_row"), nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
-      nb::arg("velocity"), nb::arg("subspace"), nb::arg("drift"), "T' and (dT/dt)' v_J of some joints.");
-  def_kernel(
-      module, "coordinate_motions",
-      [](View<const Index> joint, View<const Index> index, View<const Index> kind, View<const double, 3> E,
-         View<const double, 2> r, View<const double> parameter, View<const double, 2> velocity) {
-        auto out = coordinate_motions(joint, index, {kind, E, r, parameter}, velocity);
-        return std::tuple(std::move(out.value), std::move(out.dual), std::move(out.drift));
-      },
-      nb::arg("joint"), nb::arg("index"), nb::arg("kind"), nb::arg("E"), nb::arg("r"), nb::arg("parameter"),
-      nb::arg("velocity"), "Value, W and (dW/dt)' v_J of velocity coordinates.");
+  def_kernel<"position_errors(first_row, poses)">(
+      m, &position_errors, "delta of all constraint rows, zero where the joints close.");
+  def_kernel<"fill_subspaces(joints, first_row, poses, velocity, subspace, drift)">(
+      m, &fill_subspaces, "T' and (dT/dt)' v_J of some joints.");
+  def_kernel<"coordinate_motions(joint, index, poses, velocity)">(
+      m, &coordinate_motions, "Value, W and (dW/dt)' v_J of velocity coordinates.");
 }
 
 }  // namespace sparsebody

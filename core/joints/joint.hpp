@@ -36,7 +36,6 @@ struct JointInfo {
   bool has_named_coordinates = true;   // the basis of S is not arbitrary
 
   constexpr bool has_quaternion() const { return n_positions > n_velocities; }
-  constexpr int n_constraints() const { return 6 - n_velocities; }
 };
 
 template <class T, int N> using MotionColumns = std::array<Motion<T>, N>;

@@ -1,7 +1,6 @@
 // The joint types: one header each, one line each in JointTypes; and what follows from their members.
 //
-// The index of a type in the list is its `kind`. `visit_joint(kind, parameter, f)` calls f with the type; the
-// functions joint_position ... joint_varying_rows do so for one member each.
+// The index of a type in the list is its `kind`. `visit_joint(kind, parameter, f)` calls f with the type.
 #pragma once
 
 #include <type_traits>
@@ -43,15 +42,6 @@ using JointTypes = TypeList<
 }  // namespace joints
 
 using joints::JointTypes;
-
-// The index of a type in the list: `kind_of<joints::Spherical>`.
-template <class J, class... Js>
-constexpr int index_in(joints::TypeList<Js...>) {
-  int index = 0;
-  (void)((std::is_same_v<J, Js> || (++index, false)) || ...);
-  return index;
-}
-template <class J> inline constexpr int kind_of = index_in<J>(JointTypes{});
 
 // A type with its number, where it has one.
 template <class J>
@@ -120,48 +110,6 @@ void constraint_rows(const J& joint, const Transform<T>& X, const Motion<T>& v, 
 }
 
 }  // namespace joints
-
-// --- The same by the kind of a joint ---
-
-// Positions q of a pose, angles in (-pi, pi].
-template <class T>
-void joint_position(int kind, const Transform<T>& X, double parameter, T* q) {
-  visit_joint(kind, parameter, [&](const auto& joint) { joint.coordinates(X, q); });
-}
-
-// X_SP at positions q.
-template <class T>
-Transform<T> joint_pose(int kind, const T* q, double parameter) {
-  Transform<T> X;
-  visit_joint(kind, parameter, [&](const auto& joint) { X = joint.pose(q); });
-  return X;
-}
-
-// qd = W' v_J
-template <class T>
-void joint_rate(int kind, const Transform<T>& X, const Motion<T>& v, T* qd) {
-  visit_joint(kind, 0.0, [&](const auto& joint) {
-    const auto W = joints::active_force_subspace(joint, X);
-    for (std::size_t k = 0; k < W.size(); ++k) qd[k] = dot(v, W[k]);
-  });
-}
-
-// The columns of S, one for each velocity.
-template <class T>
-void joint_subspace(int kind, const Transform<T>& X, double parameter, Motion<T>* S) {
-  visit_joint(kind, parameter, [&](const auto& joint) {
-    const auto columns = joint.motion_subspace(X);
-    for (std::size_t k = 0; k < columns.size(); ++k) S[k] = columns[k];
-  });
-}
-
-// c = (dS/dt) qd seen from S, for v_J = S qd. Featherstone (2008), sec. 3.5, c_J.
-template <class T>
-Motion<T> joint_drift(int kind, const Transform<T>& X, const Motion<T>& v) {
-  Motion<T> c;
-  visit_joint(kind, 0.0, [&](const auto& joint) { c = joints::drift(joint, X, v); });
-  return c;
-}
 
 // The rows of T' (n_constraints x 6) and (dT/dt)' v_J, of a joint whose T varies.
 template <class T>

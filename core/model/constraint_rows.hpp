@@ -1,6 +1,8 @@
 // Columns of T, or of W, as rows on the velocities of the bodies. Featherstone (2008), (8.10), (8.64).
 #pragma once
 
+#include <cmath>
+
 #include "base/threads.hpp"
 #include "dynamics/constraint_rows.hpp"
 #include "model/joint_motion.hpp"
@@ -32,6 +34,31 @@ struct JointMotions {
   }
 };
 
+struct JointMotionArrays {
+  Array<double, 3> E;  // X_SP
+  Array<double, 2> r;
+  Array<double, 3> to_successor;
+  Array<double, 2> arm, velocity, predecessor_velocity;
+};
+
+inline JointMotionArrays joint_motions(const JointFrames& frames, const BodyMotions& bodies, int threads) {
+  const Index n = frames.size();
+  const auto rows = [n](Index width) { return Array<double, 2>::uninitialized({n, width}); };
+  const auto matrices = [n] { return Array<double, 3>::uninitialized({n, 3, 3}); };
+  JointMotionArrays out{matrices(), rows(3), matrices(), rows(3), rows(6), rows(6)};
+  for_each(n, threads, [&](Index j) {
+    const JointMotion motion =
+        joint_motion(frames.X_P(j), frames.X_S(j), bodies[frames.predecessor[j]], bodies[frames.successor[j]]);
+    motion.X.E.store(&out.E(j, 0, 0));
+    motion.X.r.store(&out.r(j, 0));
+    motion.X_p.E.store(&out.to_successor(j, 0, 0));
+    motion.X_p.r.store(&out.arm(j, 0));
+    motion.v_J.store(&out.velocity(j, 0));
+    motion.v_p.store(&out.predecessor_velocity(j, 0));
+  });
+  return out;
+}
+
 struct ConstraintRows {
   Array<double, 3> rows;  // on the predecessor's and the successor's velocity; zero on the world
   Array<double> velocity, acceleration;
@@ -53,6 +80,32 @@ inline ConstraintRows constraint_rows(View<const Index> joint, const JointFrames
     out.acceleration[k] = row.acceleration;
   });
   return out;
+}
+
+// The rows `index` alone, at poses, scaled to unit norm; row k is on joint[k], and its t is constant.
+inline Array<double, 3> unit_rows(View<const Index> index, View<const Index> joint, const JointFrames& frames,
+                                  const BodyMotions& bodies, View<const double, 2> subspace, int threads) {
+  Array<double, 3> rows({index.size(), 2, 6});
+  run_ranges(index.size(), threads, [&](Index first, Index last) {
+    Transform<double> X_p, X_S;
+    for (Index i = first, at = -1; i < last; ++i) {
+      const Index j = joint[index[i]], p = frames.predecessor[j], s = frames.successor[j];
+      if (j != at) {  // rows of a joint lie together
+        X_S = frames.X_S(j);
+        X_p = joint_motion(frames.X_P(j), X_S, bodies[p], bodies[s]).X_p;
+        at = j;
+      }
+      const auto t = Force<double>::load(&subspace(index[i], 0));
+      if (p >= 0) (-X_p.transpose(t)).store(&rows(i, 0, 0));
+      if (s >= 0) X_S.transpose(t).store(&rows(i, 1, 0));
+      double* row = &rows(i, 0, 0);
+      double square = 0.0;
+      for (int a = 0; a < 12; ++a) square += row[a] * row[a];
+      if (square > 0.0)
+        for (int a = 0; a < 12; ++a) row[a] *= 1.0 / std::sqrt(square);
+    }
+  });
+  return rows;
 }
 
 // T' v_J

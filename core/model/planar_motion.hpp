@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/incidence.hpp"
+#include "graph/adjacency.hpp"
 #include "model/joint_motion.hpp"
 
 namespace sparsebody::model {
@@ -49,10 +49,13 @@ inline PlanarMotion planar_motion(Index n, const JointFrames& frames, View<const
   PlanarMotion plane{Array<double, 3>({n + 1, 3, 3}), Array<Index>(n), Array<Index>(n),
                      Array<bool>(subspace.rows())};
   const auto node = [n](Index body) { return body < 0 ? n : body; };
-  const JointIncidence incidence(n + 1, frames.size(), [&](int side, Index j) {
-    return node(side == 0 ? frames.predecessor[j] : frames.successor[j]);
-  });
-  const auto joints_of_world = incidence[n];
+  Array<Index, 2> ends({2, frames.size()});
+  for (Index j = 0; j < frames.size(); ++j) {
+    ends(0, j) = node(frames.predecessor[j]);
+    ends(1, j) = node(frames.successor[j]);
+  }
+  const Groups joints_at = edges_at_nodes(n + 1, ends);
+  const Indices joints_of_world = joints_at[n];
   const auto first = std::find_if(joints_of_world.begin(), joints_of_world.end(),
                                   [&](Index j) { return NormalOf(kind[j]) == NormalOf::about_z; });
   if (first == joints_of_world.end()) return plane;
@@ -63,7 +66,7 @@ inline PlanarMotion planar_motion(Index n, const JointFrames& frames, View<const
   Index reached = 0;
   for (Index head = -1; head < reached; ++head) {
     const Index body = head < 0 ? n : plane.bodies[head];
-    for (const Index j : incidence[body]) {
+    for (const Index j : joints_at[body]) {
       const bool is_outward = node(frames.predecessor[j]) == body;
       const Index other = node(is_outward ? frames.successor[j] : frames.predecessor[j]);
       if (is_reached[other] || NormalOf(kind[j]) == NormalOf::other) continue;

@@ -34,17 +34,18 @@ inline void normalize_quaternion(double* q) {
 }
 
 struct Poses {
-  explicit Poses(Index n) : position(Rows::uninitialized({n, 3})), orientation(Rows::uninitialized({n, 4})) {}
+  Array<double, 2> position, orientation;
 
-  using Rows = Array<double, 2>;
-  Rows position, orientation;
+  static Poses uninitialized(Index n) {
+    return {Array<double, 2>::uninitialized({n, 3}), Array<double, 2>::uninitialized({n, 4})};
+  }
 };
 
 // x + R u and q exp(w) of small twists (w, u) in body coordinates.
 inline Poses displaced(View<const double, 2> position, View<const double, 2> orientation,
                        View<const double, 2> twist) {
   const Index n = position.rows();
-  Poses moved(n);
+  Poses moved = Poses::uninitialized(n);
   for (Index i = 0; i < n; ++i) {
     const auto [w, u] = Motion<double>::load(&twist(i, 0));
     (Vec3<double>::load(&position(i, 0)) + rotation_of(orientation, i) * u).store(&moved.position(i, 0));
@@ -58,7 +59,7 @@ inline Poses displaced(View<const double, 2> position, View<const double, 2> ori
 // dx/dt = R u and dq/dt = q (0, w) / 2
 inline Poses pose_rates(View<const double, 2> orientation, View<const double, 2> velocity) {
   const Index n = orientation.rows();
-  Poses rate(n);
+  Poses rate = Poses::uninitialized(n);
   for (Index i = 0; i < n; ++i) {
     const auto [w, u] = Motion<double>::load(&velocity(i, 0));
     (rotation_of(orientation, i) * u).store(&rate.position(i, 0));

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 #include <vector>
 
-#include "model/incidence.hpp"
+#include "graph/adjacency.hpp"
+#include "graph/union_find.hpp"
 #include "spatial/transform.hpp"
 
 namespace sparsebody::model {
@@ -23,7 +23,7 @@ struct Placement {
 inline Placement placement(Index n, View<const Index, 2> ends, View<const double, 4> rotation,
                            View<const double, 3> point, Index first) {
   Placement out{Array<Index>(n), Array<Index>(n), Array<double, 3>({n, 3, 3}), Array<double, 2>({n, 3})};
-  const JointIncidence incidence(n, ends);
+  const Groups edges_at = edges_at_nodes(n, ends);
   std::fill(out.label.begin(), out.label.end(), Index(-1));
   std::vector<Index> queue(n);
   Index reached = 0, component = 0;
@@ -42,7 +42,7 @@ inline Placement placement(Index n, View<const Index, 2> ends, View<const double
       const Index node = queue[head];
       const auto R = Mat3<double>::load(&out.rotation(node, 0, 0));
       const auto x = Vec3<double>::load(&out.offset(node, 0));
-      for (const Index e : incidence[node]) {
+      for (const Index e : edges_at[node]) {
         const int side = ends(0, e) == node ? 0 : 1;
         const Index other = ends(1 - side, e);
         if (out.label[other] >= 0) continue;
@@ -61,21 +61,15 @@ inline Placement placement(Index n, View<const Index, 2> ends, View<const double
 // Components of a graph, numbered by their first nodes, and the edges whose ends earlier ones join already.
 inline std::pair<Array<Index>, Array<bool>> spanning_forest(Index n, View<const Index> first,
                                                             View<const Index> second) {
-  std::vector<Index> parent(n);
-  std::iota(parent.begin(), parent.end(), Index(0));
-  const auto root = [&](Index i) {
-    while (parent[i] != i) i = parent[i] = parent[parent[i]];
-    return i;
-  };
+  UnionFind sets(n);  // the root of a set is its first node
   Array<bool> closes(first.size());
   for (Index e = 0; e < first.size(); ++e) {
-    const Index a = root(first[e]), b = root(second[e]);
-    closes[e] = a == b;
-    parent[std::max(a, b)] = std::min(a, b);
+    const Index a = sets.find(first[e]), b = sets.find(second[e]);
+    closes[e] = !sets.unite(std::min(a, b), std::max(a, b));
   }
   Array<Index> label(n);
   Index count = 0;
-  for (Index i = 0; i < n; ++i) label[i] = parent[i] == i ? count++ : label[root(i)];
+  for (Index i = 0; i < n; ++i) label[i] = sets.find(i) == i ? count++ : label[sets.find(i)];
   return {std::move(label), std::move(closes)};
 }
 
@@ -107,10 +101,10 @@ inline bool is_meeting(const Vec3<double>& x, const Vec3<double>& u, const Vec3<
 inline std::pair<Array<Index>, Array<double>> crossings(const RotationJoints& joints, Index most, double same) {
   std::vector<Index> revolute;
   std::vector<double> height;
-  const JointIncidence incidence(joints.size.size(), joints.groups);
+  const Groups joints_at = edges_at_nodes(joints.size.size(), joints.groups);
   for (Index group = 0; group < joints.size.size(); ++group) {
-    const auto members = incidence[group];
-    if (Index(members.size()) > most) continue;
+    const Indices members = joints_at[group];
+    if (members.size() > most) continue;
     const auto load = [&](const View<const double, 3>& vectors, Index e) {
       return Vec3<double>::load(&vectors(joints.groups(0, e) == group ? 0 : 1, e, 0));
     };
@@ -132,13 +126,13 @@ inline std::pair<Array<Index>, Array<double>> crossings(const RotationJoints& jo
 // Whether two of the joints on one body have the same center, bodies with more joints than `most` aside.
 inline bool share_points(Index n, View<const Index, 2> body, View<const double, 3> point, Index most,
                          double tolerance) {
-  const JointIncidence incidence(n, body);
+  const Groups joints_at = edges_at_nodes(n, body);
   for (Index i = 0; i < n; ++i) {
-    const auto members = incidence[i];
-    if (Index(members.size()) > most) continue;
+    const Indices members = joints_at[i];
+    if (members.size() > most) continue;
     const auto load = [&](Index e) { return Vec3<double>::load(&point(body(0, e) == i ? 0 : 1, e, 0)); };
-    for (std::size_t a = 0; a < members.size(); ++a)
-      for (std::size_t b = a + 1; b < members.size(); ++b) {
+    for (Index a = 0; a < members.size(); ++a)
+      for (Index b = a + 1; b < members.size(); ++b) {
         const Vec3<double> x = load(members[a]), y = load(members[b]), gap = x - y;
         if (dot(gap, gap) <= tolerance * tolerance * (dot(x, x) + dot(y, y))) return true;
       }

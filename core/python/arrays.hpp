@@ -5,6 +5,8 @@
 // NumPy's own interface costs 5 ns an array, the buffer protocol 100.
 #pragma once
 
+#include <algorithm>
+
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -40,10 +42,18 @@ SB_NUMPY_TYPE(std::int8_t, NPY_INT8, "numpy.int8");
 SB_NUMPY_TYPE(bool, NPY_BOOL, "numpy.bool_");
 #undef SB_NUMPY_TYPE
 
-// Binds a kernel that may take longer than a few microseconds: the GIL is released while it runs.
-template <class F, class... Extra>
-void def_kernel(nb::module_& module, const char* name, F&& kernel, const Extra&... extra) {
-  module.def(name, std::forward<F>(kernel), nb::call_guard<nb::gil_scoped_release>(), extra...);
+// The array behind an argument, or a converted copy, which `owner` holds; null if it is neither.
+inline PyArrayObject* array_of(nb::handle argument, int type, bool is_written, bool may_copy,
+                               nb::object& owner) noexcept {
+  if (!PyArray_Check(argument.ptr())) return nullptr;
+  auto* const array = reinterpret_cast<PyArrayObject*>(argument.ptr());
+  const bool is_exact = PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array) &&
+                        (PyArray_TYPE(array) == type || PyArray_EquivTypenums(PyArray_TYPE(array), type));
+  if (is_exact && (!is_written || PyArray_ISWRITEABLE(array))) return array;
+  if (is_written || !may_copy || !PyArray_CanCastSafely(PyArray_TYPE(array), type)) return nullptr;
+  owner = nb::steal(PyArray_FROM_OTF(argument.ptr(), type, NPY_ARRAY_IN_ARRAY));
+  if (!owner.is_valid()) PyErr_Clear();
+  return reinterpret_cast<PyArrayObject*>(owner.ptr());
 }
 
 }  // namespace sparsebody
@@ -56,27 +66,10 @@ struct type_caster<sparsebody::View<T, N>> {
   using Type = sparsebody::NumpyType<std::remove_const_t<T>>;
   NB_TYPE_CASTER(View, const_name("numpy.typing.NDArray[") + Type::name + const_name("]"))
 
-  bool from_python(handle src, uint32_t, cleanup_list*) noexcept {
-    if (!PyArray_Check(src.ptr())) return false;
-    auto* array = reinterpret_cast<PyArrayObject*>(src.ptr());
-    if (PyArray_NDIM(array) != N) return false;
-    const bool is_exact = PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array) &&
-                          (PyArray_TYPE(array) == Type::code ||
-                           PyArray_EquivTypenums(PyArray_TYPE(array), Type::code));
-    if constexpr (std::is_const_v<T>) {
-      if (!is_exact) {
-        if (!PyArray_CanCastSafely(PyArray_TYPE(array), Type::code)) return false;
-        PyObject* copy = PyArray_FROM_OTF(src.ptr(), Type::code, NPY_ARRAY_IN_ARRAY);
-        if (copy == nullptr) {
-          PyErr_Clear();
-          return false;
-        }
-        owner_ = steal(copy);
-        array = reinterpret_cast<PyArrayObject*>(copy);
-      }
-    } else {
-      if (!is_exact || !PyArray_ISWRITEABLE(array)) return false;
-    }
+  bool from_python(handle src, uint32_t flags, cleanup_list*) noexcept {
+    PyArrayObject* const array =
+        sparsebody::array_of(src, Type::code, !std::is_const_v<T>, flags & cast_flags::convert, owner_);
+    if (array == nullptr || PyArray_NDIM(array) != N) return false;
     typename View::Shape shape;
     for (int a = 0; a < N; ++a) shape[a] = PyArray_DIM(array, a);
     value = View(static_cast<T*>(PyArray_DATA(array)), shape);
@@ -89,32 +82,30 @@ struct type_caster<sparsebody::View<T, N>> {
   object owner_;
 };
 
-template <class T, int N>
-struct type_caster<sparsebody::Array<T, N>> {
-  using Array = sparsebody::Array<T, N>;
+// What kernels return: an owner of N axes of memory, which goes over to Python without a copy.
+template <class Owner, class T, int N>
+struct returned_array {
   using Type = sparsebody::NumpyType<T>;
-  static constexpr auto Name =
-      const_name("numpy.typing.NDArray[") + Type::name + const_name("]");
-  template <class U> using Cast = Array;
-  template <class U> static constexpr bool can_cast() { return false; }
+  static constexpr auto Name = const_name("numpy.typing.NDArray[") + Type::name + const_name("]");
+  template <class> using Cast = Owner;
+  template <class> static constexpr bool can_cast() { return false; }
 
-  static handle from_cpp(Array&& array, rv_policy, cleanup_list*) noexcept {
+  static handle from_cpp(Owner&& array, rv_policy, cleanup_list*) noexcept {
     npy_intp shape[N];
-    for (int a = 0; a < N; ++a) shape[a] = array.shape(a);
-    if (array.data() == nullptr)
-      return handle(PyArray_ZEROS(N, shape, Type::code, 0));
-    T* data = array.release();
-    PyObject* result = PyArray_SimpleNewFromData(N, shape, Type::code, data);
-    if (result == nullptr) {
-      std::free(data);
-      return handle();
-    }
-    PyObject* owner = PyCapsule_New(data, nullptr, [](PyObject* capsule) {
-      std::free(PyCapsule_GetPointer(capsule, nullptr));
+    if constexpr (requires { array.shape(); }) std::copy_n(array.shape().begin(), N, shape);
+    else shape[0] = npy_intp(array.size());
+    auto* const owner = new Owner(std::move(array));
+    PyObject* const result = PyArray_SimpleNewFromData(N, shape, Type::code, owner->data());
+    PyObject* const capsule = PyCapsule_New(owner, nullptr, [](PyObject* object) {
+      delete static_cast<Owner*>(PyCapsule_GetPointer(object, nullptr));
     });
-    PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result), owner);
-    return handle(result);
+    PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(result), capsule);
+    return result;
   }
 };
+template <class T, int N>
+struct type_caster<sparsebody::Array<T, N>> : returned_array<sparsebody::Array<T, N>, T, N> {};
+template <class T> requires requires { sparsebody::NumpyType<T>::code; }
+struct type_caster<std::vector<T>> : returned_array<std::vector<T>, T, 1> {};
 
 }  // namespace nanobind::detail

@@ -12,43 +12,49 @@ template <class Row> struct RowElement { using type = double; };
 template <class Row> requires requires { typename Row::Element; }
 struct RowElement<Row> { using type = typename Row::Element; };
 
-// Whether a struct of views is made from a tuple of arrays, which are its members in order.
+// Whether a struct of views is made from a tuple of arrays, or a tuple of arrays and numbers of a struct: its members.
 template <class Struct> inline constexpr bool is_named_tuple = false;
+template <class Struct, class... Structs> concept OneOf = (std::is_same_v<Struct, Structs> || ...);
 
 struct Anything {
   template <class T> operator T() const;
 };
 
-// The members of such a struct.
-template <class Struct, class... Members>
-constexpr auto members(const Struct& s) {
-  if constexpr (requires { Struct{Members{}..., Anything{}}; }) {
-    return members<Struct, Members..., Anything>(s);
+// f(members of s...)
+template <class... Counted, class Struct, class F>
+constexpr auto with_members(Struct& s, F&& f) {
+  if constexpr (requires { Struct{Counted{}..., Anything{}}; }) {
+    return with_members<Counted..., Anything>(s, f);
   } else {
-    constexpr int n = sizeof...(Members);
+    constexpr int n = sizeof...(Counted);
     static_assert(2 <= n && n <= 9);
-    if constexpr (n == 2) { auto& [a, b] = s; return std::tuple(a, b); }
-    if constexpr (n == 3) { auto& [a, b, c] = s; return std::tuple(a, b, c); }
-    if constexpr (n == 4) { auto& [a, b, c, d] = s; return std::tuple(a, b, c, d); }
-    if constexpr (n == 5) { auto& [a, b, c, d, e] = s; return std::tuple(a, b, c, d, e); }
-    if constexpr (n == 6) { auto& [a, b, c, d, e, f] = s; return std::tuple(a, b, c, d, e, f); }
-    if constexpr (n == 7) { auto& [a, b, c, d, e, f, g] = s; return std::tuple(a, b, c, d, e, f, g); }
-    if constexpr (n == 8) { auto& [a, b, c, d, e, f, g, h] = s; return std::tuple(a, b, c, d, e, f, g, h); }
-    if constexpr (n == 9) { auto& [a, b, c, d, e, f, g, h, i] = s; return std::tuple(a, b, c, d, e, f, g, h, i); }
+    if constexpr (n == 2) { auto& [a, b] = s; return f(a, b); }
+    if constexpr (n == 3) { auto& [a, b, c] = s; return f(a, b, c); }
+    if constexpr (n == 4) { auto& [a, b, c, d] = s; return f(a, b, c, d); }
+    if constexpr (n == 5) { auto& [a, b, c, d, e] = s; return f(a, b, c, d, e); }
+    if constexpr (n == 6) { auto& [a, b, c, d, e, g] = s; return f(a, b, c, d, e, g); }
+    if constexpr (n == 7) { auto& [a, b, c, d, e, g, h] = s; return f(a, b, c, d, e, g, h); }
+    if constexpr (n == 8) { auto& [a, b, c, d, e, g, h, i] = s; return f(a, b, c, d, e, g, h, i); }
+    if constexpr (n == 9) { auto& [a, b, c, d, e, g, h, i, j] = s; return f(a, b, c, d, e, g, h, i, j); }
   }
 }
+
+constexpr auto moved = [](auto&... member) { return std::tuple<std::remove_reference_t<decltype(member)>...>(std::move(member)...); };
+template <class Struct>
+using MembersOf = decltype(with_members(std::declval<Struct&>(), moved));
 
 }  // namespace sparsebody
 
 namespace nanobind::detail {
 
 template <class Struct> requires sparsebody::is_named_tuple<Struct>
-struct type_caster<Struct> : type_caster<decltype(sparsebody::members(std::declval<const Struct&>()))> {
-  using Members = decltype(sparsebody::members(std::declval<const Struct&>()));
+struct type_caster<Struct> : type_caster<sparsebody::MembersOf<Struct>> {
+  using Members = sparsebody::MembersOf<Struct>;
   using Value = Struct;
   template <class> using Cast = Struct;
-  explicit operator Struct() {
-    return std::make_from_tuple<Struct>(type_caster<Members>::operator Members());
+  explicit operator Struct() { return std::make_from_tuple<Struct>(type_caster<Members>::operator Members()); }
+  static handle from_cpp(Struct&& s, rv_policy policy, cleanup_list* cleanup) noexcept {
+    return type_caster<Members>::from_cpp(sparsebody::with_members(s, sparsebody::moved), policy, cleanup);
   }
 };
 
@@ -61,20 +67,12 @@ struct type_caster<sparsebody::View<Row, 1>> {
   static_assert(std::is_trivially_copyable_v<Row> && sizeof(Row) % sizeof(Number) == 0);
   NB_TYPE_CASTER(View, const_name("numpy.typing.NDArray[") + Type::name + const_name("]"))
 
-  bool from_python(handle src, uint32_t, cleanup_list*) noexcept {
-    if (!PyArray_Check(src.ptr())) return false;
-    auto* array = reinterpret_cast<PyArrayObject*>(src.ptr());
-    Py_ssize_t width = 1;
-    for (int a = 1; a < PyArray_NDIM(array); ++a) width *= PyArray_DIM(array, a);
-    if (PyArray_NDIM(array) < 2 || width * sizeof(Number) != sizeof(Row)) return false;
-    const bool is_exact = PyArray_IS_C_CONTIGUOUS(array) && PyArray_ISBEHAVED_RO(array) &&
-                          PyArray_EquivTypenums(PyArray_TYPE(array), Type::code);
-    if (!is_exact || (!std::is_const_v<Row> && !PyArray_ISWRITEABLE(array))) {
-      if (!std::is_const_v<Row> || !PyArray_CanCastSafely(PyArray_TYPE(array), Type::code)) return false;
-      owner_ = steal(PyArray_FROM_OTF(src.ptr(), Type::code, NPY_ARRAY_IN_ARRAY));
-      if (!owner_.is_valid()) return PyErr_Clear(), false;
-      array = reinterpret_cast<PyArrayObject*>(owner_.ptr());
-    }
+  bool from_python(handle src, uint32_t flags, cleanup_list*) noexcept {
+    PyArrayObject* const array =
+        sparsebody::array_of(src, Type::code, !std::is_const_v<Row>, flags & cast_flags::convert, owner_);
+    if (array == nullptr || PyArray_NDIM(array) < 2) return false;
+    const Py_ssize_t width = PyArray_MultiplyList(PyArray_DIMS(array) + 1, PyArray_NDIM(array) - 1);
+    if (width * sizeof(Number) != sizeof(Row)) return false;
     value = View(static_cast<Row*>(PyArray_DATA(array)), PyArray_DIM(array, 0));
     return true;
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tuple>
-#include <utility>
 
 #include "rank/rows.hpp"
 
@@ -24,9 +23,6 @@ struct Sweep {
 };
 
 Array<double> schur_pivots(const Sweep& sweep, const PartOfRows& part, double delta);
-
-// (threshold, ratio) of the widest gap between pivots, those up to delta counted as delta.
-std::pair<double, double> largest_gap(View<const double> pivots, double delta);
 
 // How many of the bars of each joint are independent in general position: the (k, k) pebble game of Lee and
 // Streinu (2008). nodes (n_joints, 2) in 0 .. n - 1; bars (n_joints,), at most k each.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "base/dense.hpp"
@@ -11,7 +10,6 @@
 namespace sparsebody {
 
 using Pack = dense::Lanes;
-
 
 namespace {
 
@@ -214,34 +212,6 @@ void FrontQR::reflect_following(const Panel& panel, Index first) {
                   panel.n_rows, std::min(strip, n - column), first, W_.data() + k * column);
   };
   run_tasks(n_strips, panel.n_rows * n >= worth_threads ? threads_ : 1, reflect);
-}
-
-std::tuple<Array<double>, Array<Index>, Array<double, 2>> decided_front(View<const double, 2> front,
-                                                                        View<const Index> joint,
-                                                                        View<const bool> ready, double tolerance) {
-  const Index m = front.rows(), n = front.shape(1);
-  std::vector<Index> order(n), group_start(1, 0);
-  std::iota(order.begin(), order.end(), Index(0));
-  const auto key = [&](Index c) { return ready[c] ? joint[c] : -1; };
-  std::stable_sort(order.begin(), order.end(), [&](Index a, Index b) { return key(a) > key(b); });
-  const Index n_ready = std::count(ready.begin(), ready.end(), true);
-  for (Index c = 1; c <= n_ready; ++c)
-    if (c == n_ready || joint[order[c]] != joint[order[c - 1]]) group_start.push_back(c);
-  FrontQR qr;
-  qr.reset(m, n);
-  for (Index i = 0; i < m; ++i)
-    for (Index c = 0; c < n; ++c) qr.row(i)[c] = front(i, order[c]);
-  std::vector<double> sorted(n, std::numeric_limits<double>::quiet_NaN());
-  qr.decide(group_start, Index(group_start.size()) - 1, tolerance, sorted.data());
-  Array<double> remainder(n);
-  for (Index c = 0; c < n; ++c) remainder[order[c]] = sorted[c];
-  Array<Index> column(n - n_ready);
-  std::copy(order.begin() + n_ready, order.end(), column.begin());
-  Array<double, 2> remaining({qr.n_rows() - qr.first_row(), n - n_ready});
-  for (Index i = 0; i < remaining.shape(0); ++i)
-    for (Index c = qr.lead[qr.first_row() + i]; c < n - n_ready; ++c)
-      remaining(i, c) = qr.row(qr.first_row() + i)[n_ready + c];
-  return {std::move(remainder), std::move(column), std::move(remaining)};
 }
 
 }  // namespace sparsebody

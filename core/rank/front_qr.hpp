@@ -6,8 +6,6 @@
 // Stat. Comput. 10, 1 (reflections of a panel as I - V T V', so that the columns after it are changed by products).
 #pragma once
 
-#include <tuple>
-
 #include "base/large_array.hpp"
 
 namespace sparsebody {
@@ -49,11 +47,5 @@ class FrontQR {
   std::vector<double> V_, T_, W_, reflector_, squares_;
   std::vector<Index> column_;  // what each column was before columns of its group were exchanged
 };
-
-// The decision in a single dense front: columns of ready joints are decided, the last joint first. Returns the
-// remainders (NaN where undecided), the columns that remain, and the equations on them.
-std::tuple<Array<double>, Array<Index>, Array<double, 2>> decided_front(View<const double, 2> front,
-                                                                        View<const Index> joint,
-                                                                        View<const bool> ready, double tolerance);
 
 }  // namespace sparsebody

@@ -57,11 +57,10 @@ struct Parts : PartOfRows {
 
   Parts(const PartTree& tree_, const PartOfRows& part, double tolerance_)
       : PartOfRows(part), tree(tree_), tolerance(tolerance_), at_body(incidence(sizes.size(), ends)), n_children(tree.parent.size()) {
-    std::vector<Index> last_first(ends.rows()), all(sizes.size());
+    std::vector<Index> last_first(ends.rows());
     std::iota(last_first.rbegin(), last_first.rend(), Index(0));
-    std::iota(all.begin(), all.end(), Index(0));
     decided = grouped(tree.parent.size(), meeting_parts(tree, ends), last_first);
-    bodies = grouped(tree.parent.size(), tree.part_of_body, all);
+    bodies = grouped(tree.parent.size(), tree.part_of_body);
     rank_of = positions(decided.items);
     for (const Index parent : tree.parent)
       if (parent >= 0) ++n_children[parent];

@@ -10,7 +10,7 @@
 
 namespace sparsebody {
 
-Array<Index> touched_blocks(View<const Index, 2> ends, View<const Index> dual, View<Index> label) {
+std::vector<Index> touched_blocks(View<const Index, 2> ends, View<const Index> dual, View<Index> label) {
   std::vector<Index> touched;
   for (const Index j : dual) {
     for (int side = 0; side < 2; ++side) {
@@ -20,7 +20,7 @@ Array<Index> touched_blocks(View<const Index, 2> ends, View<const Index> dual, V
       touched.push_back(block);
     }
   }
-  return Array<Index>(touched);
+  return touched;
 }
 
 Array<Index> sorted_by_first_end(View<const Index, 2> ends, View<const Index> dual, View<const Index> label,

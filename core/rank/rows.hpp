@@ -15,7 +15,7 @@ struct PartOfRows {
 };
 
 // The primal blocks that some dual ones touch, in the sequence in which they are met; label[block] is the position.
-Array<Index> touched_blocks(View<const Index, 2> ends, View<const Index> dual, View<Index> label);
+std::vector<Index> touched_blocks(View<const Index, 2> ends, View<const Index> dual, View<Index> label);
 
 // `dual` sorted by the lower new number of their ends, then by the higher one.
 Array<Index> sorted_by_first_end(View<const Index, 2> ends, View<const Index> dual, View<const Index> label,

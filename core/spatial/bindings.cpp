@@ -1,4 +1,4 @@
-#include "python/arrays.hpp"
+#include "python/signature.hpp"
 #include "spatial/vector.hpp"
 
 namespace sparsebody {
@@ -23,8 +23,8 @@ void fill_symmetric_inverses(View<const double, 3> matrices, View<double, 3> inv
 
 }  // namespace
 
-void bind_spatial(nb::module_& module) {
-  def_kernel(module, "fill_symmetric_inverses", &fill_symmetric_inverses, nb::arg("matrices"), nb::arg("inverse"));
+void bind_spatial(nb::module_& m) {
+  def_kernel<"fill_symmetric_inverses(matrices, inverse)">(m, &fill_symmetric_inverses);
 }
 
 }  // namespace sparsebody

@@ -7,74 +7,57 @@
 
 namespace sparsebody {
 
-template <> inline constexpr bool is_named_tuple<tree::BlockLayout> = true;
-template <> inline constexpr bool is_named_tuple<tree::LoopTable> = true;
-template <> inline constexpr bool is_named_tuple<tree::LoopSystem> = true;
-template <> inline constexpr bool is_named_tuple<tree::DelassusGroups> = true;
-template <> inline constexpr bool is_named_tuple<tree::ExplicitRows> = true;
-template <> inline constexpr bool is_named_tuple<tree::FrontPlan> = true;
-template <> inline constexpr bool is_named_tuple<tree::Fronts> = true;
-template <> inline constexpr bool is_named_tuple<tree::ProximalWork> = true;
-
-using namespace tree;
-using nb::arg;
+template <OneOf<tree::BlockLayout, tree::LoopTable, tree::LoopSystem, tree::DelassusGroups, tree::ExplicitRows,
+                tree::FrontPlan, tree::Fronts, tree::ProximalWork> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_tree_recursions(nb::module_& module);
 
-void bind_tree(nb::module_& module) {
-  bind_tree_recursions(module);
+void bind_tree(nb::module_& m) {
+  using namespace tree;
+  bind_tree_recursions(m);
 
-  nb::class_<JointGraph>(module, "JointGraph", "Bodies and joints; the world is node n_bodies.")
-      .def(nb::init<View<const Index, 2>, Index>(), arg("ends"), arg("n_bodies"))
-      .def("connected", &JointGraph::connected, arg("root"))
-      .def("unite", &JointGraph::unite, arg("joints"))
-      .def("unite_with_world", &JointGraph::unite_with_world, arg("body"))
-      .def("grow", &JointGraph::grow, arg("roots"), arg("search"), arg("freedoms"), arg("is_free"),
-           arg("is_required"), arg("is_usable"), arg("tree_joint"), arg("depth"))
-      .def("preorder", &JointGraph::preorder, arg("tree_joint"))
-      .def("middle", &JointGraph::middle, arg("bodies"))
-      .def("median", &JointGraph::median, arg("bodies"))
-      .def("sweep", &JointGraph::sweep, arg("is_usable"))
-      .def("reduce_nonzeros", &JointGraph::reduce_nonzeros, arg("freedoms"), arg("movable"), arg("tree_joint"));
-  module.def("subtree_ends", &subtree_ends, arg("parent"));
-  module.def("depths", &depths, arg("parent"), arg("step"));
+  nb::class_<JointGraph> graph(m, "JointGraph", "Bodies and joints; the world is node n_bodies.");
+  def<"__init__(ends, n_bodies)">(graph, construct<JointGraph, View<const Index, 2>, Index>);
+  def<"connected(root)">(graph, &JointGraph::connected);
+  def<"unite(joints)">(graph, &JointGraph::unite);
+  def<"unite_with_world(body)">(graph, &JointGraph::unite_with_world);
+  def<"grow(roots, search, freedoms, is_free, is_required, is_usable, tree_joint, depth)">(graph, &JointGraph::grow);
+  def<"preorder(tree_joint)">(graph, &JointGraph::preorder);
+  def<"middle(bodies)">(graph, &JointGraph::middle);
+  def<"median(bodies)">(graph, &JointGraph::median);
+  def<"sweep(is_usable)">(graph, &JointGraph::sweep);
+  def<"reduce_nonzeros(freedoms, movable, tree_joint)">(graph, &JointGraph::reduce_nonzeros);
+  def<"subtree_ends(parent)">(m, &subtree_ends);
+  def<"depths(parent, step)">(m, &depths);
 
-  module.def("loop_labels", &loop_labels, arg("parent"), arg("ends"));
-  def_kernel(module, "rows_to_links", &rows_to_links, arg("links"), arg("motion"), arg("ends"), arg("rows"));
-  def_kernel(module, "fill_loop_blocks", &fill_loop_blocks, arg("links"), arg("motion"), arg("ends"), arg("rows"),
-             arg("row_start"), arg("column"), arg("values"));
-  def_kernel(module, "free_lengths", &free_lengths, arg("A"), arg("row"), arg("bodies"), arg("inverse_inertia"));
-  def_kernel(module, "loop_violation", &loop_violation, arg("blocks"), arg("first_row"), arg("K"), arg("k"), arg("x"),
-             arg("acceleration"));
+  def<"loop_labels(parent, ends)">(m, &loop_labels);
+  def_kernel<"rows_to_links(links, motion, ends, rows)">(m, &rows_to_links);
+  def_kernel<"fill_loop_blocks(links, motion, ends, rows, row_start, column, values)">(m, &fill_loop_blocks);
+  def_kernel<"free_lengths(A, row, bodies, inverse_inertia)">(m, &free_lengths);
+  def_kernel<"loop_violation(blocks, first_row, K, k, x, acceleration)">(m, &loop_violation);
 
-  def_kernel(module, "eliminate", &eliminate, arg("K"), arg("k"), arg("is_independent"), arg("tolerance"),
-             arg("row_order"), arg("column_order"));
-  def_kernel(module, "eliminate_blocks", &eliminate_blocks, arg("blocks"), arg("first_row"), arg("is_independent"),
-             arg("weight"), arg("row_size"), arg("tolerance"), arg("K"), arg("k"));
-  def_kernel(module, "block_multipliers", &block_multipliers, arg("blocks"), arg("first_row"), arg("K"), arg("rank"),
-             arg("row_order"), arg("column_order"), arg("row_size"), arg("weighted_force"));
-  def_kernel(module, "unpack_g", &unpack_g, arg("G"), arg("n_independent"));
-  def_kernel(module, "expand", &expand, arg("G"), arg("y"));
-  def_kernel(module, "project", &project, arg("G"), arg("n_independent"), arg("force"));
-  def_kernel(module, "projected_inertia", &projected_inertia, arg("pattern"), arg("H"), arg("G"),
-             arg("n_independent"));
+  def_kernel<"eliminate(K, k, is_independent, tolerance, row_order, column_order)">(m, &eliminate);
+  def_kernel<"eliminate_blocks(blocks, first_row, is_independent, weight, row_size, tolerance, K, k)">(
+      m, &eliminate_blocks);
+  def_kernel<"block_multipliers(blocks, first_row, K, rank, row_order, column_order, row_size, weighted_force)">(
+      m, &block_multipliers);
+  def_kernel<"unpack_g(G, n_independent)">(m, &unpack_g);
+  def_kernel<"expand(G, y)">(m, &expand);
+  def_kernel<"project(G, n_independent, force)">(m, &project);
+  def_kernel<"projected_inertia(pattern, H, G, n_independent)">(m, &projected_inertia);
 
-  module.def("coordinate_groups", &coordinate_groups, arg("expanded_parent"), arg("last"), arg("group"), arg("local"));
-  def_kernel(module, "fill_whitened_rows", &fill_whitened_rows, arg("blocks"), arg("groups"), arg("K"), arg("pattern"),
-             arg("L"), arg("X"));
-  def_kernel(module, "solve_delassus", &solve_delassus, arg("groups"), arg("X"), arg("A"), arg("k"), arg("size"),
-             arg("worst"), arg("tolerance"), arg("force"), arg("w"));
+  def<"coordinate_groups(expanded_parent, last, group, local)">(m, &coordinate_groups);
+  def_kernel<"fill_whitened_rows(blocks, groups, K, pattern, L, X)">(m, &fill_whitened_rows);
+  def_kernel<"solve_delassus(groups, X, A, k, size, worst, tolerance, force, w)">(m, &solve_delassus);
 
-  def_kernel(module, "fill_loop_rows", &fill_loop_rows, arg("links"), arg("table"), arg("position"), arg("motion"),
-             arg("rows"), arg("gamma"));
-  def_kernel(module, "factorize_fronts", &factorize_fronts, arg("links"), arg("plan"), arg("motion"), arg("rows"),
-             arg("mu"), arg("is_prescribed"), arg("fronts"));
-  def_kernel(module, "solve_fronts", &solve_fronts, arg("links"), arg("plan"), arg("motion"), arg("first_row"),
-             arg("is_prescribed"), arg("fronts"), arg("tau"), arg("b"), arg("qdd"), arg("multiplier"));
-  def_kernel(module, "weakest_pivot", &weakest_pivot, arg("plan"), arg("first_row"), arg("compliance"), arg("fronts"));
-  def_kernel(module, "proximal_iterations", &proximal_iterations, arg("links"), arg("plan"), arg("motion"),
-             arg("external"), arg("loops"), arg("mu"), arg("is_prescribed"), arg("prescribed_qdd"), arg("levels"),
-             arg("stiffening"), arg("work"), arg("qdd"), arg("multiplier"));
+  def_kernel<"fill_loop_rows(links, table, position, motion, rows, gamma)">(m, &fill_loop_rows);
+  def_kernel<"factorize_fronts(links, plan, motion, rows, mu, is_prescribed, fronts)">(m, &factorize_fronts);
+  def_kernel<"solve_fronts(links, plan, motion, first_row, is_prescribed, fronts, tau, b, qdd, multiplier)">(
+      m, &solve_fronts);
+  def_kernel<"weakest_pivot(plan, first_row, compliance, fronts)">(m, &weakest_pivot);
+  def_kernel<"proximal_iterations(links, plan, motion, external, loops, mu, is_prescribed, prescribed_qdd, levels, "
+             "stiffening, work, qdd, multiplier)">(m, &proximal_iterations);
 }
 
 }  // namespace sparsebody

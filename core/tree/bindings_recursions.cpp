@@ -39,56 +39,43 @@ static Index inertia_factor(const Links& links, View<const double> q, View<const
 
 }  // namespace tree
 
-void bind_tree_recursions(nb::module_& module) {
+void bind_tree_recursions(nb::module_& m) {
   using namespace tree;
-  using nb::arg;
-  def_kernel(module, "motion_from_coordinates", &motion_from_coordinates, arg("links"), arg("q"), arg("qd"),
-             arg("motion"));
-  def_kernel(module, "motion_from_bodies", &motion_from_bodies, arg("links"), arg("bodies"), arg("motion"));
-  def_kernel(module, "positions_of_motion", &positions_of_motion, arg("links"), arg("motion"), arg("q"));
-  def_kernel(module, "bodies_from_motion", &bodies_from_motion, arg("links"), arg("motion"), arg("position"),
-             arg("orientation"), arg("velocity"));
-  def_kernel(module, "position_rates", &position_rates, arg("links"), arg("q"), arg("qd"), arg("rate"));
-  def_kernel(module, "velocities_of_rates", &velocities_of_rates, arg("links"), arg("q"), arg("rate"), arg("second"),
-             arg("qd"), arg("qdd"));
+  def_kernel<"motion_from_coordinates(links, q, qd, motion)">(m, &motion_from_coordinates);
+  def_kernel<"motion_from_bodies(links, bodies, motion)">(m, &motion_from_bodies);
+  def_kernel<"positions_of_motion(links, motion, q)">(m, &positions_of_motion);
+  def_kernel<"bodies_from_motion(links, motion, position, orientation, velocity)">(m, &bodies_from_motion);
+  def_kernel<"position_rates(links, q, qd, rate)">(m, &position_rates);
+  def_kernel<"velocities_of_rates(links, q, rate, second, qd, qdd)">(m, &velocities_of_rates);
 
-  def_kernel(module, "accelerations_at_bodies", &accelerations_at_bodies, arg("links"), arg("bodies"), arg("tau"),
-             arg("motion"), arg("work"), arg("qdd"), arg("acceleration"));
-  def_kernel(module, "accelerations_at_coordinates", &accelerations_at_coordinates, arg("links"), arg("q"),
-             arg("qd"), arg("tau"), arg("motion"), arg("work"), arg("qdd"));
-  def_kernel(module, "inertia_factor", &inertia_factor, arg("links"), arg("q"), arg("qd"), arg("pattern"),
-             arg("motion"), arg("composite"), arg("L"));
+  def_kernel<"accelerations_at_bodies(links, bodies, tau, motion, work, qdd, acceleration)">(
+      m, &accelerations_at_bodies);
+  def_kernel<"accelerations_at_coordinates(links, q, qd, tau, motion, work, qdd)">(m, &accelerations_at_coordinates);
+  def_kernel<"inertia_factor(links, q, qd, pattern, motion, composite, L)">(m, &inertia_factor);
 
-  def_kernel(module, "tree_multipliers", &tree_multipliers, arg("links"), arg("motion"), arg("joint"),
-             arg("first_row"), arg("T"), arg("transmitted"), arg("multiplier"));
-  def_kernel(module, "add_stabilization", &add_stabilization, arg("links"), arg("motion"), arg("joint"),
-             arg("first_row"), arg("T"), arg("k_stab"));
+  def_kernel<"tree_multipliers(links, motion, joint, first_row, T, transmitted, multiplier)">(m, &tree_multipliers);
+  def_kernel<"add_stabilization(links, motion, joint, first_row, T, k_stab)">(m, &add_stabilization);
 
-  def_kernel(module, "lower_triangle", &lower_triangle, arg("pattern"), arg("values"));
-  def_kernel(module, "multiply", &multiply, arg("pattern"), arg("H"), arg("x"), arg("y"));
-  def_kernel(module, "decouple", &decouple, arg("pattern"), arg("is_prescribed"), arg("H"));
+  def_kernel<"lower_triangle(pattern, values)">(m, &lower_triangle);
+  def_kernel<"multiply(pattern, H, x, y)">(m, &multiply);
+  def_kernel<"decouple(pattern, is_prescribed, H)">(m, &decouple);
 
-  def_kernel(module, "link_accelerations", &link_accelerations, arg("links"), arg("motion"), arg("qdd"),
-             arg("acceleration"));
-  def_kernel(module, "recursive_newton_euler", &recursive_newton_euler, arg("links"), arg("motion"), arg("qdd"),
-             arg("external"), arg("acceleration"), arg("transmitted"), arg("tau"));
-  def_kernel(module, "articulated_body", &articulated_body, arg("links"), arg("motion"),
-             arg("tau"), arg("external"), arg("is_prescribed"), arg("work"), arg("qdd"));
-  def_kernel(module, "composite_rigid_body", &composite_rigid_body, arg("links"), arg("motion"), arg("pattern"),
-             arg("composite"), arg("H"));
+  def_kernel<"link_accelerations(links, motion, qdd, acceleration)">(m, &link_accelerations);
+  def_kernel<"recursive_newton_euler(links, motion, qdd, external, acceleration, transmitted, tau)">(
+      m, &recursive_newton_euler);
+  def_kernel<"articulated_body(links, motion, tau, external, is_prescribed, work, qdd)">(m, &articulated_body);
+  def_kernel<"composite_rigid_body(links, motion, pattern, composite, H)">(m, &composite_rigid_body);
 
-  def_kernel(module, "factorize_ltl", &factorize_ltl, arg("pattern"), arg("H"));
-  def_kernel(module, "factorize_ltdl", &factorize_ltdl, arg("pattern"), arg("H"));
-  def_kernel(module, "solve_upper", &solve_upper<>, arg("pattern"), arg("L"), arg("rows"));
-  def_kernel(module, "solve_lower", &solve_lower<>, arg("pattern"), arg("L"), arg("rows"));
-  def_kernel(module, "solve_ltdl", &solve_ltdl, arg("pattern"), arg("LD"), arg("rows"));
+  def_kernel<"factorize_ltl(pattern, H)">(m, &factorize_ltl);
+  def_kernel<"factorize_ltdl(pattern, H)">(m, &factorize_ltdl);
+  def_kernel<"solve_upper(pattern, L, rows)">(m, &solve_upper<>);
+  def_kernel<"solve_lower(pattern, L, rows)">(m, &solve_lower<>);
+  def_kernel<"solve_ltdl(pattern, LD, rows)">(m, &solve_ltdl);
 
-  def_kernel(module, "link_forces", &link_forces, arg("links"), arg("motion"), arg("body"), arg("link"));
-  def_kernel(module, "body_accelerations", &body_accelerations, arg("links"), arg("motion"), arg("link"), arg("body"));
-  def_kernel(module, "largest_inertial_term", &largest_inertial_term, arg("mass"), arg("inertia"), arg("velocity"),
-             arg("acceleration"), arg("weight"));
-  def_kernel(module, "joint_accelerations", &joint_accelerations, arg("links"), arg("motion"), arg("body"),
-             arg("qdd"));
+  def_kernel<"link_forces(links, motion, body, link)">(m, &link_forces);
+  def_kernel<"body_accelerations(links, motion, link, body)">(m, &body_accelerations);
+  def_kernel<"largest_inertial_term(mass, inertia, velocity, acceleration, weight)">(m, &largest_inertial_term);
+  def_kernel<"joint_accelerations(links, motion, body, qdd)">(m, &joint_accelerations);
 }
 
 }  // namespace sparsebody

@@ -125,17 +125,7 @@ def add_joint_wrenches(
 
     `force` (n_bodies, 6) is in body coordinates.
     """
-    model.add_joint_wrenches(
-        joint,
-        system.predecessor,
-        system.successor,
-        system.successor_rotation,
-        system.successor_point,
-        motion.to_successor,
-        motion.arm,
-        wrench,
-        force,
-    )
+    model.add_joint_wrenches(joint, system.joint_frames, motion.on_bodies, wrench, force)
 
 
 def _add_joint_forces(

@@ -10,7 +10,7 @@ from sparsebody._core import joints, model
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.coordinates import CoordinateMotion, prescribed_motion
 from sparsebody.kinematics.loop_closure import prescribed_velocities
-from sparsebody.kinematics.motion import JointMotion
+from sparsebody.kinematics.motion import JointMotion, joint_poses
 from sparsebody.model.system import State, System
 
 
@@ -66,10 +66,7 @@ def _subspaces(
         joints.fill_subspaces(
             varying,
             system.first_row,
-            system.joint_kind,
-            motion.rotation,
-            motion.translation,
-            system.parameter,
+            joint_poses(system, motion),
             motion.velocity,
             subspace,
             drift,
@@ -106,16 +103,5 @@ def rows_on_bodies(
         t' v_J, and rows times accelerations where d(t' v_J)/dt = 0.
     """
     return model.constraint_rows(
-        joint,
-        system.predecessor,
-        system.successor,
-        system.successor_rotation,
-        system.successor_point,
-        motion.to_successor,
-        motion.arm,
-        motion.velocity,
-        motion.predecessor_velocity,
-        subspace,
-        drift,
-        threads,
+        joint, system.joint_frames, motion.on_bodies, subspace, drift, threads
     )

@@ -19,18 +19,10 @@ def add_point_forces(system: System, state: State, effort: FloatArray, force: Fl
         If two points coincide.
     """
     springs = system.point_forces
+    points = springs.first, springs.second, springs.first_point, springs.second_point
     bad = model.add_point_forces(
-        springs.first,
-        springs.second,
-        springs.first_point,
-        springs.second_point,
-        springs.stiffness,
-        springs.rest_length,
-        springs.damping,
-        effort,
-        state.position,
-        state.orientation,
-        state.velocity,
+        (*points, springs.stiffness, springs.rest_length, springs.damping, effort),
+        (state.position, state.orientation, state.velocity),
         force,
     )
     if bad >= 0:

@@ -56,6 +56,7 @@ _PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
     help="Of the pictures in a directory.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace existing pictures.")
+@click.option("--recover", is_flag=True, help="Draw what can be read of a damaged trajectory.")
 @solver_options
 @json_option
 def plot(
@@ -67,6 +68,7 @@ def plot(
     instants: int,
     suffix: str,
     overwrite: bool,
+    recover: bool,
     ordering: str,
     factorization: str,
     as_json: bool,
@@ -80,7 +82,7 @@ def plot(
         if parameters:
             raise click.UsageError(f"-p is for gallery mechanisms, but {source} is a trajectory")
         try:
-            subject = trajectory_subject(Path(source), options)
+            subject = trajectory_subject(Path(source), options, recover=recover)
         except SimulationError as error:  # a file or a body that is not there is bad input
             raise click.UsageError(str(error)) from error
     else:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array
 from scipy.sparse.linalg import splu
 
-from sparsebody._core import rank as kernels
+from sparsebody._core import factorization as kernels
 from sparsebody.arrays import FloatArray
 from sparsebody.sparse.norms import Product
 

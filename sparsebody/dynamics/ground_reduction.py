@@ -172,7 +172,7 @@ def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> ReactionTr
     """Return joints that take the freedoms from the bodies; None if there are not enough."""
     n = system.n_bodies
     ends = np.stack([system.predecessor, system.successor]) % (n + 1)
-    indptr, joints = model.incidence(n + 1, ends)
+    indptr, joints = model.edges_at_nodes(n + 1, ends)
     bodies, joint = native.reaction_tree(indptr, joints, ends, np.append(freedoms, 0), n_dropped)
     if len(bodies) < np.count_nonzero(freedoms < 6):
         return None

@@ -12,9 +12,8 @@ from sparsebody.factorization.auto import choose_factorization
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE, quasi_definite
 from sparsebody.sparse import rank
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.rank.parts import PartOfRows
+from sparsebody.sparse.rank.parts import PartOfRows, Rows
 from sparsebody.sparse.rank.tolerances import GRAM_SHIFT, RANK_TOLERANCE
-from sparsebody.sparse.saddle import SaddleMatrix
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
 LONGEST = 60.0  # [s] predicted
@@ -23,7 +22,7 @@ VECTORS = 8  # that ARPACK keeps
 
 
 def independent_rows(
-    matrix: SaddleMatrix, tolerance: float = RANK_TOLERANCE, threads: int = 1
+    matrix: Rows, tolerance: float = RANK_TOLERANCE, threads: int = 1
 ) -> RankDecision:
     """Decide which rows of A to keep, as `sparse.rank.independent_rows` does, faster where wide.
 

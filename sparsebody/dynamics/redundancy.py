@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from sparsebody.arrays import FloatArray
+from dataclasses import dataclass
+
+from sparsebody._core import model
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.kkt import KKTStructure, kkt_structure
 from sparsebody.dynamics.independence import independent_rows
 from sparsebody.dynamics.structure import rows_by_structure, with_structure
 from sparsebody.errors import ModelError
@@ -12,7 +15,9 @@ from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
+from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
+from sparsebody.sparse.rank.parts import Rows
 from sparsebody.sparse.saddle import SaddleMatrix
 
 REDUNDANCY = ("remove", "keep", "krylov", "auto")
@@ -57,11 +62,39 @@ def rank_decision(
     if redundancy == "keep" or system.n_rows == 0:
         return None
     keep = rows_by_structure(classes)
-    rows = rows_at(system, state, threads)
-    pattern = kkt_structure(system, keep).pattern
-    kept = rows if keep is None else rows[keep]
-    decision = independent_rows(SaddleMatrix.of_rows(pattern, kept), tolerance, threads)
+    structure = kkt_structure(system, keep)
+    rows: Rows = ConstantRows(structure, state)
+    if len(system.varying_joints) or len(system.coordinates.prescribed):
+        rows = SaddleMatrix.of_rows(
+            structure.pattern, rows_at(system, state, threads)[structure.rows]
+        )
+    decision = independent_rows(rows, tolerance, threads)
     return decision if keep is None else with_structure(keep, decision)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantRows:
+    """Rows of joints whose T is constant on the successor, at a state; made when asked for."""
+
+    structure: KKTStructure
+    state: State
+
+    @property
+    def pattern(self) -> BlockPattern:
+        """Their blocks."""
+        return self.structure.pattern
+
+    def unit_rows(self, index: IntArray, part: BlockPattern, threads: int = 1) -> FloatArray:
+        """Return some rows (n, 2, 6), scaled to unit norm."""
+        system, state = self.structure.system, self.state
+        return model.unit_rows(
+            self.structure.rows[index],
+            system.row_joint,
+            system.joint_frames,
+            (state.position, state.orientation, state.velocity),
+            system.subspace,
+            threads,
+        )
 
 
 def rows_at(system: System, state: State, threads: int = 1) -> FloatArray:

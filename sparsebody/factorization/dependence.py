@@ -16,7 +16,7 @@ MOST_ITERATIONS = 4
 
 def useless_row(pattern: BlockPattern, rows: FloatArray) -> int:
     """Return the first row of A (n_dual_rows, 2, width) that is zero or not finite, or -1."""
-    return factorization.vanishing_row(pattern.offsets, pattern.ends, rows)
+    return factorization.vanishing_row((pattern.offsets, pattern.ends), rows)
 
 
 def is_dependent(
@@ -52,7 +52,7 @@ def is_dependent(
         if not (0.0 < size < np.inf):
             return True
         y /= size
-        product, terms = factorization.cancellation(pattern.offsets, pattern.ends, rows, y)
+        product, terms = factorization.cancellation((pattern.offsets, pattern.ends), rows, y)
         if product <= DEPENDENT * terms:
             return True
     return False

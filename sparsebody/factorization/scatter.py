@@ -155,9 +155,7 @@ def scales(matrix: SaddleMatrix) -> FloatArray:
     """
     pattern = matrix.pattern
     scale = np.empty(pattern.n_rows)
-    bad = factorization.saddle_scales(
-        pattern.offsets, pattern.ends, matrix.diagonal, matrix.inverse, matrix.rows, scale
-    )
+    bad = factorization.saddle_scales(matrix.blocks, matrix.inverse, scale)
     if bad >= 0:
         raise SingularSystemError(vanishing_row(pattern, bad))
     return scale
@@ -177,16 +175,6 @@ def fill_saddle(
     layout: SaddleLayout, matrix: SaddleMatrix, scale: FloatArray, shift: float, data: FloatArray
 ) -> None:
     """Fill `data` (n_values,) with the scaled [D A'; A shift]."""
-    pattern = matrix.pattern
     factorization.fill_saddle(
-        pattern.offsets,
-        pattern.ends,
-        matrix.diagonal,
-        matrix.rows,
-        scale,
-        shift,
-        layout.diagonal,
-        layout.below,
-        layout.right,
-        data,
+        matrix.blocks, scale, shift, layout.diagonal, layout.below, layout.right, data
     )

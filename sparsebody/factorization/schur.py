@@ -70,27 +70,14 @@ def fill_schur(
     layout: SchurLayout, matrix: SaddleMatrix, scale: FloatArray, data: FloatArray
 ) -> None:
     """Fill `data` with A D^-1 A', rows and columns scaled by `scale` (n_rows,)."""
-    pattern = layout.pattern
-    factorization.fill_schur(
-        pattern.offsets,
-        pattern.ends,
-        matrix.inverse,
-        matrix.rows,
-        scale,
-        layout.contributions,
-        data,
-    )
+    factorization.fill_schur(matrix.blocks, matrix.inverse, scale, layout.contributions, data)
 
 
 def dual_rhs(matrix: SaddleMatrix, rhs: FloatArray) -> FloatArray:
     """Return A D^-1 f - g (n_dual_rows, k) for rhs = [f; g] (n_rows, k)."""
-    pattern = matrix.pattern
-    return factorization.dual_rhs(pattern.offsets, pattern.ends, matrix.inverse, matrix.rows, rhs)
+    return factorization.dual_rhs(matrix.blocks, matrix.inverse, rhs)
 
 
 def primal_solution(matrix: SaddleMatrix, rhs: FloatArray, y: FloatArray) -> FloatArray:
     """Return [D^-1 (f - A' y); y] for rhs = [f; g] (n_rows, k) and y (n_dual_rows, k)."""
-    pattern = matrix.pattern
-    return factorization.primal_solution(
-        pattern.offsets, pattern.ends, matrix.inverse, matrix.rows, rhs, y
-    )
+    return factorization.primal_solution(matrix.blocks, matrix.inverse, rhs, y)

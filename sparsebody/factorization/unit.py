@@ -17,9 +17,5 @@ def unit_rows(matrix: SaddleMatrix, rows: FloatArray) -> tuple[int, FloatArray]:
 
     The first result is SOUND or the number of a block of D that is not positive definite.
     """
-    pattern = matrix.pattern
     inverse_root = np.zeros(matrix.diagonal.shape)
-    bad = factorization.unit_rows(
-        pattern.offsets, pattern.ends, matrix.diagonal, matrix.rows, rows, inverse_root
-    )
-    return bad, inverse_root
+    return factorization.unit_rows(matrix.blocks, rows, inverse_root), inverse_root

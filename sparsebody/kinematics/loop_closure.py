@@ -7,7 +7,7 @@ import numpy as np
 from sparsebody._core import joints
 from sparsebody.arrays import FloatArray
 from sparsebody.kinematics.coordinates import CoordinateMotion, prescribed_motion
-from sparsebody.kinematics.motion import JointMotion
+from sparsebody.kinematics.motion import JointMotion, joint_poses
 from sparsebody.model.system import State, System
 
 
@@ -18,13 +18,7 @@ def position_errors(
 
     Rows of prescribed coordinates hold the difference from the given value, angles modulo turns.
     """
-    error = joints.position_errors(
-        system.first_row,
-        system.joint_kind,
-        motion.rotation,
-        motion.translation,
-        system.parameter,
-    )
+    error = joints.position_errors(system.first_row, joint_poses(system, motion))
     tracked = system.coordinates
     items = tracked.prescribed
     if len(items):

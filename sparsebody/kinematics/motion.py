@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sparsebody._core import model
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.model.system import State, System
 
 
@@ -23,10 +23,22 @@ class JointMotion:
     velocity: FloatArray  # (n_joints, 6) v_J = v_s - v_p in S coordinates
     predecessor_velocity: FloatArray  # (n_joints, 6) v_p in S coordinates
 
+    @property
+    def on_bodies(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """X_p (rotation and arm), v_J and v_p, as kernels take them."""
+        return self.to_successor, self.arm, self.velocity, self.predecessor_velocity
+
 
 def body_rotations(state: State) -> FloatArray:
     """Return (n_bodies, 3, 3) rotations from body to world axes."""
     return model.rotations(state.orientation)
+
+
+def joint_poses(
+    system: System, motion: JointMotion
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Return kinds, E, r and parameters of the joints, as kernels take them."""
+    return system.joint_kind, motion.rotation, motion.translation, system.parameter
 
 
 def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
@@ -37,6 +49,6 @@ def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
     """
     return JointMotion(
         *model.joint_motions(
-            *system.joint_frames, state.position, state.orientation, state.velocity, threads
+            system.joint_frames, (state.position, state.orientation, state.velocity), threads
         )
     )

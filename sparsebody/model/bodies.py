@@ -1,16 +1,40 @@
-"""Rigid bodies, as the user gives them."""
+"""Rigid bodies, one or many: their fields as columns with a leading axis."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import numbers, scalar, vector
+from sparsebody.model.checks import (
+    ObjectArray,
+    column,
+    distinct,
+    finite_rows,
+    joined,
+    numbers,
+    objects,
+    scalar,
+    shown,
+    vector,
+)
+from sparsebody.model.frames import are_unit_quaternions
 from sparsebody.model.shapes import Shape
 from sparsebody.spatial import check_inertia, check_unit_quaternion, rotation_from_quaternion
+from sparsebody.spatial.inertia import INERTIA_TOLERANCE, ROUNDING
+
+BODY_NUMBERS: dict[str, tuple[int, ...]] = {
+    "mass": (),
+    "center_of_mass": (3,),
+    "position": (3,),
+    "orientation": (4,),
+    "linear_velocity": (3,),
+    "angular_velocity": (3,),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,3 +112,107 @@ class RigidBody:
         return np.asarray(
             self.rotation.T @ (np.asarray(point, dtype=float) - np.asarray(self.position))
         )
+
+
+@dataclass(frozen=True, eq=False)
+class BodyColumns:
+    """The fields of n rigid bodies; what is the same for all may be stored once (broadcast)."""
+
+    mass: FloatArray  # (n,) [kg]
+    inertia: FloatArray  # (n, 3, 3) about the centers of mass [kg m^2]
+    center_of_mass: FloatArray  # (n, 3) in the body frames [m]
+    position: FloatArray  # (n, 3) [m]
+    orientation: FloatArray  # (n, 4) as given, unit to 1e-6
+    linear_velocity: FloatArray  # (n, 3) [m/s]
+    angular_velocity: FloatArray  # (n, 3) [rad/s]
+    shape: ObjectArray  # (n,) Shape or None
+
+    def __len__(self) -> int:
+        return len(self.mass)
+
+    def item(self, index: int, name: str) -> RigidBody:
+        """Return one body."""
+        body = object.__new__(RigidBody)  # its numbers are checked already
+        object.__setattr__(body, "name", name)
+        for field in fields(self):
+            object.__setattr__(body, field.name, getattr(self, field.name)[index])
+        object.__setattr__(body, "mass", float(self.mass[index]))
+        return body
+
+    @classmethod
+    def joined(cls, parts: Sequence[BodyColumns]) -> BodyColumns:
+        """The columns of all parts in turn."""
+        names = [field.name for field in fields(cls)]
+        return cls(**{name: joined([getattr(part, name) for part in parts]) for name in names})
+
+    @classmethod
+    def of(cls, body: RigidBody) -> BodyColumns:
+        """The columns of one body."""
+        given = {field.name: getattr(body, field.name) for field in fields(cls)}
+        shape = objects(given.pop("shape"), 1, "", "")
+        return cls(**{name: np.asarray(v)[None] for name, v in given.items()}, shape=shape)
+
+
+def body_columns(
+    names: Sequence[str], inertia: ArrayLike, shape: Any, **given: ArrayLike
+) -> BodyColumns:
+    """Return the columns of bodies that can be; `given` are the entries of BODY_NUMBERS."""
+    n, who = len(names), shown("bodies", names)
+    columns = BodyColumns(
+        inertia=_inertia(inertia, n, who),
+        shape=objects(shape, n, who, "shape"),
+        **{
+            name: column(given[name], size, n, who, name.replace("_", " "))
+            for name, size in BODY_NUMBERS.items()
+        },
+    )
+    for i in np.flatnonzero(~_are_right(columns)).tolist():
+        body = columns.item(i, names[i])
+        RigidBody(**vars(body))
+    return columns
+
+
+def _inertia(value: ArrayLike, n: int, who: str) -> FloatArray:
+    """(n, 3, 3) tensors, from (3,) or (n, 3) moments, or (1, 3, 3) or (n, 3, 3) tensors."""
+    what = "rotational inertia"
+    given = numbers(value, who, what)
+    if given.shape not in ((3,), (n, 3), (1, 3, 3), (n, 3, 3)):
+        raise ModelError(
+            f"{who}: {what} has shape {given.shape}; give moments (3,) for all or ({n}, 3), or "
+            f"tensors (1, 3, 3) for all or ({n}, 3, 3)"
+        )
+    if given.ndim == 3:
+        return column(given if len(given) == n else given[0], (3, 3), n, who, what)
+    tensors = np.zeros((*given.shape, 3))
+    tensors[..., range(3), range(3)] = given
+    return column(tensors, (3, 3), n, who, what)
+
+
+def _are_right(columns: BodyColumns) -> BoolArray:
+    """(n,) False where a body has something wrong."""
+    good = np.ones(len(columns), dtype=bool)
+    for name in BODY_NUMBERS:
+        good &= finite_rows(getattr(columns, name))
+    good &= columns.mass > 0.0
+    good &= _can_be_solid(distinct(columns.inertia))
+    good &= are_unit_quaternions(columns.orientation)
+    if columns.shape.strides[0] == 0:
+        return good & isinstance(columns.shape[0], Shape | None) if len(good) else good
+    return good & np.fromiter((isinstance(s, Shape | None) for s in columns.shape), bool, len(good))
+
+
+def _can_be_solid(inertia: FloatArray) -> BoolArray:
+    """(n,) what `check_inertia` asks for, of tensors (n, 3, 3)."""
+    finite = finite_rows(inertia)
+    if not finite.all():
+        inertia = np.where(finite[:, None, None], inertia, np.eye(3))
+    upper, lower = inertia[:, [0, 0, 1], [1, 2, 2]], inertia[:, [1, 2, 2], [0, 0, 1]]
+    difference = np.abs(upper - lower).max(axis=1)
+    symmetric = difference <= INERTIA_TOLERANCE * np.abs(inertia).max(axis=(1, 2))
+    if upper.any() or lower.any():
+        low, middle, high = np.linalg.eigvalsh(inertia).T
+    else:
+        low, middle, high = np.sort(np.diagonal(inertia, axis1=1, axis2=2), axis=1).T
+    positive = low > ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    possible = high <= (1.0 + INERTIA_TOLERANCE) * (low + middle)
+    return np.asarray(finite & symmetric & positive & possible)

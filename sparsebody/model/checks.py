@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.errors import ModelError
+
+ObjectArray = NDArray[np.object_]
 
 
 def numbers(value: ArrayLike, who: str, what: str) -> FloatArray:
@@ -65,12 +71,20 @@ def column(value: ArrayLike, shape: tuple[int, ...], n: int, who: str, what: str
     except (TypeError, ValueError) as error:
         raise ModelError(f"{who}: {what} is {str(value)[:80]}; give numbers") from error
     if array.shape not in (shape, (n, *shape)):
+        if n == 1:
+            remedy = f"{shape[0]} numbers" if shape else "a number"
+            raise ModelError(f"{who}: {what} has shape {array.shape}; give {remedy}")
         one = "a number" if shape == () else f"one array of shape {shape}"
         raise ModelError(
             f"{who}: {what} has shape {array.shape}; give {one} for all or {(n, *shape)}, one each"
         )
     array.flags.writeable = False
-    return np.broadcast_to(array, (n, *shape))
+    return repeated(array, n) if array.shape == shape else array
+
+
+def repeated(row: NDArray[Any], n: int) -> NDArray[Any]:
+    """Return (n, ...) the same row n times, stored once."""
+    return row[None] if n == 1 else np.broadcast_to(row, (n, *row.shape))  # ten times as fast
 
 
 def distinct(array: FloatArray) -> FloatArray:
@@ -88,3 +102,33 @@ def finite_rows(array: FloatArray) -> BoolArray:
     """(n,) or (1,) whether all numbers of a row are finite."""
     rows = distinct(array)
     return np.asarray(np.isfinite(rows).all(axis=tuple(range(1, rows.ndim))))
+
+
+def objects(value: Any, n: int, who: str, what: str) -> ObjectArray:
+    """(n,) objects from one for all or one for each."""
+    if isinstance(value, list | tuple | np.ndarray):
+        if len(value) != n:
+            raise ModelError(f"{who}: {what} has {len(value)} entries; give one for all, or {n}")
+        array = np.empty(n, dtype=object)
+        array[:] = value
+        return array
+    one = np.empty((), dtype=object)
+    one[()] = value
+    return repeated(one, n)
+
+
+def shown(what: str, names: Sequence[str]) -> str:
+    """Return who a message is about: `joint 'a'`, or `joints 'a', ...` where it concerns all."""
+    if len(names) == 1:
+        return f"{'body' if what == 'bodies' else 'joint'} {names[0]!r}"
+    return f"{what} {names[0]!r}, ..." if len(names) else f"{what} (none)"
+
+
+def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return columns in turn; what all of them repeat is stored once."""
+    first = parts[0]
+    if all(part.strides[0] == 0 and np.all(part[0] == first[0]) for part in parts):
+        return np.broadcast_to(first[:1], (sum(map(len, parts)), *first.shape[1:]))
+    array = np.concatenate(parts)
+    array.flags.writeable = False
+    return array

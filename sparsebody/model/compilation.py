@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
+from sparsebody.model.bodies import BodyColumns
 from sparsebody.model.checks import distinct
-from sparsebody.model.columns import BodyColumns, JointColumns
+from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import ExternalForce, JointForce, PointForce
 from sparsebody.model.frames import rotations, unit_quaternions
 from sparsebody.model.joints import JOINT_TYPES, JointType
@@ -33,27 +35,27 @@ def compile_mechanism(mechanism: Mechanism) -> System:
         raise ModelError(f"mechanism {mechanism.name!r} has no body; add one with add_body")
     bodies, joints = mechanism.columns()
     body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
-    center = np.array(bodies.center_of_mass, order="C")  # as kernels read it
+    center = _plain(bodies.center_of_mass)  # as kernels read it
     first_row = _first_rows(joints)
     forces = list(mechanism.forces.values())
     joint_forces = [force for force in forces if isinstance(force, JointForce)]
     coordinates, item = _tracked_coordinates(joints, joint_names, first_row, joint_forces)
-    predecessor, successor = np.array(joints.predecessor), np.array(joints.successor)
+    predecessor, successor = map(_plain, (joints.predecessor, joints.successor))
     return System(
         name=mechanism.name,
         gravity=np.asarray(mechanism.gravity),
         body_names=body_names,
-        mass=np.array(bodies.mass),
-        inertia=np.array(bodies.inertia, order="C"),
+        mass=_plain(bodies.mass),
+        inertia=_plain(bodies.inertia),
         center_of_mass=center,
         freedoms=np.full(len(bodies), 6, dtype=np.intp),
         joint_names=joint_names,
         joint_types=tuple(map(joints.types.__getitem__, joints.type_index.tolist())),
         predecessor=predecessor,
         successor=successor,
-        predecessor_rotation=np.array(joints.predecessor_frame.rotations, order="C"),
+        predecessor_rotation=_plain(joints.predecessor_frame.rotations),
         predecessor_point=_from_center(joints.predecessor_frame.origins, predecessor, center),
-        successor_rotation=np.array(joints.successor_frame.rotations, order="C"),
+        successor_rotation=_plain(joints.successor_frame.rotations),
         successor_point=_from_center(joints.successor_frame.origins, successor, center),
         parameter=_of_type(joints, [joint_type.parameter for joint_type in joints.types], float),
         first_row=first_row,
@@ -71,8 +73,13 @@ def compile_mechanism(mechanism: Mechanism) -> System:
     )
 
 
+def _plain(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array as evaluations keep it, contiguous and writeable; a copy of any other."""
+    return np.require(array, requirements=["C", "W"])
+
+
 def _stack(values: Sequence[Any], size: int) -> FloatArray:
-    return np.array(values, dtype=float).reshape(-1, size)
+    return np.array(values, dtype=float, order="C").reshape(-1, size)
 
 
 def _of_type(joints: JointColumns, values: Sequence[Any], dtype: type) -> Any:
@@ -196,7 +203,10 @@ def _point_forces(forces: list[PointForce], names: Names, center: FloatArray) ->
 
 def _from_center(points: Any, body: IntArray, center: FloatArray) -> FloatArray:
     """(n, 3) points in the frames of bodies, or of the world (-1), from the centers of mass."""
-    return _stack(points, 3) - np.where((body >= 0)[:, None], center[body], 0.0)
+    from_center = _stack(points, 3)
+    if center.any():
+        from_center -= np.append(center, np.zeros((1, 3)), axis=0)[body]
+    return from_center
 
 
 def _external_forces(

@@ -1,17 +1,28 @@
-"""Joints between bodies: frames that coincide at the start, and prescribed coordinates."""
+"""Joints between bodies, one or many: their fields as columns with a leading axis."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import distinct, stored_once
-from sparsebody.model.frames import Frame, Frames, rotations
+from sparsebody.model.checks import (
+    column,
+    distinct,
+    finite_rows,
+    joined,
+    objects,
+    shown,
+    stored_once,
+    vector,
+)
+from sparsebody.model.frames import Frame, Frames, all_axes, axes, rotations
 from sparsebody.model.joints import JointType
+from sparsebody.model.names import WORLD, Names
 from sparsebody.model.time_functions import TimeFunction, time_function
 from sparsebody.spatial import quaternion_from_rotation
 
@@ -36,35 +47,192 @@ class Joint:
         return self.type.n_constraints + len(self.prescribed)
 
 
-def check_coordinate(who: str, joint_type: JointType, coordinate: object) -> None:
-    """Raise ModelError unless the joint type has a velocity coordinate of this number."""
-    if not (isinstance(coordinate, int | np.integer) and 0 <= coordinate < joint_type.n_velocities):
-        raise ModelError(
-            f"{who}: coordinate is {coordinate!r}, but a {joint_type.name} joint has "
-            f"{joint_type.n_velocities} (counted from 0)"
+@dataclass(frozen=True, eq=False)
+class JointColumns:
+    """The fields of n joints; what is the same for all may be stored once (broadcast)."""
+
+    types: tuple[JointType, ...]
+    type_index: IntArray  # (n,) into types
+    predecessor: IntArray  # (n,) bodies, -1 for the world
+    successor: IntArray
+    predecessor_frame: Frames
+    successor_frame: Frames
+    prescribed: Mapping[int, Mapping[int, TimeFunction]]  # of those joints that have any
+
+    def __len__(self) -> int:
+        return len(self.type_index)
+
+    def item(self, index: int, name: str, bodies: Names) -> Joint:
+        """Return one joint."""
+        predecessor, successor = (
+            WORLD if end[index] < 0 else bodies[int(end[index])]
+            for end in (self.predecessor, self.successor)
         )
-    if not joint_type.has_named_coordinates:
-        raise ModelError(
-            f"{who}: a {joint_type.name} joint has no named coordinates; use add_point_force"
+        return Joint(
+            name,
+            self.types[self.type_index[index]],
+            predecessor,
+            successor,
+            self.predecessor_frame[index],
+            self.successor_frame[index],
+            dict(self.prescribed.get(index, {})),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[JointColumns]) -> JointColumns:
+        """The columns of all parts in turn."""
+        types = tuple(dict.fromkeys(kind for part in parts for kind in part.types))
+        index = {kind: i for i, kind in enumerate(types)}
+        numbers = [np.array([index[kind] for kind in part.types]) for part in parts]
+        starts = np.cumsum([0, *map(len, parts)]).tolist()
+        return cls(
+            types,
+            joined([number[p.type_index] for number, p in zip(numbers, parts, strict=True)]),
+            joined([part.predecessor for part in parts]),
+            joined([part.successor for part in parts]),
+            Frames.joined([part.predecessor_frame for part in parts]),
+            Frames.joined([part.successor_frame for part in parts]),
+            {
+                start + j: motions
+                for part, start in zip(parts, starts[:-1], strict=True)
+                for j, motions in part.prescribed.items()
+            },
         )
 
 
-def prescribed_motions(who: str, joint_type: JointType, given: Motion) -> dict[int, TimeFunction]:
-    """Return the functions of time of the coordinates that are prescribed."""
-    if given is None:
-        return {}
-    items = given if isinstance(given, Mapping) else {0: given}
-    functions = {}
-    for coordinate in items:
-        check_coordinate(who, joint_type, coordinate)
-    for coordinate, value in sorted(items.items()):
-        if coordinate not in joint_type.scalar_positions:
+def joint_columns(
+    names: Sequence[str],
+    joint_type: JointType | Sequence[JointType],
+    ends: tuple[IntArray, IntArray],
+    frames: tuple[Frames, Frames],
+    prescribed: Motion | Sequence[Motion],
+) -> JointColumns:
+    """Return the columns of joints that can be."""
+    n, who = len(names), shown("joints", names)
+    if isinstance(joint_type, JointType):
+        types: tuple[JointType, ...] = (joint_type,)
+        type_index = np.broadcast_to(np.intp(0), n)
+    else:
+        types, type_index = _distinct_objects(objects(joint_type, n, who, "type").tolist())
+    for t, kind in enumerate(types):
+        if not isinstance(kind, JointType):
             raise ModelError(
-                f"{who}: coordinate {coordinate} of a {joint_type.name} joint has no position that "
-                "could be prescribed"
+                f"joint {names[int(np.argmax(type_index == t))]!r}: type is {kind!r}; "
+                "give a joint type such as Revolute()"
             )
-        functions[coordinate] = time_function(value, f"{who}, coordinate {coordinate}")
-    return functions
+    motions = {
+        j: _prescribed(f"joint {names[j]!r}", types[type_index[j]], motion)
+        for j, motion in _motions(prescribed, n, who)
+    }
+    given = {j: functions for j, functions in motions.items() if functions}
+    return JointColumns(types, type_index, *ends, *frames, given)
+
+
+def _distinct_objects(items: Sequence[Any]) -> tuple[tuple[Any, ...], IntArray]:
+    """Return the objects without repetition, and the index of each among them."""
+    identity = np.fromiter(map(id, items), np.intp, len(items))
+    _, first, index = np.unique(identity, return_index=True, return_inverse=True)
+    return tuple(items[i] for i in first.tolist()), index.astype(np.intp)
+
+
+# ---- bodies -------------------------------------------------------------------------------------
+
+
+def joint_ends(
+    names: Sequence[str], predecessor: Any, successor: Any, bodies: Names
+) -> tuple[IntArray, IntArray]:
+    """(n,) predecessors and (n,) successors, two different bodies each."""
+    first, second = (
+        _ends(names, predecessor, bodies, "predecessor"),
+        _ends(names, successor, bodies, "successor"),
+    )
+    within = first == second
+    if within.any():
+        j = int(np.argmax(within))
+        body = WORLD if second[j] < 0 else bodies[int(second[j])]
+        raise ModelError(f"joint {names[j]!r}: connects {body!r} to itself; give two bodies")
+    return first, second
+
+
+def _ends(names: Sequence[str], given: Any, bodies: Names, what: str) -> IntArray:
+    """(n,) bodies from their names or numbers, one for all or one for each; -1 is the world."""
+    n = len(names)
+    if isinstance(given, str | int | np.integer):
+        return np.broadcast_to(_ends(names[:1], [given], bodies, what), n)
+    is_array = isinstance(given, np.ndarray) and given.dtype.kind in "iu"
+    if is_array or all(isinstance(body, int | np.integer) for body in given):
+        index = np.array(given, dtype=np.intp)
+        wrong = (index < -1) | (index >= len(bodies))
+        remedy = f"give 0 to {len(bodies) - 1}, or -1 for the world"
+    else:
+        given = list(given)
+        index = bodies.find_all(given)
+        wrong = (index < 0) & np.fromiter((body != WORLD for body in given), bool, len(given))
+        remedy = "add it with add_body first"
+    if index.shape != (n,):
+        who = shown("joints", names)
+        raise ModelError(f"{who}: {what} has shape {index.shape}; give one body, or {n}")
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ModelError(f"joint {names[first]!r}: there is no body {given[first]!r}; {remedy}")
+    return index
+
+
+# ---- frames -------------------------------------------------------------------------------------
+
+
+def frames_of_bodies(
+    names: Sequence[str], predecessor: Frame | Frames | None, successor: Frame | Frames | None
+) -> tuple[Frames, Frames]:
+    """Return joint frames that are given in the bodies, one for all or one for each."""
+    n, who = len(names), shown("joints", names)
+    frames = []
+    for given in (predecessor, successor):
+        frame = Frame() if given is None else given
+        if isinstance(frame, Frame):
+            frame = Frames.repeated(frame, n)
+        if not isinstance(frame, Frames) or len(frame) != n:
+            description = f"{len(frame)} Frames" if isinstance(frame, Frames) else repr(given)
+            raise ModelError(
+                f"{who}: a joint frame is {description}; give a Frame, or Frames of {n}"
+            )
+        frames.append(frame)
+    return frames[0], frames[1]
+
+
+def frames_of_world(
+    names: Sequence[str],
+    poses: Sequence[tuple[FloatArray, FloatArray]],
+    point: ArrayLike,
+    axis: ArrayLike | None,
+    x_axis: ArrayLike | None,
+) -> tuple[Frames, Frames]:
+    """Return joint frames in both bodies that coincide with frames given in the world.
+
+    `poses` are positions (n, 3) and orientations (n, 4) of predecessors and successors.
+    """
+    n, who = len(names), shown("joints", names)
+    origin = column(point, (3,), n, who, "point")
+    for i in np.flatnonzero(~finite_rows(origin)).tolist():
+        vector(origin[i], f"joint {names[i]!r}", "point")
+    turned = _axes(names, (0.0, 0.0, 1.0) if axis is None else axis, x_axis)
+    first, second = (frames_in_bodies(origin, turned, *pose) for pose in poses)
+    return first, second
+
+
+def _axes(names: Sequence[str], z: ArrayLike, x: ArrayLike | None) -> FloatArray:
+    """(n, 3, 3) axes as columns, from directions for all or for each."""
+    n, who = len(names), shown("joints", names)
+    e_z = column(z, (3,), n, who, "axis")
+    e_x = None if x is None else column(x, (3,), n, who, "x axis")
+    if all(d is None or d.strides[0] == 0 for d in (e_z, e_x)):
+        one = axes(e_z[0], None if e_x is None else e_x[0], f"joint {names[0]!r}")
+        return np.broadcast_to(one, (n, 3, 3))
+    with np.errstate(all="ignore"):
+        turned = all_axes(e_z, e_x)
+    for i in np.flatnonzero(~np.isfinite(turned).all(axis=(1, 2))).tolist():
+        axes(e_z[i], None if e_x is None else e_x[i], f"joint {names[i]!r}")
+    return turned
 
 
 def frames_in_bodies(
@@ -85,3 +253,46 @@ def frames_in_bodies(
         np.einsum("nij,nj->ni", to_body, point - position),
         np.broadcast_to(turn, (len(point), 4)),
     )
+
+
+# ---- prescribed motions -------------------------------------------------------------------------
+
+
+def check_coordinate(who: str, joint_type: JointType, coordinate: object) -> None:
+    """Raise ModelError unless the joint type has a velocity coordinate of this number."""
+    if not (isinstance(coordinate, int | np.integer) and 0 <= coordinate < joint_type.n_velocities):
+        raise ModelError(
+            f"{who}: coordinate is {coordinate!r}, but a {joint_type.name} joint has "
+            f"{joint_type.n_velocities} (counted from 0)"
+        )
+    if not joint_type.has_named_coordinates:
+        raise ModelError(
+            f"{who}: a {joint_type.name} joint has no named coordinates; use add_point_force"
+        )
+
+
+def _prescribed(who: str, joint_type: JointType, given: Any) -> dict[int, TimeFunction]:
+    """Return the functions of time of the coordinates that are prescribed."""
+    items = given if isinstance(given, Mapping) else {0: given}
+    functions = {}
+    for coordinate in items:
+        check_coordinate(who, joint_type, coordinate)
+    for coordinate, value in sorted(items.items()):
+        if coordinate not in joint_type.scalar_positions:
+            raise ModelError(
+                f"{who}: coordinate {coordinate} of a {joint_type.name} joint has no position that "
+                "could be prescribed"
+            )
+        functions[coordinate] = time_function(value, f"{who}, coordinate {coordinate}")
+    return functions
+
+
+def _motions(given: Any, n: int, who: str) -> Iterable[tuple[int, Any]]:
+    """Return what is prescribed to which joint."""
+    if given is None:
+        return []
+    if not isinstance(given, list | tuple | np.ndarray):
+        return [(j, given) for j in range(n)]
+    if len(given) != n:
+        raise ModelError(f"{who}: prescribed has {len(given)} entries; give one for all, or {n}")
+    return [(j, motion) for j, motion in enumerate(given) if motion is not None]

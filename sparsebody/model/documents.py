@@ -1,27 +1,25 @@
-"""Mechanism <-> NetworkX node-link data made of plain lists, numbers and words."""
+"""Mechanism <-> NetworkX node-link data made of plain lists, numbers and words, by columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from functools import cache
+from itertools import chain
+from operator import itemgetter
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.columns import JointColumns
-from sparsebody.model.document_columns import (
-    add_body_documents,
-    add_joint_documents,
-    body_documents,
-    joint_documents,
-)
+from sparsebody.model.bodies import BodyColumns
+from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import ExternalForce, JointForce, PointForce
-from sparsebody.model.frames import Frame
-from sparsebody.model.joints import JOINT_TYPES, JointType
+from sparsebody.model.frames import Frame, Frames
+from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.shapes import SHAPES
 from sparsebody.model.time_functions import TIME_FUNCTIONS
@@ -36,6 +34,21 @@ FORCES: dict[str, type[JointForce] | type[PointForce] | type[ExternalForce]] = {
 
 Document = dict[str, Any]
 Table = Mapping[str, type[Any]]
+
+LARGEST = 2.0**1000  # no number of a body or joint is larger
+BODY_ENTRIES: dict[str, tuple[tuple[int, ...], Any]] = {  # shape and default, None where required
+    "mass": ((), None),
+    "inertia": ((3, 3), None),
+    "center_of_mass": ((3,), (0, 0, 0)),
+    "position": ((3,), (0, 0, 0)),
+    "orientation": ((4,), (1, 0, 0, 0)),
+    "linear_velocity": ((3,), (0, 0, 0)),
+    "angular_velocity": ((3,), (0, 0, 0)),
+}
+
+
+class Unfit(ModelError):
+    """The document has something wrong, or something unusual."""
 
 
 # ---- mechanism -> document ------------------------------------------------------------------
@@ -67,12 +80,23 @@ def mechanism_document(mechanism: Mechanism) -> Document:
         "graph": graph,
         "nodes": [
             {"id": WORLD},
-            *body_documents(
-                mechanism.body_names, bodies, lambda s, who: _kind_document(s, SHAPES, who)
-            ),
+            *_nodes(mechanism.body_names, bodies),
         ],
         "edges": _edges(mechanism, joints),
     }
+
+
+def _nodes(names: Sequence[str], columns: BodyColumns) -> list[Document]:
+    keys = ("id", *BODY_ENTRIES)
+    rows = zip(names, *(getattr(columns, name).tolist() for name in BODY_ENTRIES), strict=True)
+    documents = [dict(zip(keys, row, strict=True)) for row in rows]
+    made: dict[int, Any] = {}
+    for document, value in zip(documents, columns.shape.tolist(), strict=True):
+        if value is not None:
+            if id(value) not in made:
+                made[id(value)] = _kind_document(value, SHAPES, f"body {document['id']!r}")
+            document["shape"] = made[id(value)]
+    return documents
 
 
 def _edges(mechanism: Mechanism, joints: JointColumns) -> list[Document]:
@@ -85,7 +109,28 @@ def _edges(mechanism: Mechanism, joints: JointColumns) -> list[Document]:
         }
         for t, kind in enumerate(joints.types)
     ]
-    edges = joint_documents(names, mechanism.body_names, joints, kinds)
+    ends = np.array([*mechanism.body_names, WORLD], dtype=object)  # the world last, at -1
+    edges = [
+        {
+            "source": source,
+            "target": target,
+            "key": name,
+            **kinds[kind],
+            "predecessor_frame": {"position": p, "orientation": e},
+            "successor_frame": {"position": q, "orientation": f},
+        }
+        for name, source, target, kind, p, e, q, f in zip(
+            names,
+            ends[joints.predecessor].tolist(),
+            ends[joints.successor].tolist(),
+            joints.type_index.tolist(),
+            joints.predecessor_frame.origins.tolist(),
+            joints.predecessor_frame.quaternions.tolist(),
+            joints.successor_frame.origins.tolist(),
+            joints.successor_frame.quaternions.tolist(),
+            strict=True,
+        )
+    ]
     for j, motions in joints.prescribed.items():
         edges[j]["prescribed"] = [
             {
@@ -130,51 +175,32 @@ def _plain(value: Any, who: str) -> Any:
 
 
 def mechanism_from_document(document: Document, source: str) -> Mechanism:
-    """Return the mechanism of a document that fits the schema; `source` begins every message.
+    """Return the mechanism of a document; `source` begins every message.
 
     Raises
     ------
     FileFormatError
-        Telling the place in the document, what was found there and the remedy.
+        Telling the place in the document, what was found there and the remedy, where the document
+        fits the schema.
     """
-    try:
-        return mechanism_from_columns(document)
-    except ModelError:  # say where
-        return _mechanism_one_by_one(document, source)
-
-
-def mechanism_from_columns(document: Document) -> Mechanism:
-    """Return the mechanism of a document of which at least `without_columns` fits the schema.
-
-    Raises
-    ------
-    ModelError
-        If something in it is wrong or unusual, without the place.
-    """
-    graph = document["graph"]
-    mechanism = Mechanism(graph["name"], graph["gravity"])
-    _add_bodies(mechanism, document["nodes"])
-    add_joint_documents(
-        mechanism, document["edges"], lambda kind: _joint_type(kind, "joint"), _prescribed
-    )
-    for force in graph.get("forces", []):
-        _add_force(mechanism, force)
-    return mechanism
-
-
-def _mechanism_one_by_one(document: Document, source: str) -> Mechanism:
     graph = document["graph"]
     with located(source, "graph"):
         mechanism = Mechanism(graph["name"], graph["gravity"])
-    for index, node in enumerate(document["nodes"]):
-        with located(source, f"nodes[{index}]"):
-            _add_bodies(mechanism, [node])
-    for index, edge in enumerate(document["edges"]):
-        with located(source, f"edges[{index}]"):
-            _add_joint(mechanism, edge)
-    for index, force in enumerate(graph.get("forces", [])):
-        with located(source, f"graph.forces[{index}]"):
-            _add_force(mechanism, force)
+    parts = (
+        ("nodes", document["nodes"], _add_bodies),
+        ("edges", document["edges"], _add_joints),
+        ("graph.forces", graph.get("forces", []), _add_forces),
+    )
+    for place, items, add in parts:
+        first, size = 0, len(items)
+        while first < len(items):
+            try:
+                add(mechanism, items[first : first + size])
+                first += size
+            except ModelError as error:  # halve, so as to tell which
+                if size == 1:
+                    raise FileFormatError(f"{source}: {place}[{first}]: {error}") from error
+                size = (size + 1) // 2
     return mechanism
 
 
@@ -187,50 +213,165 @@ def located(source: str, where: str) -> Iterator[None]:
         raise FileFormatError(f"{source}: {where}: {error}") from error
 
 
+def without_columns(document: Any) -> Document:
+    """Return the rest of a document: its graph, and whatever is made of objects.
+
+    Its nodes are one for each different shape, its edges one for each different `options`, and
+    those with prescribed coordinates.
+    """
+    if not isinstance(document, dict) or not {"nodes", "edges"} <= document.keys():
+        raise Unfit("entries")
+    for items in (document["nodes"], document["edges"]):
+        if not isinstance(items, list) or not set(map(type, items)) <= {dict}:
+            raise Unfit("objects")
+    shapes = {repr(node["shape"]): node["shape"] for node in document["nodes"] if "shape" in node}
+    options = {repr(edge["options"]): edge for edge in document["edges"] if "options" in edge}
+    prescribed = [edge for edge in document["edges"] if "prescribed" in edge]
+    body = {"id": "any", "mass": 1, "inertia": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}
+    nodes = [{**body, "shape": shape} for shape in shapes.values()]
+    return {**document, "nodes": nodes, "edges": [*options.values(), *prescribed]}
+
+
 def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document]) -> None:
-    add_body_documents(mechanism, nodes, lambda shape: _from_kind(shape, SHAPES, "shape"))
+    """Add the bodies of nodes, all or none."""
+    _check_keys(nodes, {"id"}, {"shape", *BODY_ENTRIES})
+    bodies = [node for node in nodes if node["id"] != WORLD]
+    if len(bodies) < len(nodes):
+        _check_keys([node for node in nodes if node["id"] == WORLD], {"id"})
+    if bodies:
+        _check_keys(bodies, {"id", "mass", "inertia"}, {"shape", *BODY_ENTRIES})
+        shapes = [node.get("shape", NOTHING) for node in bodies]
+        mechanism.add_bodies(
+            _words(bodies, "id"),
+            **{key: _numbers(bodies, key, *size) for key, size in BODY_ENTRIES.items()},
+            shape=_made_once(shapes, lambda shape: _from_kind(shape, SHAPES, "shape")),
+        )
 
 
-def _add_joint(mechanism: Mechanism, edge: Document) -> None:
-    name = edge["key"]
-    who = f"joint {name!r}"
-    for end in ("source", "target"):
-        if edge[end] != WORLD and edge[end] not in mechanism.body_names:
-            raise ModelError(f"{who}: {end} {edge[end]!r} is no node; add that body to the nodes")
-    kind = {**edge.get("options", {}), "type": edge["type"]}
-    mechanism.add_joint(
-        name,
-        _joint_type(kind, who),
-        edge["source"],
-        edge["target"],
-        predecessor_frame=_made(Frame, edge["predecessor_frame"], f"{who}, predecessor_frame"),
-        successor_frame=_made(Frame, edge["successor_frame"], f"{who}, successor_frame"),
-        prescribed=_prescribed(edge),
+def _add_joints(mechanism: Mechanism, edges: Sequence[Document]) -> None:
+    """Add the joints of edges, all or none."""
+    required = {"source", "target", "key", "type", "predecessor_frame", "successor_frame"}
+    _check_keys(edges, required, {"options", "prescribed"})
+    who = f"joint {edges[0]['key']!r}"  # where there is only one
+    options = [edge.get("options", {}) for edge in edges]
+    if set(map(type, options)) != {dict}:
+        raise Unfit("options")
+    kinds = [{**o, "type": word} for o, word in zip(options, _words(edges, "type"), strict=True)]
+    mechanism.add_joints(
+        _words(edges, "key"),
+        _made_once(kinds, lambda kind: _from_kind(kind, JOINT_TYPES, who)),
+        _ends(mechanism, edges, "source"),
+        _ends(mechanism, edges, "target"),
+        predecessor_frame=_frames(edges, "predecessor_frame"),
+        successor_frame=_frames(edges, "successor_frame"),
+        prescribed=[_prescribed(edge) if "prescribed" in edge else None for edge in edges],
     )
+
+
+def _ends(mechanism: Mechanism, edges: Sequence[Document], key: str) -> IntArray:
+    names = _words(edges, key)
+    bodies = mechanism.body_names.find_all(names)
+    for j in np.flatnonzero(bodies < 0).tolist():
+        if names[j] != WORLD:
+            raise ModelError(
+                f"joint {edges[j]['key']!r}: {key} {names[j]!r} is no node; add that body to the "
+                "nodes"
+            )
+    return bodies
+
+
+def _frames(edges: Sequence[Document], key: str) -> Frames:
+    entries = [edge[key] for edge in edges]
+    _check_keys(entries, {"position", "orientation"})
+    position = _numbers(entries, "position", (3,), None)
+    orientation = _numbers(entries, "orientation", (4,), None)
+    try:
+        return Frames(position, orientation)
+    except ModelError as error:
+        raise ModelError(f"joint {edges[0]['key']!r}, {key}: {error.__cause__}") from error
 
 
 def _prescribed(edge: Document) -> dict[int, Any]:
     who = f"joint {edge['key']!r}, prescribed"
     return {
         item["coordinate"]: _from_kind(item["motion"], TIME_FUNCTIONS, who)
-        for item in edge.get("prescribed", [])
+        for item in edge["prescribed"]
     }
 
 
-def _joint_type(kind: Document, who: str) -> JointType:
-    joint_type: JointType = _from_kind(kind, JOINT_TYPES, who)
-    return joint_type
+def _add_forces(mechanism: Mechanism, documents: Sequence[Document]) -> None:
+    """Add forces, all or none."""
+    before = dict(mechanism.forces)
+    try:
+        for document in documents:
+            force = _from_kind(document, FORCES, f"force {document['name']!r}")
+            add = {
+                JointForce: mechanism.add_joint_force,
+                PointForce: mechanism.add_point_force,
+                ExternalForce: mechanism.add_external_force,
+            }[type(force)]
+            add(**{field.name: getattr(force, field.name) for field in fields(force)})  # type: ignore[operator]
+    except ModelError:
+        mechanism.forces = before
+        raise
 
 
-def _add_force(mechanism: Mechanism, document: Document) -> None:
-    force = _from_kind(document, FORCES, f"force {document['name']!r}")
-    arguments = {field.name: getattr(force, field.name) for field in fields(force)}
-    add = {
-        JointForce: mechanism.add_joint_force,
-        PointForce: mechanism.add_point_force,
-        ExternalForce: mechanism.add_external_force,
-    }[type(force)]
-    add(**arguments)  # type: ignore[operator]
+# ---- entries of many objects -----------------------------------------------------------------
+
+
+NOTHING = object()
+
+
+def _made_once(documents: Sequence[Any], make: Callable[[Any], Any]) -> list[Any]:
+    """Return what `make` makes of each document, the same object of equal ones."""
+    keys = [None if document is NOTHING else repr(document) for document in documents]
+    distinct = dict(zip(keys, documents, strict=True))
+    objects = {key: None if key is None else make(document) for key, document in distinct.items()}
+    return [objects[key] for key in keys]
+
+
+def _check_keys(rows: Sequence[Any], required: set[str], optional: Iterable[str] = ()) -> None:
+    """Raise Unfit unless every row is an object with these entries."""
+    if not set(map(type, rows)) <= {dict}:
+        raise Unfit("objects")
+    for keys in set(map(tuple, rows)):
+        if not required <= set(keys) <= required.union(optional):
+            raise Unfit("entries")
+
+
+def _words(rows: Sequence[Document], key: str) -> list[str]:
+    """Return an entry that is a word in every row."""
+    values = [row[key] for row in rows]
+    if not set(map(type, values)) <= {str} or "" in values:
+        raise Unfit(key)
+    return values
+
+
+def _numbers(
+    rows: Sequence[Document], key: str, shape: tuple[int, ...], default: Any
+) -> FloatArray:
+    """(n, *shape) an entry that is made of numbers in every row."""
+    values: Iterable[Any] = (
+        [row.get(key, default) for row in rows] if default else map(itemgetter(key), rows)
+    )
+    for size in shape:
+        lists = list(values)
+        if not set(map(type, lists)) <= {list, tuple} or set(map(len, lists)) - {size}:
+            raise Unfit(key)
+        values = chain.from_iterable(lists)
+    flat = list(values)
+    if not set(map(type, flat)) <= {float, int}:
+        raise Unfit(key)
+    try:
+        array = np.array(flat, dtype=float)
+    except OverflowError as error:
+        raise Unfit(key) from error
+    if not (np.abs(array) < LARGEST).all():
+        raise Unfit(key)
+    return array.reshape(-1, *shape)
+
+
+# ---- one object ------------------------------------------------------------------------------
 
 
 def _from_kind(document: Document, table: Table, who: str) -> Any:

@@ -16,15 +16,14 @@ from typing import Any
 import jsonschema
 
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.document_columns import without_columns
 from sparsebody.model.documents import (
     FORMAT,
     VERSION,
     Document,
     located,
     mechanism_document,
-    mechanism_from_columns,
     mechanism_from_document,
+    without_columns,
 )
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.writing import replaced
@@ -87,19 +86,26 @@ def read_mechanism(path: str | os.PathLike[str]) -> Mechanism:
     FileFormatError
         Telling the file, the place in it, what was found there and the remedy.
     """
+    return mechanism_from_text(_text_of(str(path)), str(path))
+
+
+def mechanism_from_text(text: str, source: str) -> Mechanism:
+    """Return the mechanism of the text of a file by `write_mechanism`; errors name `source`.
+
+    Raises
+    ------
+    FileFormatError
+        Telling the place in the text, what was found there and the remedy.
+    """
     with _without_garbage_collection():
-        return _read(str(path))
-
-
-def _read(source: str) -> Mechanism:
-    document = _parsed(source)
-    _check_version(document, source)
-    try:
-        _check(without_columns(document), source)
-        return mechanism_from_columns(document)
-    except ModelError:  # the schema says what and where
-        _check(document, source)
-        return mechanism_from_document(document, source)
+        document = _parsed(text, source)
+        _check_version(document, source)
+        try:
+            _check(without_columns(document), source)
+            return mechanism_from_document(document, source)
+        except ModelError:  # the schema says what and where
+            _check(document, source)
+            return mechanism_from_document(document, source)
 
 
 def _check(document: Document, source: str) -> None:
@@ -143,13 +149,16 @@ def _line(value: Any) -> str:
 # ---- reading --------------------------------------------------------------------------------
 
 
-def _parsed(source: str) -> Any:
+def _text_of(source: str) -> str:
     try:
-        text = Path(source).read_text(encoding="utf-8")
+        return Path(source).read_text(encoding="utf-8")
     except OSError as error:
         raise FileFormatError(f"{source}: cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{source}: not a text file; give a JSON file") from error
+
+
+def _parsed(text: str, source: str) -> Any:
     try:
         with located(source, "JSON"):
             return json.loads(text, object_pairs_hook=_without_duplicates)

@@ -10,15 +10,21 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import column, direction, distinct, finite_rows, vector
+from sparsebody.model.checks import (
+    column,
+    direction,
+    distinct,
+    finite_rows,
+    joined,
+    repeated,
+    vector,
+)
 from sparsebody.spatial import (
     check_unit_quaternion,
     quaternion_from_rotation,
     rotation_from_quaternion,
 )
 from sparsebody.spatial.transform import UNIT_TOLERANCE
-
-BLOCK = 4096  # rows at a time, so that what is between stays in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,28 +90,13 @@ class Frames:
     @classmethod
     def repeated(cls, frame: Frame, n: int) -> Frames:
         """The same frame n times."""
-        position = np.broadcast_to(np.asarray(frame.position), (n, 3))
-        return _trusted(cls, position, np.broadcast_to(np.asarray(frame.orientation), (n, 4)))
+        return _trusted(cls, repeated(frame.origin, n), repeated(np.asarray(frame.orientation), n))
 
     @classmethod
     def joined(cls, parts: Sequence[Frames]) -> Frames:
         """The frames of all parts in turn."""
-        if len(parts) == 1:
-            return parts[0]
-        return _trusted(
-            cls,
-            np.concatenate([part.origins for part in parts]),
-            np.concatenate([part.quaternions for part in parts]),
-        )
-
-    @classmethod
-    def of(cls, frames: Sequence[Frame]) -> Frames:
-        """The frames of a list."""
-        return _trusted(
-            cls,
-            np.array([frame.position for frame in frames], dtype=float).reshape(-1, 3),
-            np.array([frame.orientation for frame in frames], dtype=float).reshape(-1, 4),
-        )
+        origins, quaternions = [p.origins for p in parts], [p.quaternions for p in parts]
+        return _trusted(cls, joined(origins), joined(quaternions))
 
     def __len__(self) -> int:
         return len(self.origins)
@@ -156,11 +147,7 @@ def unit_quaternions(orientation: FloatArray) -> FloatArray:
 def rotations(orientation: FloatArray) -> FloatArray:
     """(n, 3, 3) rotations of nearly unit quaternions (n, 4)."""
     rows = distinct(unit_quaternions(orientation))
-    matrices = np.empty((len(rows), 3, 3))
-    for start in range(0, len(rows), BLOCK):
-        block = slice(start, start + BLOCK)
-        matrices[block] = rotation_from_quaternion(rows[block])
-    return np.broadcast_to(matrices, (len(orientation), 3, 3))
+    return np.broadcast_to(rotation_from_quaternion(rows), (len(orientation), 3, 3))
 
 
 def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:

@@ -10,23 +10,24 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model import bulk
-from sparsebody.model.bodies import RigidBody
-from sparsebody.model.checks import vector
-from sparsebody.model.columns import BodyColumns, JointColumns
+from sparsebody.model.bodies import BODY_NUMBERS, BodyColumns, RigidBody, body_columns
+from sparsebody.model.checks import shown, vector
 from sparsebody.model.connections import (
     Joint,
+    JointColumns,
     Motion,
     check_coordinate,
-    frames_in_bodies,
-    prescribed_motions,
+    frames_of_bodies,
+    frames_of_world,
+    joint_columns,
+    joint_ends,
 )
 from sparsebody.model.forces import ExternalForce, Force, JointForce, PointForce
-from sparsebody.model.frames import Frame, Frames, axes
+from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import ConstantDistance, JointType
-from sparsebody.model.names import Names
+from sparsebody.model.names import WORLD, Names, check_name, check_names, named
 from sparsebody.model.shapes import Shape
-from sparsebody.model.tables import WORLD, BodyTable, JointTable
+from sparsebody.model.tables import Table
 from sparsebody.model.time_functions import TimeFunction
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ if TYPE_CHECKING:
 __all__ = ["WORLD", "Joint", "Mechanism"]
 
 F = TypeVar("F", bound=Force)
+
+_NO_ENDS = np.zeros(0, dtype=np.intp)
+NO_BODIES = body_columns(
+    [], np.ones(3), None, **{name: np.zeros(shape) for name, shape in BODY_NUMBERS.items()}
+)
+NO_JOINTS = joint_columns([], [], (_NO_ENDS, _NO_ENDS), frames_of_bodies([], None, None), None)
 
 
 class Mechanism:
@@ -63,8 +70,8 @@ class Mechanism:
         self.name = str(name)
         self.gravity: FloatArray = vector(gravity, "mechanism", "gravity")
         self.forces: dict[str, Force] = {}
-        self._bodies = BodyTable()
-        self._joints = JointTable(self._bodies)
+        self._bodies = Table(NO_BODIES, BodyColumns.item)
+        self._joints = Table(NO_JOINTS, self._joint)
         self._graph: nx.MultiDiGraph | None = None
 
     # ---- what is there ----------------------------------------------------------------------
@@ -154,7 +161,7 @@ class Mechanism:
         shape: Shape | None = None,
     ) -> RigidBody:
         """Add a body (see RigidBody for the meaning of each argument) and return it."""
-        bulk.check_names([name], self._bodies.names, "body", reserved=WORLD)
+        check_names([name], self._bodies.names, "body", reserved=WORLD)
         body = RigidBody(
             name,
             mass,
@@ -166,9 +173,9 @@ class Mechanism:
             angular_velocity,
             shape,
         )
-        self._bodies.append(name, body)
+        self._bodies.extend([name], BodyColumns.of(body))
         self._graph = None
-        return body
+        return self._bodies[self.n_bodies - 1]
 
     def add_bodies(
         self,
@@ -225,12 +232,12 @@ class Mechanism:
             "linear_velocity": linear_velocity,
             "angular_velocity": angular_velocity,
         }
-        sizes = {name: (value, len(bulk.BODY_NUMBERS[name])) for name, value in arrays.items()}
-        names = bulk.named(names, "bodies", **sizes)
-        bulk.check_names(names, self._bodies.names, "body", reserved=WORLD)
+        sizes = {name: (value, len(BODY_NUMBERS[name])) for name, value in arrays.items()}
+        names = named(names, "bodies", **sizes)
+        check_names(names, self._bodies.names, "body", reserved=WORLD)
         first = self.n_bodies
         if len(names):
-            self._bodies.extend(names, bulk.body_columns(names, inertia, shape, **arrays))
+            self._bodies.extend(names, body_columns(names, inertia, shape, **arrays))
             self._graph = None
         return np.arange(first, self.n_bodies)
 
@@ -277,38 +284,19 @@ class Mechanism:
         ModelError
             If the name is taken, a body does not exist, or an argument does not fit.
         """
-        bulk.check_names([name], self._joints.names, "joint")
-        who = f"joint {name!r}"
-        if not isinstance(joint_type, JointType):
-            raise ModelError(f"{who}: type is {joint_type!r}; give a joint type such as Revolute()")
-        for body in (predecessor, successor):
-            if body != WORLD and body not in self._bodies.names:
-                raise ModelError(f"{who}: there is no body {body!r}; add it with add_body first")
-        if predecessor == successor:
-            raise ModelError(f"{who}: connects {successor!r} to itself; give two bodies")
-        in_world = point is not None or axis is not None or x_axis is not None
-        in_bodies = predecessor_frame is not None or successor_frame is not None
-        if in_world and in_bodies:
-            raise ModelError(f"{who}: give point and axis, or the two frames, not both")
-        for frame in (predecessor_frame, successor_frame):
-            if not (frame is None or isinstance(frame, Frame)):
-                raise ModelError(f"{who}: a joint frame is {frame!r}; give a Frame(position)")
-        if not in_bodies:
-            predecessor_frame, successor_frame = self._frames_at(
-                who, predecessor, successor, point, axis, x_axis
-            )
-        joint = Joint(
-            name,
-            joint_type,
-            predecessor,
-            successor,
-            predecessor_frame or Frame(),
-            successor_frame or Frame(),
-            prescribed_motions(who, joint_type, prescribed),
+        (index,) = self.add_joints(
+            [name],
+            joint_type if isinstance(joint_type, JointType) else [joint_type],
+            [predecessor],
+            [successor],
+            point=point,
+            axis=axis,
+            x_axis=x_axis,
+            predecessor_frame=predecessor_frame,
+            successor_frame=successor_frame,
+            prescribed=[prescribed],
         )
-        self._joints.append(name, joint)
-        self._graph = None
-        return joint
+        return self._joints[int(index)]
 
     def add_joints(
         self,
@@ -359,27 +347,21 @@ class Mechanism:
         'bar-3'
         """
         sizes = {"predecessor": (predecessor, 0), "successor": (successor, 0), "point": (point, 1)}
-        names = bulk.named(names, "joints", **sizes)
-        bulk.check_names(names, self._joints.names, "joint")
+        names = named(names, "joints", **sizes)
+        check_names(names, self._joints.names, "joint")
         in_world = point is not None or axis is not None or x_axis is not None
         in_bodies = predecessor_frame is not None or successor_frame is not None
         if in_world and in_bodies:
-            who = f"joints {bulk.shown(names)}"
+            who = shown("joints", names)
             raise ModelError(f"{who}: give point and axis, or the two frames, not both")
         first = self.n_joints
         if len(names):
-            bodies = self._bodies.names
-            ends = (
-                bulk.ends(names, predecessor, bodies, "predecessor"),
-                bulk.ends(names, successor, bodies, "successor"),
-            )
+            ends = joint_ends(names, predecessor, successor, self._bodies.names)
             if in_bodies:
-                frames = bulk.frames_of_bodies(names, predecessor_frame, successor_frame)
+                frames = frames_of_bodies(names, predecessor_frame, successor_frame)
             else:
-                poses = self._bodies.columns()
-                frames = bulk.frames_of_world(names, ends, poses, point, axis, x_axis)
-            columns = bulk.joint_columns(names, joint_type, *ends, frames, prescribed, bodies)
-            self._joints.extend(names, columns)
+                frames = self._frames_of_world(names, ends, point, axis, x_axis)
+            self._joints.extend(names, joint_columns(names, joint_type, ends, frames, prescribed))
             self._graph = None
         return np.arange(first, self.n_joints)
 
@@ -502,7 +484,7 @@ class Mechanism:
     # ---- helpers ----------------------------------------------------------------------------
 
     def _add_force(self, force: F) -> F:
-        bulk.check_name(force.name, "force")
+        check_name(force.name, "force")
         if force.name in self.forces:
             raise ModelError(f"force {force.name!r}: this name is taken; choose another")
         self.forces[force.name] = force
@@ -511,30 +493,33 @@ class Mechanism:
     def _to_world(self, body: str, frame: Frame) -> FloatArray:
         return frame.origin if body == WORLD else self.body(body).to_world(frame.origin)
 
-    def _frames_at(
+    def _frames_of_world(
         self,
-        who: str,
-        predecessor: str,
-        successor: str,
+        names: Sequence[str],
+        ends: tuple[IntArray, IntArray],
         point: ArrayLike | None,
         axis: ArrayLike | None,
         x_axis: ArrayLike | None,
-    ) -> tuple[Frame, Frame]:
-        """Frames in both bodies that coincide with a frame given in the world."""
+    ) -> tuple[Frames, Frames]:
+        """Joint frames in both bodies that coincide with frames given in the world."""
+        position = self._poses("position", (0.0, 0.0, 0.0), ends)
+        orientation = self._poses("orientation", (1.0, 0.0, 0.0, 0.0), ends)
         if point is None:
-            anchor = successor if successor != WORLD else predecessor
-            place = np.asarray(self.body(anchor).position)
-        else:
-            place = vector(point, who, "point")
-        turned = axes((0, 0, 1) if axis is None else axis, x_axis, who)
-        frames = []
-        for name in (predecessor, successor):
-            body = None if name == WORLD else self.body(name)
-            position = np.zeros(3) if body is None else np.asarray(body.position)
-            orientation = (1.0, 0.0, 0.0, 0.0) if body is None else body.orientation
-            frames.append(
-                frames_in_bodies(
-                    place[None], turned[None], position[None], np.array([orientation], dtype=float)
-                )[0]
-            )
-        return frames[0], frames[1]
+            point = np.where((ends[1] < 0)[:, None], *position)
+        poses = list(zip(position, orientation, strict=True))
+        return frames_of_world(names, poses, point, axis, x_axis)
+
+    def _poses(
+        self, field: str, of_world: Sequence[float], ends: tuple[IntArray, IntArray]
+    ) -> list[FloatArray]:
+        """Return (n, 3) positions or (n, 4) orientations of predecessors and of successors."""
+        poses = []
+        for bodies in ends:
+            rows, is_world = self._bodies.rows(field, bodies.clip(0)), bodies < 0
+            if (rows[is_world] != of_world).any():
+                rows = np.where(is_world[:, None], of_world, rows)
+            poses.append(rows)
+        return poses
+
+    def _joint(self, columns: JointColumns, index: int, name: str) -> Joint:
+        return columns.item(index, name, self._bodies.names)

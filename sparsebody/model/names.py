@@ -1,9 +1,11 @@
-"""Names of bodies or joints: words in the order of declaration, with a lookup made when needed."""
+"""Names of bodies or joints in the order of declaration; those that count are made when needed."""
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat
+from itertools import chain, combinations, starmap
 from typing import Any, overload
 
 import numpy as np
@@ -11,10 +13,68 @@ import numpy as np
 from sparsebody.arrays import IntArray
 from sparsebody.errors import ModelError
 
+WORLD = "world"
 FIELD = "{}"
+MANY = 512  # names that count from which they are not stored
 
 
-def numbered(template: str, *numbers: Any) -> list[str]:
+class Counted(Sequence[str]):
+    """Names of templates in turn, such as left-0, right-0, left-1, ...; each is made when needed.
+
+    Parameters
+    ----------
+    templates : sequence of (str, int)
+        With one field {}, and the number that stands there first.
+    size : int
+        Of names.
+    """
+
+    def __init__(self, templates: Sequence[tuple[str, int]], size: int) -> None:
+        self.templates, self._size = tuple(templates), size
+        self._ends = [(*template.partition(FIELD)[::2], first) for template, first in templates]
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(self._size))]
+        turn, kind = divmod(range(self._size)[index], len(self._ends))
+        before, after, first = self._ends[kind]
+        return f"{before}{first + turn}{after}"
+
+    def __iter__(self) -> Iterator[str]:
+        for turn in range(self._size // len(self._ends)):
+            for before, after, first in self._ends:
+                yield f"{before}{first + turn}{after}"
+
+    def find(self, name: str) -> int:
+        """Return the index of a name, -1 if there is none."""
+        for kind, (before, after, first) in enumerate(self._ends):
+            digits = name[len(before) : len(name) - len(after)]
+            if digits.isdecimal() and f"{before}{int(digits[:20])}{after}" == name:
+                index = (int(digits) - first) * len(self._ends) + kind
+                return index if kind <= index < self._size else -1
+        return -1
+
+    def may_share(self, other: Counted) -> bool:
+        """Whether the templates alone do not rule out a name in common."""
+        return any(_alike(a, b) for a, _ in self.templates for b, _ in other.templates)
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether templates may have a name in common: words are equal, and numbers may be."""
+    parts = [re.split(r"((?:\{\}|[0-9])+)", template) for template in (one, other)]
+    return len(parts[0]) == len(parts[1]) and all(
+        a == b or FIELD in a or FIELD in b for a, b in zip(*parts, strict=True)
+    )
+
+
+def numbered(template: str, *numbers: Any) -> Sequence[str]:
     """Return names made of a template and whole numbers.
 
     Parameters
@@ -42,11 +102,19 @@ def numbered(template: str, *numbers: Any) -> list[str]:
             f"names {template!r}: give one array of numbers for each of the "
             f"{template.count(FIELD)} fields {{}}, not {len(columns)}"
         )
+    column = columns[0]
+    if (
+        len(columns) == 1
+        and len(column) >= MANY
+        and column[0] >= 0
+        and (np.diff(column) == 1).all()
+    ):
+        return Counted([(template, int(column[0]))], len(column))
     pattern = template.replace("%", "%%").replace(FIELD, "%d")  # faster than `format`
     return [pattern % row for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def interleaved(*names: Sequence[str]) -> list[str]:
+def interleaved(*names: Sequence[str]) -> Sequence[str]:
     """Return the first name of each in turn, then the second of each, and so on.
 
     Examples
@@ -54,18 +122,33 @@ def interleaved(*names: Sequence[str]) -> list[str]:
     >>> interleaved(numbered("left-{}", [0, 1]), numbered("right-{}", [0, 1]))
     ['left-0', 'right-0', 'left-1', 'right-1']
     """
+    sizes = set(map(len, names))
+    if len(sizes) == 1 and all(isinstance(part, Counted) for part in names):
+        templates = [template for part in names for template in part.templates]  # type: ignore[attr-defined]
+        pairs = combinations([template for template, _ in templates], 2)
+        if len(templates) == len(names) and not any(starmap(_alike, pairs)):
+            return Counted(templates, sum(map(len, names)))
     return list(chain.from_iterable(zip(*names, strict=True)))
+
+
+def chained(*names: Sequence[str]) -> Names:
+    """Return the names of each part in turn, which need not be distinct yet."""
+    joined = Names()
+    for part in names:
+        joined.extend(part)
+    return joined
 
 
 class Names(Sequence[str]):
     """Names in the order of declaration, each of them once; equal to a tuple of the same words."""
 
     def __init__(self, words: Iterable[str] = ()) -> None:
-        self._words = list(words)
-        self._index: dict[str, int] | None = None  # made at the first question
+        self._parts: list[list[str] | Counted] = [list(words)]
+        self._starts = [0]
+        self._index: dict[str, int] | None = None  # of the words, made at the first question
 
     def __len__(self) -> int:
-        return len(self._words)
+        return self._starts[-1] + len(self._parts[-1])
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -73,15 +156,15 @@ class Names(Sequence[str]):
     def __getitem__(self, index: slice) -> tuple[str, ...]: ...
     def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
         if isinstance(index, slice):
-            return tuple(self._words[index])
-        try:
-            return self._words[index]
-        except IndexError:
-            message = f"there are {len(self)} names, and none has number {index}"
-            raise IndexError(message) from None
+            return tuple(self[i] for i in range(*index.indices(len(self))))
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"there are {len(self)} names, and none has number {index}")
+        index = int(index) % len(self)
+        part = bisect_right(self._starts, index) - 1
+        return self._parts[part][index - self._starts[part]]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._words)
+        return chain.from_iterable(self._parts)
 
     def __contains__(self, name: object) -> bool:
         return self.find(name) >= 0
@@ -89,7 +172,7 @@ class Names(Sequence[str]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Names | tuple):
             return NotImplemented
-        return self._words == list(other)
+        return list(self) == list(other)
 
     def __hash__(self) -> int:
         return hash(tuple(self))
@@ -97,33 +180,118 @@ class Names(Sequence[str]):
     def __repr__(self) -> str:
         return repr(tuple(self))
 
+    @property
+    def words(self) -> list[str]:
+        """The names that are stored, without those that count."""
+        return [word for part in self._parts if isinstance(part, list) for word in part]
+
     def find(self, name: object) -> int:
         """Return the index of a name, -1 if there is none."""
-        return self._lookup().get(name, -1) if isinstance(name, str) else -1
+        if not isinstance(name, str):
+            return -1
+        index = self._lookup().get(name, -1)
+        if index < 0:
+            for start, part in self._counted():
+                if (place := part.find(name)) >= 0:
+                    return start + place
+        return index
 
     def find_all(self, names: Iterable[str]) -> IntArray:
         """Return the indices of names, -1 where there is none."""
-        return np.fromiter(map(self._lookup().get, names, repeat(-1)), np.intp)
+        return np.fromiter(map(self.find, names), np.intp)
 
     def snapshot(self) -> Names:
         """Return the names as they are now; names that are added later do not change it."""
-        return Names(self._words)
+        names = Names()
+        names._parts = [part if isinstance(part, Counted) else part.copy() for part in self._parts]
+        names._starts = self._starts.copy()
+        return names
 
     def extend(self, names: Sequence[str]) -> None:
         """Add names that `clash` has nothing against."""
+        start = len(self)
+        if isinstance(names, Names):
+            for part in names._parts:
+                self.extend(part)
+            return
+        if isinstance(names, Counted):
+            self._parts += [names, []]
+            self._starts += [start, start + len(names)]
+            return
         if self._index is not None:
-            self._index.update(zip(names, range(len(self), len(self) + len(names)), strict=True))
-        self._words.extend(names)
+            self._index.update(zip(names, range(start, start + len(names)), strict=True))
+        self._parts[-1].extend(names)  # type: ignore[union-attr]
 
     def clash(self, names: Sequence[str]) -> str | None:
         """Return one of `names` that stands there twice, or that is here already."""
-        if len(set(names)) < len(names):
+        if isinstance(names, Names):
+            return self._clash_in_turn(names)
+        if isinstance(names, Counted):
+            if not any(part.may_share(names) for _, part in self._counted()):
+                return next((word for word in self._lookup() if names.find(word) >= 0), None)
+        elif len(set(names)) < len(names):
             seen: set[str] = set()
             return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        known = self._lookup() if self._words else {}
-        return next((name for name in names if name in known), None)
+        return next((name for name in names if name in self), None) if len(self) else None
+
+    def _clash_in_turn(self, names: Names) -> str | None:
+        known = self.snapshot()
+        for part in names._parts:
+            twice = known.clash(part)
+            if twice is not None:
+                return twice
+            known.extend(part)
+        return None
+
+    def _counted(self) -> Iterator[tuple[int, Counted]]:
+        """Yield the names that are not stored, and where they start."""
+        for start, part in zip(self._starts, self._parts, strict=True):
+            if isinstance(part, Counted):
+                yield start, part
 
     def _lookup(self) -> dict[str, int]:
         if self._index is None:
-            self._index = dict(zip(self._words, range(len(self)), strict=True))
+            self._index = {
+                word: start + i
+                for start, part in zip(self._starts, self._parts, strict=True)
+                if isinstance(part, list)
+                for i, word in enumerate(part)
+            }
         return self._index
+
+
+def named(names: Sequence[str] | str, what: str, **given: Any) -> Sequence[str]:
+    """Return the names; a template is numbered from 0 as far as the arrays `given` go.
+
+    `given` holds each argument and how many axes one body or joint has of it.
+    """
+    if not isinstance(names, str):
+        return names if isinstance(names, Counted | Names) else list(names)
+    for value, n_axes in given.values():
+        if value is not None and np.ndim(value) == n_axes + 1:
+            return numbered(names, np.arange(len(value)))
+    raise ModelError(
+        f"{what} {names!r}: how many? No argument has one entry for each; give the names as "
+        f"numbered({names!r}, range(n))"
+    )
+
+
+def check_name(name: object, what: str) -> None:
+    """Raise ModelError unless it is a word."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"the name of a {what} is {name!r}; give a non-empty string")
+
+
+def check_names(names: Sequence[str], taken: Names, what: str, reserved: str = "") -> None:
+    """Raise ModelError unless every name is a word of its own."""
+    words = names.words if isinstance(names, Names) else names
+    if not isinstance(words, Counted) and (not set(map(type, words)) <= {str} or "" in words):
+        for name in words:
+            check_name(name, what)
+    if not isinstance(words, Counted) and reserved in words:
+        raise ModelError(
+            f"{what} {reserved!r}: this name is the name of the fixed node; choose another"
+        )
+    twice = taken.clash(names)
+    if twice is not None:
+        raise ModelError(f"{what} {twice!r}: this name is taken by another {what}; choose another")

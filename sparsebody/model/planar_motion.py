@@ -53,8 +53,8 @@ def planar_motion(system: System) -> PlanarMotion | None:
     kind = joint_kinds(system)
     if n == 0 or not np.any(kind == ABOUT_Z):
         return None
-    n_reached, basis, bodies, joint, is_out_of_plane = model.planar_motion(
-        *system.joint_frames, n, kind, system.first_row, system.subspace, PARALLEL
+    basis, bodies, joint, is_out_of_plane, n_reached = model.planar_motion(
+        n, system.joint_frames, kind, system.first_row, system.subspace, PARALLEL
     )
     if n_reached < n:
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial import consistent_state
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.model.documents import mechanism_from_document
+from sparsebody.model.files import mechanism_from_text
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.plots.drift import plot_drift
@@ -95,7 +94,7 @@ class TrajectoryPictures:
                 f"{trajectory.path or trajectory.name}: holds no mechanism, so only kinds "
                 "trajectory, energy and drift can be drawn; simulate with a source"
             )
-        mechanism = mechanism_from_document(json.loads(trajectory.source), str(trajectory.path))
+        mechanism = mechanism_from_text(trajectory.source, f"{trajectory.path}, source")
         return MechanismPictures(mechanism, self.options, trajectory.state(0))
 
     def motion(self) -> Figure:
@@ -203,15 +202,15 @@ def mechanism_subject(mechanism: Mechanism, options: Options) -> Subject:
     )
 
 
-def trajectory_subject(path: Path, options: Options) -> Subject:
-    """Return what can be drawn of a trajectory file.
+def trajectory_subject(path: Path, options: Options, *, recover: bool = False) -> Subject:
+    """Return what can be drawn of a trajectory file, or with `recover` of what is left of one.
 
     Raises
     ------
     SimulationError
         If it is none, or lacks a body to be traced.
     """
-    trajectory = Trajectory.load(path)
+    trajectory = Trajectory.load(path, recover=recover)
     for name in options.bodies:
         trajectory.body(name)
     pictures = TrajectoryPictures(trajectory, options)

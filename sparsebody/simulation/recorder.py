@@ -14,15 +14,13 @@ from sparsebody.simulation.checkpoint import Checkpoint
 from sparsebody.simulation.samples import Header, Sample
 from sparsebody.simulation.trajectory import Event, Trajectory
 from sparsebody.simulation.trajectory_files import (
-    CHECKPOINTS,
-    EVENT_TYPE,
-    EVENTS,
     create_file,
     finish_file,
     hdf5_errors,
     load_trajectory,
     write_event,
 )
+from sparsebody.simulation.trajectory_structure import CHECKPOINTS, EVENT_TYPE, EVENTS
 
 _FLUSH_PERIOD = 0.5  # [s] of wall time
 _BLOCK_BYTES = 1 << 22

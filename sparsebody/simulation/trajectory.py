@@ -115,17 +115,27 @@ class Trajectory:
         }
 
     @staticmethod
-    def load(path: str | Path) -> Trajectory:
+    def load(path: str | Path, *, recover: bool = False) -> Trajectory:
         """Read a trajectory file, also one whose run was killed or is still under way.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        recover : bool
+            Take what can be read of a damaged file: the records before the first one that is not
+            whole, NaN for other channels than those of states, no events. An event of kind
+            "recovery" lists what is lost.
 
         Raises
         ------
         SimulationError
-            If the file does not exist, or is no trajectory.
+            If the file does not exist, is no trajectory or is damaged; it names the dataset and
+            what is wrong with it.
         """
         from sparsebody.simulation.trajectory_files import load_trajectory
 
-        return load_trajectory(Path(path))
+        return load_trajectory(Path(path), recover)
 
 
 class StoppedSimulationError(SimulationError):

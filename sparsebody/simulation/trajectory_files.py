@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import h5py
@@ -21,15 +23,28 @@ from sparsebody.model.system import System
 from sparsebody.simulation.checkpoint import Checkpoint, unpack
 from sparsebody.simulation.samples import Header
 from sparsebody.simulation.trajectory import Event, Trajectory
+from sparsebody.simulation.trajectory_structure import (
+    ATTRIBUTES,
+    CHANNELS,
+    CHECKPOINTS,
+    EVENT_TYPE,
+    EVENTS,
+    FORMAT,
+    FORMAT_VERSION,
+    OPTIONAL_CHANNEL,
+    STATE_CHANNELS,
+    check_readable,
+    faults,
+    first_damaged,
+    is_left_open,
+    missing_bytes,
+)
 from sparsebody.writing import write_errors
 
-FORMAT = "sparsebody-trajectory"
-FORMAT_VERSION = 1
-CHECKPOINTS = "checkpoint"
-EVENTS = "events"
-EVENT_TYPE = np.dtype([("time", "f8"), ("kind", "S32"), ("message", "S480")])
 _CHUNK_BYTES = 1 << 18
 _COPY_ROWS = 256
+
+RECOVERY = "Trajectory.load(path, recover=True) and `sparsebody plot --recover` read the rest"
 
 
 @contextmanager
@@ -136,12 +151,18 @@ def write_event(event: Event) -> tuple[float, bytes, bytes]:
     return event.time, event.kind.encode()[:32], event.message.encode()[:480]
 
 
-def load_trajectory(path: Path) -> Trajectory:
+def load_trajectory(path: Path, recover: bool = False) -> Trajectory:
     """Read a trajectory file; `Trajectory.load` is its public name."""
+    if recover:
+        return recovered_trajectory(path)
     with open_trajectory(path) as file:
         n = _n_whole_records(file)
         channels: dict[str, Any] = {"joint_wrench": None}
         channels |= {name: file[name][:n] for name in _channel_names(file)}
+        if (damaged := first_damaged(channels)) < n:
+            raise SimulationOptionError(
+                f"{str(path)!r} is damaged: record {damaged} is no state; {RECOVERY}"
+            )
         attributes = file.attrs
         steps, wall_time = int(attributes["steps"]), float(attributes["wall_time"])
         if steps < 0:  # killed: the checkpoint knows more
@@ -162,31 +183,111 @@ def load_trajectory(path: Path) -> Trajectory:
         )
 
 
+def recovered_trajectory(path: Path) -> Trajectory:
+    """Read what can be read of a damaged trajectory file."""
+    with TemporaryDirectory() as folder:
+        whole = path
+        if path.is_file() and (missing := missing_bytes(path)):
+            whole = Path(folder) / path.name
+            shutil.copyfile(path, whole)
+            os.truncate(whole, path.stat().st_size + missing)  # zeros are no state
+        with _opened(whole, path) as file:
+            return _recovered(file, path)
+
+
+def _recovered(file: h5py.File, path: Path) -> Trajectory:
+    lost = dict(faults(file))
+    rows = {
+        name: _readable_rows(file[name]) for name in CHANNELS if name in file and name not in lost
+    }
+    if absent := [name for name in STATE_CHANNELS if name not in rows]:
+        raise SimulationOptionError(f"nothing of {str(path)!r} can be recovered: {lost[absent[0]]}")
+    n = min(len(rows[name]) for name in STATE_CHANNELS)
+    n = first_damaged({name: rows[name][:n] for name in STATE_CHANNELS})
+    if n == 0:
+        raise SimulationOptionError(f"nothing of {str(path)!r} can be recovered: no whole record")
+    channels: dict[str, Any] = {
+        name: _padded(rows[name], n) if name in rows else np.full((n, *record), np.nan)
+        for name, record in CHANNELS.items()
+        if name in rows or name != OPTIONAL_CHANNEL
+    }
+    lost["records"] = f"records from {n} on are lost, if there were any"
+    read = {name: file.attrs[name] for name in ATTRIBUTES if name not in lost}
+    return Trajectory(
+        **{OPTIONAL_CHANNEL: None} | channels,
+        events=(Event(float(channels["time"][-1]), "recovery", "; ".join(lost.values())),),
+        name=str(read.get("name", path.stem)),
+        body_names=_names(file, lost, "body_names", channels["position"].shape[1]),
+        joint_names=_names(file, lost, "joint_names", 0),
+        options=json.loads(read.get("options", "{}")),
+        conservative=bool(read.get("conservative", False)),
+        interrupted=True,
+        steps=max(n - 1, int(read.get("steps", -1))),
+        wall_time=float(read.get("wall_time", np.nan)),
+        source=None if "source" in lost else file["source"].asstr()[()] or None,
+        path=path,
+    )
+
+
+def _readable_rows(dataset: h5py.Dataset) -> FloatArray:
+    """Return the rows before the first one that HDF5 cannot read."""
+    blocks = [np.empty((0, *dataset.shape[1:]))]
+    for first in range(0, dataset.shape[0], _COPY_ROWS):
+        try:
+            blocks.append(dataset[first : first + _COPY_ROWS])
+        except (OSError, RuntimeError):
+            break
+    return np.concatenate(blocks)
+
+
+def _padded(rows: FloatArray, n: int) -> FloatArray:
+    """Return n rows, with NaN for those that are not there."""
+    missing = np.full((max(0, n - len(rows)), *rows.shape[1:]), np.nan)
+    return np.concatenate([rows[:n], missing])
+
+
+def _names(file: h5py.File, lost: dict[str, str], name: str, n: int) -> tuple[str, ...]:
+    if name in lost:
+        return tuple(f"{name.partition('_')[0]} {i}" for i in range(n))
+    return tuple(file[name].asstr()[:])
+
+
 @contextmanager
 def open_trajectory(path: Path) -> Iterator[h5py.File]:
-    """Open a trajectory file for reading, whether it was closed or not."""
-    if not path.is_file():
-        raise SimulationOptionError(f"there is no trajectory file {str(path)!r}")
-    file = _open_for_reading(path)
-    with file:
-        header = file.attrs.get("format"), file.attrs.get("format_version")
-        if header != (FORMAT, FORMAT_VERSION):
-            raise SimulationOptionError(
-                f"{str(path)!r} is no sparsebody trajectory of version {FORMAT_VERSION} "
-                f"(it says {header[0]!r}, version {header[1]!r})"
-            )
+    """Open a trajectory file for reading, whether it was closed or not, its structure checked."""
+    if path.is_file() and (missing := missing_bytes(path)):
+        raise SimulationOptionError(
+            f"{str(path)!r} was cut: {missing} bytes are missing; {RECOVERY}"
+        )
+    with _opened(path, path) as file:
+        if fault := next(iter(faults(file)), None):
+            raise SimulationOptionError(f"{str(path)!r} is damaged: {fault[1]}; {RECOVERY}")
         yield file
 
 
-def _open_for_reading(path: Path) -> h5py.File:
-    for swmr in (False, True):  # the second opens what a killed run left marked as open
-        try:
-            return h5py.File(path, "r", swmr=swmr)
-        except OSError as error:
-            reason = error
-    raise SimulationOptionError(
-        f"{str(path)!r} cannot be read as a trajectory: {reason}"
-    ) from reason
+@contextmanager
+def _opened(whole: Path, path: Path) -> Iterator[h5py.File]:
+    """Open the file `whole`, which holds what is left of the one at `path`."""
+    if not path.is_file():
+        raise SimulationOptionError(f"there is no trajectory file {str(path)!r}")
+    left_open = is_left_open(whole)
+    if left_open:
+        check_readable(whole, path)
+    try:
+        with h5py.File(whole, "r", swmr=left_open) as file:
+            header = file.attrs.get("format"), file.attrs.get("format_version")
+            if header != (FORMAT, FORMAT_VERSION):
+                raise SimulationOptionError(
+                    f"{str(path)!r} is no sparsebody trajectory of version {FORMAT_VERSION} "
+                    f"(it says {header[0]!r}, version {header[1]!r})"
+                )
+            yield file
+    except (OSError, RuntimeError, KeyError, ValueError) as error:
+        if isinstance(error, SparsebodyError):
+            raise
+        raise SimulationOptionError(
+            f"{str(path)!r} cannot be read as a trajectory: {error}"
+        ) from error
 
 
 def read_checkpoint(file: h5py.File, system: System) -> Checkpoint | None:

@@ -81,7 +81,7 @@ def postorder(parent: IntArray) -> IntArray:
 
 def tree_height(parent: IntArray) -> int:
     """Return the number of nodes on the longest way up; a parent is numbered after its children."""
-    return kernels.tree_height(parent)
+    return int(kernels.depths(parent).max(initial=-1)) + 1
 
 
 def postordered(pattern: Blocks, order: IntArray) -> IntArray:

@@ -88,5 +88,6 @@ def factor_shape(pattern: BlockPattern, order: IntArray) -> FactorShape:
     tree = elimination(pattern, order)
     size = pattern.block_sizes[order]
     front = weighted_counts(tree, size)
-    wavefront = kernels.wavefronts(tree.graph, size)
+    begun = np.cumsum(np.bincount(kernels.first_coupled(tree.graph), size, len(size)))
+    wavefront = np.repeat(begun.astype(np.intp), size) - np.arange(size.sum())
     return FactorShape(pattern, front, tree.parent, kernels.block_flops(front, size), wavefront)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import IntArray
-from sparsebody.sparse.etree import Elimination, elimination, weighted_counts
+from sparsebody.sparse.etree import Elimination, elimination, tree_height, weighted_counts
 from sparsebody.sparse.pattern import Blocks
 
 
@@ -41,8 +43,17 @@ def ordering_metrics(pattern: Blocks, order: IntArray) -> OrderingMetrics:
 def elimination_metrics(tree: Elimination, size: IntArray) -> OrderingMetrics:
     """Return the predicted cost; `size` (n_blocks,) is that of each position."""
     front = weighted_counts(tree, size)
-    cost = kernels.order_cost(tree.graph, tree.parent, front, size)
-    return OrderingMetrics(*cost)
+    start, triangle = np.cumsum(size) - size, size * (size - 1) // 2
+    first = kernels.first_coupled(tree.graph)
+    return OrderingMetrics(
+        nnz_l=int((size * front - triangle).sum()),
+        flops=float(kernels.block_flops(front, size).sum()),
+        block_bandwidth=int((np.arange(len(size)) - first).max(initial=0)),
+        scalar_bandwidth=int((start + size - 1 - start[first]).max(initial=0)),
+        profile=int((size * (start - start[first]) + triangle).sum()),
+        etree_height=tree_height(tree.parent),
+        largest_front=int(front.max(initial=0)),
+    )
 
 
 def pivot_flops(n: float) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csc_array
 
-from sparsebody._core import rank as kernels
+from sparsebody._core import factorization, rank
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.pattern import BlockPattern
@@ -30,6 +30,20 @@ class SaddleMatrix:
         """Return the matrix for what looks at A alone."""
         nothing = np.empty((pattern.n_primal, 0, 0))
         return cls(pattern, nothing, nothing, rows)
+
+    def unit_rows(self, index: IntArray, part: BlockPattern, threads: int = 1) -> FloatArray:
+        """Return the rows `index` of A scaled to unit norm, on the ends in the pattern of a part.
+
+        Zero rows stay. A row with both ends on one primal block has its sum on the first end.
+        """
+        return rank.unit_rows(
+            self.rows, index, part.ends, part.dual_offsets, part.primal_sizes, threads
+        )
+
+    @property
+    def blocks(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
+        """What kernels take: offsets, ends, D and A."""
+        return self.pattern.offsets, self.pattern.ends, self.diagonal, self.rows
 
     @property
     def row_block(self) -> IntArray:
@@ -57,10 +71,8 @@ def saddle_residual(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
     if x.shape != rhs.shape:
         raise ShapeError(f"x is {x.shape}, the right-hand side {rhs.shape}")
     residual = np.array(rhs, dtype=float, order="C")
-    kernels.subtract_product(
-        (pattern.offsets, pattern.ends, matrix.diagonal, matrix.rows),
-        x.reshape(len(x), -1),
-        residual.reshape(len(x), -1),
+    factorization.subtract_product(
+        matrix.blocks, x.reshape(len(x), -1), residual.reshape(len(x), -1)
     )
     return residual
 
@@ -71,19 +83,15 @@ def residual_scales(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
     The two halves have different units. Primal rows are measured against the largest entry of f
     and D x; dual ones against that of g and of A D^-1 f, what x would be without them.
     """
-    pattern = matrix.pattern
-    return kernels.residual_scales(
-        (pattern.offsets, pattern.ends, matrix.diagonal, matrix.rows),
-        matrix.inverse,
-        x.reshape(len(x), -1),
-        rhs.reshape(len(x), -1),
-    )
+    columns = x.reshape(len(x), -1), rhs.reshape(len(x), -1)
+    return factorization.residual_scales(matrix.blocks, matrix.inverse, *columns)
 
 
 def residual_size(matrix: SaddleMatrix, residual: FloatArray, scales: FloatArray) -> float:
     """Return the largest entry of a residual relative to its scales; NaN if one is not a number."""
-    columns = residual.reshape(len(residual), -1)
-    return kernels.relative_size(columns, matrix.pattern.n_primal_rows, scales)
+    halves = np.split(np.abs(residual.reshape(len(residual), -1)), [matrix.pattern.n_primal_rows])
+    largest = np.stack([half.max(axis=0, initial=0.0) for half in halves], axis=1)
+    return float((largest / np.where(scales > 0.0, scales, 1.0)).max(initial=0.0))
 
 
 def constraint_matrix(matrix: SaddleMatrix) -> csc_array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sparsebody._core import model as kernels
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.spatial.shapes import floats, leading_shape, model_array
@@ -243,8 +244,7 @@ def rotation_from_quaternion(quaternion: ArrayLike) -> FloatArray:
     Featherstone (2008), sec. 4.5; his E is the transpose of R.
     """
     q = floats(quaternion, (4,), "quaternion")
-    ux = skew(q[..., 1:])
-    return np.eye(3) + 2.0 * (q[..., :1, None] * ux + ux @ ux)
+    return kernels.rotations(q.reshape(-1, 4)).reshape(*q.shape[:-1], 3, 3)
 
 
 def rotation_exponential(rotation_vector: ArrayLike) -> FloatArray:

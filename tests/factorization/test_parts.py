@@ -109,3 +109,19 @@ def test_qr_in_parts_solves_as_without(pattern, name, threads):
     np.testing.assert_array_equal(
         x, BlockQRSymbolic(own, natural, starts).factorize(matrix).solve(rhs)
     )
+
+
+def test_paths_are_factorized_from_both_ends():
+    """A ladder's tree of fronts is a path; QR gets two halves, and fronts no wider than before."""
+    n = 60  # rails of two rows of bodies
+    rungs = [(2 * i, 2 * i + 1) for i in range(n)]
+    rails = [(2 * i + side - 2, 2 * i + side) for i in range(n) for side in (0, 1)]
+    ends = [(max(p, -1), s) for p, s in [*rungs, *rails]]
+    pattern = pattern_of(ends, 2 * n, joint_size=2)
+    order = ordered(pattern, "pathwidth-sweep")
+    duals, starts = block_qr.dual_parts(pattern, order, fewest=1)
+    assert len(starts) == 3
+    assert abs(starts[1] - n * 3 / 2) < 6
+    widest = BlockQRSymbolic(pattern, order, np.zeros(1, dtype=np.intp)).qr.front_shapes()[:, 2]
+    both = np.concatenate([np.arange(pattern.n_primal), duals + pattern.n_primal])
+    assert BlockQRSymbolic(pattern, both, starts).qr.front_shapes()[:, 2].max() <= widest.max()

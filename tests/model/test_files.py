@@ -129,11 +129,19 @@ def test_round_trip_compiles_to_the_same_arrays(name, tmp_path):
 
 
 @pytest.mark.parametrize("mechanism", CASES.values(), ids=CASES)
-def test_files_are_read_by_columns_and_one_by_one_alike(mechanism, tmp_path, monkeypatch):
+def test_files_are_read_at_once_and_one_by_one_alike(mechanism, tmp_path):
     path = tmp_path / "mechanism.json"
     write_mechanism(mechanism, path)
-    single = documents._mechanism_one_by_one(json.loads(path.read_text()), "file")
-    monkeypatch.setattr(documents, "_mechanism_one_by_one", None)  # not needed
+    document = json.loads(path.read_text())
+    graph = document["graph"]
+    single = Mechanism(graph["name"], graph["gravity"])
+    for add, items in (
+        (documents._add_bodies, document["nodes"]),
+        (documents._add_joints, document["edges"]),
+        (documents._add_forces, graph["forces"]),
+    ):
+        for item in items:
+            add(single, [item])
     columns = read_mechanism(path)
     assert_same(columns.bodies, single.bodies)
     assert_same(columns.joints, single.joints)
@@ -147,8 +155,7 @@ def test_files_are_read_by_columns_and_one_by_one_alike(mechanism, tmp_path, mon
 
 def test_large_files_make_no_object_per_body(tmp_path, monkeypatch):
     mechanism, path = build("ladder", rungs=2000, disorder=0.1), tmp_path / "large.json"
-    monkeypatch.setattr(tables.BodyTable, "_item", None)
-    monkeypatch.setattr(tables.JointTable, "_item", None)
+    monkeypatch.setattr(tables.Table, "__getitem__", None)
     write_mechanism(mechanism, path)
     system, again = mechanism.compile(), read_mechanism(path).compile()
     for field in fields(system):
@@ -400,6 +407,16 @@ def test_duplicate_names_are_refused(items, tmp_path):
         items
     ]
     with pytest.raises(FileFormatError, match=re.escape(place) + f": {who}: .* taken by another"):
+        read_mechanism(path)
+
+
+def test_the_first_of_many_broken_bodies_is_named(tmp_path):
+    path, document = tmp_path / "broken.json", example()
+    document["nodes"] += [{**document["nodes"][1], "id": f"bar {i}"} for i in range(100)]
+    for i in (83, 61, 62):
+        document["nodes"][i] |= {"mass": -i}
+    path.write_text(json.dumps(document))
+    with pytest.raises(FileFormatError, match=r"nodes\[61\]: body 'bar 59': mass -61.0 kg; give"):
         read_mechanism(path)
 
 

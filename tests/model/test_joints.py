@@ -28,7 +28,7 @@ def errors(joint_type: JointType, E: np.ndarray, r: np.ndarray) -> np.ndarray:
     """The compiled position error of one joint in the pose (E, r)."""
     first_row = np.array([0, joint_type.n_constraints])
     kind, parameter = np.array([joint_type.kind]), np.array([joint_type.parameter])
-    return joints.position_errors(first_row, kind, E[None], r[None], parameter)
+    return joints.position_errors(first_row, (kind, E[None], r[None], parameter))
 
 
 def moved(E: np.ndarray, r: np.ndarray, twist: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +123,7 @@ def test_compiled_coordinates_agree_with_the_type(name: str, seed: int) -> None:
         joint, kind = np.zeros(n, dtype=np.intp), np.array([joint_type.kind])
         parameter = np.array([joint_type.parameter])
         return joints.coordinate_motions(
-            joint, np.arange(n), kind, E[None], r[None], parameter, v_J[None]
+            joint, np.arange(n), (kind, E[None], r[None], parameter), v_J[None]
         )
 
     value, W, drift = run(E, r)

@@ -83,8 +83,9 @@ def test_a_joint_may_be_given_by_its_frames() -> None:
     joint = mechanism.add_joint(
         "joint", Spherical(), "a", "b", predecessor_frame=first, successor_frame=second
     )
-    assert joint.predecessor_frame is first
-    assert joint.successor_frame is second
+    for frame, same in ((joint.predecessor_frame, first), (joint.successor_frame, second)):
+        np.testing.assert_array_equal(frame.position, same.position)
+        np.testing.assert_array_equal(frame.orientation, same.orientation)
     half = mechanism.add_joint("half", Spherical(), "a", "b", successor_frame=second)
     np.testing.assert_array_equal(half.predecessor_frame.origin, 0.0)
 

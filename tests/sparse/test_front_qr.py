@@ -1,42 +1,53 @@
-"""Decisions in one large front, held against projections by NumPy's SVD and QR."""
+"""Decisions in large fronts, held against projections by NumPy."""
 
 import numpy as np
 import pytest
 
-from sparsebody._core import rank as kernels
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.rank.multifrontal_qr import path, row_remainders
 
 TOLERANCE = 1e-9
-PANEL = 32  # columns of ready joints whose reflections are applied together
+PANEL = 32  # columns of joints whose reflections are applied together
+SECOND = 20  # freedoms of the second body
 
 
-def random_front(m, n, n_ready, seed, n_dependent=0):
-    """Joints of three columns each; some columns of ready joints combine others."""
+def random_joints(m, n, n_ready, seed, n_dependent=0):
+    """Rows of joints, three each, on bodies of m and SECOND freedoms; the first are on one alone.
+
+    Some rows of these combine others.
+    """
     rng = np.random.default_rng(seed)
-    front = rng.normal(size=(m, n))
-    joint = rng.permutation(n) // 3
-    ready = joint < n_ready // 3
-    columns = np.flatnonzero(ready)
-    for c in rng.permutation(columns)[:n_dependent]:
-        others = np.setdiff1d(columns, c)
-        front[:, c] = front[:, others] @ rng.normal(size=len(others)) / len(others)
-    return front, joint, ready
+    rows = np.zeros((n, 2, m))
+    rows[:, 0] = rng.normal(size=(n, m))
+    rows[n_ready:, 1, :SECOND] = rng.normal(size=(n - n_ready, SECOND))
+    for r in rng.permutation(n_ready)[:n_dependent]:
+        others = np.setdiff1d(np.arange(n_ready), r)  # which may have others among them in turn
+        rows[r, 0] = rng.normal(size=len(others)) @ rows[others, 0] / len(others)
+    joints = np.arange(n // 3)
+    ends = np.where(joints < n_ready // 3, -1, 1)
+    sizes = np.concatenate([[m, SECOND], np.full(n // 3, 3)])
+    return BlockPattern(sizes, np.stack([np.zeros_like(joints), ends], axis=1)), rows
 
 
-def remainders(front, joint, ready):
-    """Remainders column by column, by an orthonormal basis of the ones taken before."""
-    basis, found = np.zeros((len(front), 0)), np.full(len(joint), np.nan)
-    for j in np.unique(joint[ready])[::-1]:
-        left = list(np.flatnonzero(joint == j))
-        while left:
-            rest = front[:, left] - basis @ (basis.T @ front[:, left])
-            rest -= basis @ (basis.T @ rest)
-            sizes = np.linalg.norm(rest, axis=0)
-            k = int(np.argmax(sizes))
-            found[left[k]] = sizes[k]
-            if sizes[k] > TOLERANCE:
-                basis = np.column_stack([basis, rest[:, k] / sizes[k]])
-            del left[k]
-    return found, basis
+def expected_remainders(pattern, rows):
+    """Remainders row by row, by an orthonormal basis of the ones taken before."""
+    A = np.hstack([rows[:, 0], rows[:, 1]])
+    joint = np.arange(len(A)) // 3
+    is_second = pattern.ends[joint, 1] == 1
+    basis, remainder = np.zeros((A.shape[1], 0)), np.empty(len(A))
+    for stage in (~is_second, is_second):
+        for j in np.unique(joint[stage])[::-1]:
+            waiting = list(np.flatnonzero(joint == j))
+            while waiting:
+                rest = A[waiting].T - basis @ (basis.T @ A[waiting].T)
+                rest -= basis @ (basis.T @ rest)
+                sizes = np.linalg.norm(rest, axis=0)
+                k = int(np.argmax(sizes))
+                remainder[waiting[k]] = sizes[k]
+                if sizes[k] > TOLERANCE:
+                    basis = np.column_stack([basis, rest[:, k] / sizes[k]])
+                del waiting[k]
+    return remainder
 
 
 @pytest.mark.parametrize(
@@ -48,28 +59,21 @@ def remainders(front, joint, ready):
         (40, 150, 90, 0),  # fewer equations than rows to decide
         (200, 150, 0, 0),
         (200, 150, 150, 11),
-        (5, 3, 3, 0),
+        (SECOND, 3, 3, 0),
         (PANEL + 1, PANEL + 1, PANEL + 1, 1),
     ],
 )
-def test_remainders_and_what_is_left(m, n, n_ready, n_dependent):
-    front, joint, ready = random_front(m, n, n_ready, m + n_ready, n_dependent)
-    expected, basis = remainders(front, joint, ready)
-    pivots, column, remaining = kernels.decided_front(front, joint, ready, TOLERANCE)
-    scale = np.linalg.norm(front, 2)
-    np.testing.assert_allclose(pivots, expected, atol=1e-13 * scale)
-    assert np.count_nonzero(pivots[ready] > TOLERANCE) == basis.shape[1]
-    assert sorted(column) == sorted(np.flatnonzero(~ready))
-    assert len(remaining) == min(m - basis.shape[1], len(column))
-    rest = front[:, column]
-    rest = rest - basis @ (basis.T @ rest)
-    product = remaining.T @ remaining
-    np.testing.assert_allclose(product, rest.T @ rest, atol=1e-13 * scale**2)
+def test_remainders_in_two_fronts_are_those_of_projections(m, n, n_ready, n_dependent):
+    pattern, rows = random_joints(m, n, n_ready, m + n_ready, n_dependent)
+    remainders = row_remainders(pattern, rows, path(np.arange(2)), TOLERANCE)
+    scale = np.linalg.norm(rows.reshape(n, -1), 2)
+    np.testing.assert_allclose(remainders, expected_remainders(pattern, rows), atol=1e-12 * scale)
+    rank = np.linalg.matrix_rank(rows.reshape(n, -1))
+    assert np.count_nonzero(remainders > TOLERANCE) == rank
 
 
-def test_columns_of_zeros():
-    front, joint, ready = random_front(100, 80, 30, 1)
-    front[:, ::4] = 0.0
-    expected, _ = remainders(front, joint, ready)
-    pivots = kernels.decided_front(front, joint, ready, TOLERANCE)[0]
-    np.testing.assert_allclose(pivots, expected, atol=1e-13 * np.linalg.norm(front, 2))
+def test_rows_of_zeros():
+    pattern, rows = random_joints(100, 81, 30, 1)
+    rows[::4] = 0.0
+    remainders = row_remainders(pattern, rows, path(np.arange(2)), TOLERANCE)
+    np.testing.assert_allclose(remainders, expected_remainders(pattern, rows), atol=1e-12)

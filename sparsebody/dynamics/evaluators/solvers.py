@@ -19,6 +19,7 @@ from sparsebody.factorization.block_qr import BlockQRSymbolic
 from sparsebody.factorization.unit_ldl import UnitLDLSymbolic
 
 MAX_CORRECTIONS = 8  # of solutions by backends; one or two are usual
+QR_CORRECTIONS = 4  # of solutions by block QR, at most
 ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
 
 # Relative residuals.
@@ -169,7 +170,9 @@ class BlockQRSolver(Solver):
     def _solve(self, right: FloatArray, time: float, goal: float) -> float:
         """Solve; with a positive goal others correct the solution, and its residual is a guess."""
         assembler = self.assembler
-        residual, first = self._qr.solve(assembler.values, right, assembler.x, goal == 0.0)
+        residual, first = self._qr.solve(
+            assembler.values, right, assembler.x, accurate=goal == 0.0, corrections=QR_CORRECTIONS
+        )
         if goal == 0.0:
             self.is_inaccurate = self._is_last_resort and first > ROUGH_RESIDUAL
         return checked(residual, time)

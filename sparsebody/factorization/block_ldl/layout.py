@@ -14,7 +14,7 @@ from sparsebody.sparse.etree import column_structures
 from sparsebody.sparse.pattern import BlockPattern
 
 Layout = factorization.block_ldl.Layout
-FEWEST_BLOCKS = factorization.block_ldl.FEWEST_BLOCKS  # that are worth parts
+FEWEST_BLOCKS = factorization.FEWEST_BLOCKS  # that are worth parts
 
 TILE = 4  # rows of storage of a block come in fours
 LARGEST_BLOCK = 6  # rows; larger joints are cut in several
@@ -30,7 +30,7 @@ def in_parts(
     it has just computed. Patterns of `fewest` blocks and more come in parts, followed by
     their common ancestors, at the last beginning. Admissible orders stay so.
     """
-    return factorization.block_ldl.partition(*pattern.adjacency, pattern.block_sizes, order, fewest)
+    return factorization.partition(pattern.adjacency, pattern.block_sizes, order, fewest)
 
 
 def make_layout(
@@ -43,8 +43,8 @@ def make_layout(
     ShapeError
         If L has too many blocks, or values, for the tables.
     """
-    indptr, rows = column_structures(pattern, order)
-    n_below = np.diff(indptr).astype(float)
+    columns = column_structures(pattern, order)
+    n_below = np.diff(columns[0]).astype(float)
     n_updates = n_below @ (n_below + 1) / 2
     if n_updates > MOST_UPDATES:
         raise ShapeError(
@@ -54,7 +54,7 @@ def make_layout(
     if part_starts is None:
         part_starts = np.zeros(1, dtype=np.intp)
     try:
-        return Layout(indptr, rows, pattern.block_sizes, pattern.ends, order, part_starts)
+        return Layout(columns, pattern.block_sizes, pattern.ends, order, part_starts)
     except ValueError as error:  # tables of more than 32 bits
         raise ShapeError(str(error)) from error
 

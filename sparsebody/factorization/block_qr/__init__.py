@@ -24,7 +24,7 @@ from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 
 REGULAR = native.BlockQR.regular
-FEWEST_BLOCKS = native.block_ldl.FEWEST_BLOCKS  # that are worth parts
+FEWEST_BLOCKS = native.FEWEST_BLOCKS  # that are worth parts
 
 __all__ = ["REGULAR", "BlockQRNumeric", "BlockQRSymbolic", "analyze", "dual_parts"]
 
@@ -47,7 +47,7 @@ class BlockQRNumeric:
         solution = np.empty(columns.shape)
         for b, x in zip(columns, solution, strict=True):
             to_unit(pattern.offsets, self.inverse_root, b)
-            symbolic.qr.solve(self.rows, b, x, corrections=1)
+            symbolic.qr.solve(self.rows, b, x, accurate=True, corrections=1)
             from_unit(pattern.offsets, self.inverse_root, x)
         return np.ascontiguousarray(solution.T).reshape(rhs.shape)
 

@@ -58,7 +58,7 @@ def five_bar_array(loops: int = 10, spacing: float = 1.5, gravity: Vector = DOWN
     joints = interleaved(*(numbered(name, i) for name in hinges))
     add_hinges(
         mechanism,
-        joints[:1] + joints[4:],
+        [*joints[:1], *joints[4:]],
         np.stack([world, column - 3, rising, falling], axis=1).ravel()[kept],
         np.stack([ground, rising, falling, column], axis=1).ravel()[kept],
         np.stack([place, ends, ends, ends], axis=1).reshape(-1, 3)[kept],

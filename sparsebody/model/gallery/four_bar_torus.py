@@ -47,7 +47,7 @@ def four_bar_torus(rows: int = 4, columns: int = 5, gravity: Vector = DOWN_Y) ->
     start = np.tile(node, (2, 1))
     bars = add_bars(
         mechanism,
-        numbered("row-{}-{}", r, c) + numbered("column-{}-{}", r, c),
+        [*numbered("row-{}-{}", r, c), *numbered("column-{}-{}", r, c)],
         start + along / 2,
         along,
         1.0,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
 
 from sparsebody.model.gallery.parts import DOWN_Z, Vector, check_at_least, named_joint
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.names import interleaved, numbered
+from sparsebody.model.names import chained, interleaved, numbered
 from sparsebody.model.shapes import Box
 from sparsebody.spatial import box_inertia
 
@@ -57,7 +58,7 @@ def ladder(
 
     mechanism = Mechanism("ladder", gravity)
     bar = mechanism.add_bodies(
-        numbered("bar-{}-{}", np.repeat(np.arange(rungs), 2), np.tile([0, 1], rungs)),
+        interleaved(*(numbered(f"bar-{{}}-{side}", range(rungs)) for side in (0, 1))),
         mass=1.0,
         inertia=box_inertia(1.0, SIDES)[None],
         position=place[:, :2].reshape(-1, 3),
@@ -74,8 +75,8 @@ def ladder(
     return mechanism
 
 
-def _joint_names(rungs: int) -> list[str]:
+def _joint_names(rungs: int) -> Sequence[str]:
     """Two rails and a rung in turn, with the base instead of the first rails."""
     s = np.arange(rungs)
-    rails = (numbered("rail-{}-{}", s - 1, side) for side in (0, 1))
-    return ["base-0", "base-1", *interleaved(*rails, numbered("rung-{}", s))[2:]]
+    rails = (numbered(f"rail-{{}}-{side}", s[:-1]) for side in (0, 1))
+    return chained(["base-0", "base-1", "rung-0"], interleaved(*rails, numbered("rung-{}", s[1:])))

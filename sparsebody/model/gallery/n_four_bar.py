@@ -52,7 +52,7 @@ def n_four_bar(loops: int = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) ->
     names = interleaved(numbered("ground-{}", i), *nodes)
     add_hinges(
         mechanism,
-        names[:1] + names[3:],
+        [*names[:1], *names[3:]],
         np.stack([world, vertical - 2, horizontal], axis=1).ravel()[kept],
         np.stack([vertical, horizontal, vertical], axis=1).ravel()[kept],
         np.stack([ground, np.tile(END, (len(i), 1)), np.tile(END, (len(i), 1))], axis=1).reshape(

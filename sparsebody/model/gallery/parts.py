@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -156,38 +155,3 @@ def add_hinges(
         predecessor_frame=Frames(np.broadcast_to(np.asarray(predecessor_point), (n, 3))),
         successor_frame=Frames(np.broadcast_to(np.asarray(successor_point), (n, 3))),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Placement:
-    """Where a body frame is in the world, and how it moves."""
-
-    rotation: FloatArray = field(default_factory=lambda: np.eye(3))  # body to world
-    origin: FloatArray = field(default_factory=lambda: np.zeros(3))  # [m]
-    angular: FloatArray = field(default_factory=lambda: np.zeros(3))  # world axes [rad/s]
-    linear: FloatArray = field(default_factory=lambda: np.zeros(3))  # of the origin [m/s]
-
-
-def placed(
-    parent: Placement,
-    joint_type: JointType,
-    predecessor_frame: Frame,
-    successor_frame: Frame,
-    q: FloatArray,
-    qd: FloatArray,
-) -> Placement:
-    """Return where a joint at position q with velocity qd puts its successor.
-
-    Featherstone (2008), sec. 4.4: the pose of S in P from the joint, v_J = S qd.
-    """
-    E, r = joint_type.pose(q)
-    v_J = joint_type.motion_subspace(q) @ qd
-    to_world_P = parent.rotation @ predecessor_frame.rotation
-    to_world_S = to_world_P @ E.T
-    joint = parent.origin + parent.rotation @ predecessor_frame.origin + to_world_P @ r
-    rotation = to_world_S @ successor_frame.rotation.T
-    origin = joint - rotation @ successor_frame.origin
-    angular = parent.angular + to_world_S @ v_J[:3]
-    at_joint = parent.linear + np.cross(parent.angular, joint - parent.origin)
-    at_joint = at_joint + to_world_S @ v_J[3:]
-    return Placement(rotation, origin, angular, at_joint + np.cross(angular, origin - joint))

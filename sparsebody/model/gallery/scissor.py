@@ -17,7 +17,7 @@ from sparsebody.model.gallery.parts import (
 )
 from sparsebody.model.joints import PointOnPlane, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.names import interleaved, numbered
+from sparsebody.model.names import chained, interleaved, numbered
 from sparsebody.model.time_functions import SmoothStep
 from sparsebody.spatial import quaternion_exponential
 
@@ -99,11 +99,10 @@ def _add_hinges(mechanism: Mechanism, pairs: int, low: Vector, high: Vector) -> 
     left, right = 2 * k, 2 * k + 1
     kept = np.r_[0, 3 : 3 * pairs]  # no pair below the first
     middle = (0.0, 0.0, 0.0)
-    outer = (numbered(name, k - 1) for name in ("outer-{}-right", "outer-{}-left"))
-    names = interleaved(numbered("middle-{}", k), *outer)
+    outer = (numbered(name, k[:-1]) for name in ("outer-{}-right", "outer-{}-left"))
     add_hinges(
         mechanism,
-        names[:1] + names[3:],
+        chained(["middle-0"], interleaved(numbered("middle-{}", k[1:]), *outer)),
         np.stack([left, left - 2, right - 2], axis=1).ravel()[kept],
         np.stack([right, right, left], axis=1).ravel()[kept],
         np.tile([middle, high, high], (pairs, 1))[kept],

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.model.frames import Frame, Frames, rotations, unit_quaternions
-from sparsebody.model.gallery.parts import (
-    DOWN_Z,
-    Placement,
-    Vector,
-    check_at_least,
-    check_between,
-    placed,
-)
+from sparsebody.model.frames import Frames, rotations, unit_quaternions
+from sparsebody.model.gallery.parts import DOWN_Z, Vector, check_at_least, check_between
 from sparsebody.model.joints import (
     Cylindrical,
     Helical,
@@ -26,15 +20,16 @@ from sparsebody.model.joints import (
     Spherical,
     Universal,
 )
-from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import numbered
 from sparsebody.model.shapes import Box, Polyline
 from sparsebody.spatial import (
-    box_inertia,
     quaternion_exponential,
     quaternion_from_rotation,
     quaternion_product,
 )
+
+RANDOM_TYPES = (Revolute(), Prismatic(), Cylindrical(), Planar(), Spherical(), Universal())
 
 
 def tree(
@@ -163,77 +158,110 @@ def _add_links(mechanism: Mechanism, length: FloatArray, **motion: FloatArray) -
     )
 
 
-def _add_joint(
-    mechanism: Mechanism, i: int, parent: int, kind: JointType, before: Frame, after: Frame
-) -> None:
-    mechanism.add_joint(
-        f"joint-{i}",
-        kind,
-        WORLD if parent == 0 else f"body-{parent}",
-        f"body-{i}",
-        predecessor_frame=before,
-        successor_frame=after,
-    )
-
-
 # ---- random trees ---------------------------------------------------------------------------
 
 
 def _random_tree(bodies: int, moving: bool, rng: np.random.Generator, gravity: Vector) -> Mechanism:
+    parent = np.array([-1] + [rng.integers(1, i) - 1 for i in range(2, bodies + 1)], dtype=np.intp)
+    drawn = [_random_joint(rng) for _ in range(bodies)]
+    kinds = [kind for kind, _ in drawn]
+    of_frames = np.array([numbers[:12] for _, numbers in drawn])
+    of_body = np.array([numbers[-10:] for _, numbers in drawn])
+    frames = _random_frames(of_frames[:, :6], 0.5), _random_frames(of_frames[:, 6:], 0.5)
+    motions = [_joint_motion(kind, 2.0 * numbers[12:-10] - 1.0, moving) for kind, numbers in drawn]
     mechanism = Mechanism("random-tree", gravity)
-    places = [Placement()]
-    for i, parent in enumerate(_random_parents(bodies, rng), start=1):
-        kind = _random_joint_type(rng)
-        frames = _random_frame(rng), _random_frame(rng)
-        qd = rng.uniform(-1, 1, kind.n_velocities) * moving
-        place = placed(places[parent], kind, *frames, _random_position(kind, rng), qd)
-        places.append(place)
-        _add_random_body(mechanism, i, place, rng)
-        _add_joint(mechanism, i, int(parent), kind, *frames)
+    number = np.arange(1, bodies + 1)
+    body = _add_random_bodies(
+        mechanism, numbered("body-{}", number), of_body, _placed(parent, *frames, motions)
+    )
+    mechanism.add_joints(
+        numbered("joint-{}", number),
+        kinds,
+        parent,
+        body,
+        predecessor_frame=frames[0],
+        successor_frame=frames[1],
+    )
     return mechanism
 
 
-def _random_parents(bodies: int, rng: np.random.Generator) -> IntArray:
-    """Body 1 on the world, every other on one of those before it."""
-    return np.array([0] + [rng.integers(1, i) for i in range(2, bodies + 1)], dtype=np.intp)
+def _random_joint(rng: np.random.Generator) -> tuple[JointType, FloatArray]:
+    """A type, and numbers in [0, 1): 12 for its frames, some for its motion, 10 for its body."""
+    pitch = float(rng.uniform(0.05, 0.2))
+    kinds = (*RANDOM_TYPES, Helical(pitch=pitch))
+    kind = kinds[rng.integers(len(kinds))]
+    return kind, rng.random(22 + kind.n_velocities + min(kind.n_positions, 3))
 
 
-def _random_joint_type(rng: np.random.Generator) -> JointType:
-    kinds = (
-        Revolute(),
-        Prismatic(),
-        Cylindrical(),
-        Planar(),
-        Spherical(),
-        Universal(),
-        Helical(pitch=float(rng.uniform(0.05, 0.2))),
+def _random_frames(numbers: FloatArray, reach: float) -> Frames:
+    """Frames of (n, 6) numbers in [0, 1): origins within `reach` along each axis."""
+    return Frames(
+        -reach + 2.0 * reach * numbers[:, :3],
+        quaternion_exponential(-2.0 + 4.0 * numbers[:, 3:]),
     )
-    return kinds[rng.integers(len(kinds))]
 
 
-def _random_position(kind: JointType, rng: np.random.Generator) -> FloatArray:
-    if kind.n_positions == 4:  # a ball
-        return quaternion_exponential(rng.uniform(-1, 1, 3))
-    return rng.uniform(-1, 1, kind.n_positions)
+def _joint_motion(
+    kind: JointType, numbers: FloatArray, moving: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(E, r) of a joint and v_J = S qd, from numbers in [-1, 1): velocities, then positions."""
+    qd, q = numbers[: kind.n_velocities] * moving, numbers[kind.n_velocities :]
+    if kind.n_positions == 4:  # spherical
+        q = quaternion_exponential(q)
+    return *kind.pose(q), kind.motion_subspace(q) @ qd
 
 
-def _random_frame(rng: np.random.Generator) -> Frame:
-    return Frame(rng.uniform(-0.5, 0.5, 3), quaternion_exponential(rng.uniform(-2, 2, 3)))
+def _placed(
+    parent: IntArray,
+    before: Frames,
+    after: Frames,
+    motions: list[tuple[FloatArray, FloatArray, FloatArray]],
+) -> dict[str, FloatArray]:
+    """Poses and velocities of bodies, level by level. Featherstone (2008), sec. 4.4."""
+    n = len(parent)
+    E, r, v_J = (np.array(part) for part in zip(*motions, strict=True))
+    origin, linear, angular = np.zeros((3, n + 1, 3))  # the world last, at -1
+    rotation = np.tile(np.eye(3), (n + 1, 1, 1))
+    P, S, E = before.rotations, after.rotations, np.swapaxes(E, 1, 2)
+    level = np.zeros(n, dtype=np.intp)
+    for body in range(1, n):
+        level[body] = level[parent[body]] + 1 if parent[body] >= 0 else 0
+    for i in (np.flatnonzero(level == k) for k in range(level.max() + 1)):
+        p = parent[i]
+        to_world_P = rotation[p] @ P[i]
+        to_world_S = to_world_P @ E[i]
+        joint = origin[p] + _times(rotation[p], before.origins[i]) + _times(to_world_P, r[i])
+        rotation[i] = to_world_S @ np.swapaxes(S[i], 1, 2)
+        origin[i] = joint - _times(rotation[i], after.origins[i])
+        angular[i] = angular[p] + _times(to_world_S, v_J[i, :3])
+        at_joint = linear[p] + np.cross(angular[p], joint - origin[p])
+        at_joint += _times(to_world_S, v_J[i, 3:])
+        linear[i] = at_joint + np.cross(angular[i], origin[i] - joint)
+    return {
+        "position": origin[:n],
+        "orientation": quaternion_from_rotation(rotation[:n]),
+        "linear_velocity": linear[:n],
+        "angular_velocity": angular[:n],
+    }
 
 
-def _add_random_body(
-    mechanism: Mechanism, i: int, place: Placement, rng: np.random.Generator
-) -> None:
-    mass, sides = rng.uniform(0.5, 2.0), rng.uniform(0.2, 0.8, 3)
-    center = Frame(rng.uniform(-0.2, 0.2, 3), quaternion_exponential(rng.uniform(-2, 2, 3)))
-    mechanism.add_body(
-        f"body-{i}",
+def _times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
+    return np.einsum("nij,nj->ni", matrices, vectors)
+
+
+def _add_random_bodies(
+    mechanism: Mechanism, names: Sequence[str], numbers: FloatArray, motion: dict[str, FloatArray]
+) -> IntArray:
+    """Boxes of random masses, sides and frames, from (n, 10) numbers in [0, 1)."""
+    mass, sides = 0.5 + 1.5 * numbers[:, 0], 0.2 + (0.8 - 0.2) * numbers[:, 1:4]
+    frames = _random_frames(numbers[:, 4:], 0.2)
+    R, squares = frames.rotations, sides**2
+    moments = mass[:, None] / 12.0 * (squares.sum(axis=1, keepdims=True) - squares)
+    return mechanism.add_bodies(
+        names,
         mass=mass,
-        inertia=center.rotation @ box_inertia(mass, sides) @ center.rotation.T,
-        center_of_mass=center.position,
-        position=place.origin,
-        orientation=quaternion_from_rotation(place.rotation),
-        linear_velocity=place.linear,
-        angular_velocity=place.angular,
-        shape=Box((float(sides[0]), float(sides[1]), float(sides[2])), center),
+        inertia=(R * moments[:, None]) @ np.swapaxes(R, 1, 2),
+        center_of_mass=frames.origins,
+        shape=[Box(tuple(row), frames[i]) for i, row in enumerate(sides.tolist())],
+        **motion,
     )

@@ -29,7 +29,7 @@ def point_links(g: Geometry) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     point = np.ascontiguousarray(g.point[:, joints])
     axis = np.ascontiguousarray(g.rotation[:, joints][..., 2])
     size = sizes(groups.ravel(), point.reshape(-1, 3), g.n_groups)
-    hinge, height = model.crossings(groups, is_ball, point, axis, size, MANY, SAME)
+    hinge, height = model.crossings((groups, is_ball, point, axis, size), MANY, SAME)
     unit = np.minimum(*size[groups[:, hinge]])
     _, first = np.unique(same_elements(hinge, (height / unit)[:, None]), return_index=True)
     edge = np.concatenate([np.flatnonzero(is_ball), hinge[first]])

@@ -34,7 +34,7 @@ from sparsebody.sparse.rank.methods import (
     sweep_fronts,
     wide_choices,
 )
-from sparsebody.sparse.rank.parts import PartOfRows, equilibrate, part_of_rows
+from sparsebody.sparse.rank.parts import PartOfRows, Rows, equilibrate, part_of_rows
 from sparsebody.sparse.rank.schur_pivots import Fronts
 from sparsebody.sparse.rank.small import PIVOTED, SMALL, small_choice
 from sparsebody.sparse.rank.tolerances import (
@@ -82,7 +82,7 @@ class RankDecision:
         return self.certain and self.n_dependent == 0
 
 
-def rank(matrix: SaddleMatrix, tolerance: float = RANK_TOLERANCE) -> int:
+def rank(matrix: Rows, tolerance: float = RANK_TOLERANCE) -> int:
     """Return the rank of A; see `independent_rows`."""
     return independent_rows(matrix, tolerance).rank
 
@@ -92,7 +92,7 @@ LeastSingularValue = Callable[[PartOfRows], float | None]
 
 
 def independent_rows(
-    matrix: SaddleMatrix,
+    matrix: Rows,
     tolerance: float = RANK_TOLERANCE,
     least_singular_value: LeastSingularValue | None = None,
     threads: int = 1,
@@ -101,7 +101,7 @@ def independent_rows(
 
     Parameters
     ----------
-    matrix : SaddleMatrix
+    matrix : Rows
         The rows A of a mechanism: they vanish on every rigid motion of all bodies of a part that
         hangs on one body. Rows without that property can be judged as too many, never too few.
     tolerance : float

@@ -6,6 +6,7 @@ In units in which masses and sizes of the bodies do not matter.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from sparsebody._core import rank as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank.tolerances import LARGEST_PIVOT, OWN_PIVOT
-from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.sparse.searches import cuthill_mckee
 
 PASSES = 3  # of the equilibration
@@ -28,6 +28,17 @@ class PartOfRows:
     index: IntArray  # (n_rows,) which rows of the whole they are
 
 
+class Rows(Protocol):
+    """Rows of a mechanism, made where they are not stored."""
+
+    @property
+    def pattern(self) -> BlockPattern:
+        """Their blocks."""
+
+    def unit_rows(self, index: IntArray, part: BlockPattern, threads: int) -> FloatArray:
+        """Return some rows (n, 2, width) of unit norm, on the ends in the pattern of a part."""
+
+
 def kernel_part(
     pattern: BlockPattern, rows: FloatArray
 ) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
@@ -36,7 +47,7 @@ def kernel_part(
 
 
 def part_of_rows(
-    matrix: SaddleMatrix,
+    matrix: Rows,
     dual: IntArray,
     label: IntArray,
     sweep: bool = False,
@@ -44,11 +55,9 @@ def part_of_rows(
 ) -> PartOfRows:
     """Return the rows of the dual blocks `dual`, counted from 0, scaled to unit norm.
 
-    Zero rows stay. A row with both ends on one primal block has its sum on the first end.
-
     Parameters
     ----------
-    matrix : SaddleMatrix
+    matrix : Rows
         All rows.
     dual : (n,) int array
         Each touches at least one primal block.
@@ -73,8 +82,7 @@ def part_of_rows(
     shift = pattern.dual_offsets[dual] - part.dual_offsets[:-1]
     index = np.repeat(shift, part.block_sizes[part.n_primal :])
     index += np.arange(len(index))
-    rows = kernels.unit_rows(matrix.rows, index, *kernel_part(part, matrix.rows)[1:], threads)
-    return PartOfRows(part, rows, index)
+    return PartOfRows(part, matrix.unit_rows(index, part, threads), index)
 
 
 def _restricted(

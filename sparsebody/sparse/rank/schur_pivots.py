@@ -67,4 +67,7 @@ def largest_gap(pivots: FloatArray, delta: float = SCHUR_SHIFT) -> tuple[float, 
 
     Where all pivots are far above delta, none is dropped and the ratio is that to delta.
     """
-    return kernels.largest_gap(pivots, delta)
+    ordered = np.sort(np.append(pivots.clip(min=delta), delta))
+    k = np.argmax(ordered[1:] / ordered[:-1])
+    below, above = ordered[k : k + 2]
+    return float(np.sqrt(below * above)), float(above / below)

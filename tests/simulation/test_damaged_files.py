@@ -1,0 +1,147 @@
+"""Trajectory files that were cut, flipped, retyped or emptied: a named error, or what is left."""
+
+import os
+import random
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from sparsebody.errors import SparsebodyError
+from sparsebody.model.gallery import build
+from sparsebody.plots import Options, trajectory_subject
+from sparsebody.simulation import Trajectory, simulate
+from sparsebody.simulation.trajectory_structure import CHANNELS, EVENTS, TEXTS
+
+N_SEEDS = int(os.environ.get("SPARSEBODY_DAMAGED_FILES", "80"))  # more on demand
+RUN = {"duration": 0.05, "step": 0.005, "record_reactions": True}
+
+
+@pytest.fixture(scope="module")
+def system():
+    return build("four-bar").compile()
+
+
+@pytest.fixture(scope="module")
+def sound(system, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("sound") / "run.h5"
+    simulate(system, output=path, source="{}", **RUN)
+    return path
+
+
+def cut(path: Path, rng: random.Random) -> None:
+    os.truncate(path, rng.randrange(path.stat().st_size))
+
+
+def flip(path: Path, rng: random.Random) -> None:
+    content = bytearray(path.read_bytes())
+    end = rng.choice([12, 4096, len(content)])
+    for _ in range(rng.randrange(1, 20)):
+        content[rng.randrange(end)] ^= 1 << rng.randrange(8)
+    path.write_bytes(content)
+
+
+def change_dataset(path: Path, rng: random.Random) -> None:
+    with h5py.File(path, "r+") as file:
+        name = rng.choice(sorted(file))
+        shape, change = file[name].shape, rng.randrange(5)
+        del file[name]
+        if change == 1:
+            file.create_dataset(name, shape, "i2")
+        elif change == 2:
+            file.create_dataset(name, (*shape, 2), "f8")
+        elif change == 3:
+            file.create_group(name)
+        elif change == 4:
+            file.create_dataset(name, data=h5py.Empty("f8"))
+
+
+def change_attribute(path: Path, rng: random.Random) -> None:
+    with h5py.File(path, "r+") as file:
+        name = rng.choice(sorted(file.attrs))
+        del file.attrs[name]
+        values = [None, "", "[]", '{"step": "x"}', np.arange(3), -1, np.nan, h5py.Empty("f8")]
+        if (value := rng.choice(values)) is not None:
+            file.attrs[name] = value
+
+
+def change_values(path: Path, rng: random.Random) -> None:
+    with h5py.File(path, "r+") as file:
+        dataset = file[rng.choice(["time", "position", "orientation", "velocity"])]
+        dataset[rng.randrange(len(dataset))] = rng.choice([np.nan, np.inf, 1e300, 0.0])
+
+
+def message(use) -> str | None:
+    """Return the message of a named error, None if there is none."""
+    try:
+        use()
+    except SparsebodyError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("seed", range(N_SEEDS))
+def test_damage_is_told(sound, system, tmp_path, seed):
+    rng = random.Random(seed)
+    path = tmp_path / "run.h5"
+    path.write_bytes(sound.read_bytes())
+    rng.choice([cut, flip, change_dataset, change_attribute, change_values])(path, rng)
+
+    def pictures():
+        subject = trajectory_subject(path, Options((), 6, "auto", "auto"))
+        subject.figure("energy")
+
+    def recovered():
+        trajectory = Trajectory.load(path, recover=True)
+        assert np.isfinite(trajectory.position).all()
+        assert trajectory.events[-1].kind == "recovery"
+
+    def resumed():
+        simulate(system, output=path, source="{}", resume=True, **RUN)
+
+    for use in (lambda: Trajectory.load(path), pictures, recovered, resumed):
+        assert path.name in (message(use) or path.name)
+
+
+@pytest.mark.parametrize("name", [*CHANNELS, *TEXTS, EVENTS])
+def test_a_missing_dataset_is_named(sound, tmp_path, name):
+    path = tmp_path / "run.h5"
+    path.write_bytes(sound.read_bytes())
+    with h5py.File(path, "r+") as file:
+        del file[name]
+    if name == "joint_wrench":  # reactions need not be recorded
+        assert Trajectory.load(path).joint_wrench is None
+        return
+    with pytest.raises(SparsebodyError, match=f"{name!r} is missing"):
+        Trajectory.load(path)
+
+
+def test_records_before_the_damage_are_recovered(sound, tmp_path):
+    whole = Trajectory.load(sound)
+    path = tmp_path / "run.h5"
+    path.write_bytes(sound.read_bytes())
+    with h5py.File(path, "r+") as file:
+        file["orientation"][4, 1] = 0.0
+        del file["momentum"]
+        del file["body_names"]
+    with pytest.raises(SparsebodyError, match="'body_names' is missing"):
+        Trajectory.load(path)
+    rest = Trajectory.load(path, recover=True)
+    assert len(rest) == 4
+    np.testing.assert_array_equal(rest.position, whole.position[:4])
+    np.testing.assert_array_equal(rest.joint_wrench, whole.joint_wrench[:4])
+    assert np.isnan(rest.momentum).all()
+    assert rest.body_names == ("body 0", "body 1", "body 2")
+    assert "'momentum' is missing" in rest.events[0].message
+
+
+def test_a_cut_file_ends_at_once_and_its_records_are_recovered(sound, tmp_path):
+    whole = Trajectory.load(sound)
+    path = tmp_path / "run.h5"
+    content = sound.read_bytes()
+    path.write_bytes(content[:-1000])
+    with pytest.raises(SparsebodyError, match="1000 bytes are missing"):
+        Trajectory.load(path)
+    rest = Trajectory.load(path, recover=True)
+    np.testing.assert_array_equal(rest.position, whole.position[: len(rest)])
