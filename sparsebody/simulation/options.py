@@ -52,7 +52,7 @@ def simulation_options(
 ) -> SimulationOptions:
     """Return the checked options; the time constant defaults to ten steps."""
     check_positive(step, "step")
-    check_name(method, INTEGRATORS, "method")
+    check_name(method, (*INTEGRATORS, "auto"), "method")
     check_name(stabilization, STABILIZATIONS, "stabilization")
     if compliance is not None:
         check_positive(compliance, "compliance", "metres per newton")

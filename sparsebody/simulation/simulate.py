@@ -23,9 +23,10 @@ from sparsebody.errors import (
     SparsebodyError,
 )
 from sparsebody.model.system import State, System, check_state
+from sparsebody.simulation.auto_stepper import AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
 from sparsebody.simulation.implicit.stepper import ImplicitStepper, memory_size
-from sparsebody.simulation.integrators import INTEGRATORS, ImplicitIntegrator, Integrator
+from sparsebody.simulation.integrators import INTEGRATORS, Integrator
 from sparsebody.simulation.interruption import stop_request
 from sparsebody.simulation.options import (
     SimulationOptions,
@@ -49,7 +50,7 @@ from sparsebody.simulation.trajectory_files import (
 )
 from sparsebody.writing import check_writable
 
-MakeStepper = Callable[[Callable[[Event], None]], Stepper | ImplicitStepper]
+MakeStepper = Callable[[Note], Stepper | ImplicitStepper | AutoStepper]
 
 
 def simulate(
@@ -87,7 +88,9 @@ def simulate(
     duration, step : float
         How long, and in which steps [s]; the last step is shorter if need be.
     method : str
-        A name in INTEGRATORS.
+        A name in INTEGRATORS, or "auto": "rk4" with projection as long as the mechanism is regular
+        and not stiff, "generalized-alpha" from where it is not; events say which, why, and how far
+        joints opened.
     stabilization : str
         A name in STABILIZATIONS: "projection" closes the joints after every step, "baumgarte"
         pulls them together with `time_constant` [s] (default ten steps), "none" lets them drift.
@@ -158,8 +161,7 @@ def simulate(
         compliance=compliance,
         spectral_radius=spectral_radius,
     )
-    is_implicit = isinstance(INTEGRATORS[method], ImplicitIntegrator)
-    if dynamics is not None and is_implicit:
+    if dynamics is not None and method in ("generalized-alpha", "auto"):
         raise SimulationOptionError(f"dynamics cannot be given: {method!r} makes its own equations")
     if dynamics is not None:
         _check_dynamics(system, dynamics, stabilization)
@@ -173,27 +175,33 @@ def simulate(
             check_same_run(path, file, head)
     state = consistent_state(system) if state is None else state
     check_state(system, state)
-    make_stepper: MakeStepper
-    if is_implicit:
-        make_stepper = partial(ImplicitStepper, system, state, options, control)
-        memory = memory_size(system, control is not None)
-    else:
-        dynamics = _dynamics(system, state, options) if dynamics is None else dynamics
-        make_stepper, memory = partial(_explicit_stepper, dynamics, options, control), 0
+    make_stepper, memory = _stepper_maker(system, state, options, dynamics, control)
     start = _start(system, state, head, path, resume, memory)
     return _Run(system, options, start, make_stepper).run(duration, progress)
 
 
-def _explicit_stepper(
-    dynamics: ForwardDynamics,
+def _stepper_maker(
+    system: System,
+    state: State,
     options: SimulationOptions,
+    dynamics: ForwardDynamics | None,
     control: Control | None,
-    note: Callable[[Event], None],
-) -> Stepper:
-    integrator = INTEGRATORS[options.method]
-    assert isinstance(integrator, Integrator)
+) -> tuple[MakeStepper, int]:
+    """Return what makes the stepper of the method, and the length of its memory."""
+    implicit = partial(ImplicitStepper, system, state, options, control)
+    integrator = INTEGRATORS["rk4" if options.method == "auto" else options.method]
+    if not isinstance(integrator, Integrator):
+        return implicit, memory_size(system, control is not None)
+    prepared = _dynamics(system, state, options) if dynamics is None else dynamics
     stabilization = STABILIZATIONS[options.stabilization]
-    return Stepper(dynamics, options.step, integrator, stabilization, control, note)
+
+    def explicit(note: Note) -> Stepper:
+        return Stepper(prepared, options.step, integrator, stabilization, control, note)
+
+    if options.method != "auto":
+        return explicit, 0
+    size = 1 + memory_size(system, control is not None)
+    return partial(AutoStepper, explicit, implicit, prepared, options.step, size), size
 
 
 def _check_dynamics(system: System, dynamics: ForwardDynamics, stabilization: str) -> None:
@@ -386,6 +394,9 @@ class _Run:
             self._recorder.flush(self._checkpoint())
         if self._recorded_at != self._state.time:
             self._record()
+        if self._is_under_way:
+            for event in self._stepper.last_events(self._state.time):
+                self._recorder.note(event)
         return self._recorder.close(
             steps=self._step + (not self._is_whole),
             wall_time=self._wall_time,

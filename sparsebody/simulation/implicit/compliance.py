@@ -21,6 +21,7 @@ class Compliance:
 
     entries: FloatArray
     first_entry: IntArray  # (n_joints + 1,)
+    diagonal: FloatArray  # (n_rows,)
 
 
 def uniform_compliance(system: System, state: State, translation: float) -> Compliance:
@@ -36,7 +37,7 @@ def uniform_compliance(system: System, state: State, translation: float) -> Comp
     local = np.arange(system.n_rows) - system.first_row[system.row_joint]
     entries = np.zeros(first_entry[-1])
     entries[first_entry[system.row_joint] + local * (size[system.row_joint] + 1)] = diagonal
-    return Compliance(entries, first_entry)
+    return Compliance(entries, first_entry, diagonal)
 
 
 def negligible_compliance(system: System, state: State) -> float:

@@ -54,6 +54,8 @@ class ImplicitStepper:
         if compliance is None:
             compliance = negligible_compliance(system, state)
         self._system, self._nominal, self._note = system, options.step, note
+        self.compliance = compliance  # [m/N]
+        self._opening = 0.0  # [m, rad]
         self._equations = StepEquations(
             system, uniform_compliance(system, state, compliance), control
         )
@@ -150,6 +152,15 @@ class ImplicitStepper:
         is_last_resort = halvings >= _WHOLE_FROM
         self._now, _ = self._method.step(self._with_step(h), h, time, is_last_resort)
         self._h = h
+        opening = np.abs(self._equations.compliance.diagonal * self._now.multiplier)
+        self._opening = max(self._opening, float(opening.max(initial=0.0)))
+
+    def last_events(self, time: float) -> list[Event]:
+        """Return what is told at the end of a run: how far joints opened."""
+        message = (
+            f"joints opened by {self._opening:.1e} [m, rad] at most since implicit steps began"
+        )
+        return [Event(time, "compliance", message)]
 
     def _with_step(self, h: float) -> AlphaState:
         """Return the newest values, a moved to where steps of `h` want it."""
