@@ -16,7 +16,7 @@ from sparsebody.ordering import order
 from sparsebody.plots.elimination import graph_places, plot_elimination
 from sparsebody.plots.saving import save_figure
 from sparsebody.plots.spy import plot_spy
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
 

@@ -21,7 +21,7 @@ from sparsebody.model.gallery import build
 from sparsebody.ordering.algorithms import algorithm_order
 from sparsebody.plots.saving import save_figure
 from sparsebody.plots.spy import plot_orders
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.study.algorithm_growth import algorithm_growth, growing_family
 from sparsebody.study.fits import growth
 

@@ -45,8 +45,7 @@ from .model.system import State, System
 from .model.time_functions import Polynomial, Sinusoid, SmoothStep
 from .ordering import register_ordering
 from .simulation import Trajectory, simulate
-from .sparse.files.order_files import read_order, write_order
-from .sparse.files.pattern_files import read_pattern
+from .sparse.files.pattern_files import read_order, read_pattern, write_order
 from .study.certificates import certify
 
 __version__: str

@@ -35,7 +35,7 @@ std::vector<std::uint8_t> constant_blocks(const SaddlePattern& pattern, const st
 // The supernode of each position, numbered by last blocks: a child is amalgamated where that costs less.
 std::vector<Index> amalgamated(const Graph& graph, Indices size, const std::vector<bool>& is_constant) {
   const Index n = graph.size();
-  const Array<Index> parent = elimination_tree(graph);
+  const std::vector<Index> parent = elimination_tree(graph);
   Array<Index> n_rows = column_counts(graph, parent, postorder(parent), size);
   std::vector<Index> n_pivots(size.begin(), size.end()), last(n);  // blocks of the supernodes
   std::iota(last.begin(), last.end(), 0);

@@ -16,28 +16,26 @@ void accumulate_counts(Starts& start) {
 Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world) {
   const Index n = n_nodes + (world == World::is_last_node);
   const auto node = [&](Index e, Index side) {
-    const Index end = ends(e, side);
-    return end < 0 && world == World::is_last_node ? n_nodes : end;
+    return ends(e, side) < 0 && world == World::is_last_node ? n_nodes : ends(e, side);
+  };
+  const auto visit_ends = [&](auto visit) {  // visit(edge, node, the other node or -1)
+    for (Index e = 0; e < ends.rows(); ++e) {
+      const Index a = node(e, 0), b = node(e, 1);
+      if (a >= 0) visit(e, a, a == b ? -1 : b);
+      if (b >= 0 && a != b) visit(e, b, a);
+    }
   };
   Incidence at;
   at.start.assign(n + 1, 0);
-  for (Index e = 0; e < ends.rows(); ++e)
-    for (Index side = 0; side < (node(e, 0) == node(e, 1) ? 1 : 2); ++side)
-      if (node(e, side) >= 0) ++at.start[node(e, side) + 1];
+  visit_ends([&](Index, Index here, Index) { ++at.start[here + 1]; });
   accumulate_counts(at.start);
   std::vector<Index> next(at.start.begin(), at.start.end() - 1);
   at.edge.resize(at.start[n]);
   at.other.resize(at.start[n]);
-  for (Index e = 0; e < ends.rows(); ++e) {
-    const Index a = node(e, 0), b = node(e, 1);
-    for (Index side = 0; side < (a == b ? 1 : 2); ++side) {
-      const Index here = side == 0 ? a : b, there = side == 0 ? b : a;
-      if (here < 0) continue;
-      const Index entry = next[here]++;
-      at.edge[entry] = e;
-      at.other[entry] = here == there ? -1 : there;
-    }
-  }
+  visit_ends([&](Index edge, Index here, Index there) {
+    at.edge[next[here]] = edge;
+    at.other[next[here]++] = there;
+  });
   return at;
 }
 
@@ -115,15 +113,6 @@ std::vector<Index> positions(Indices order) {
   std::vector<Index> position(order.size());
   for (Index p = 0; p < order.size(); ++p) position[order[p]] = p;
   return position;
-}
-
-bool is_permutation(Indices order) {
-  std::vector<bool> seen(order.size());
-  for (const Index i : order) {
-    if (i < 0 || i >= order.size() || seen[i]) return false;
-    seen[i] = true;
-  }
-  return true;
 }
 
 }  // namespace sparsebody

@@ -67,7 +67,4 @@ GraphArrays reordered(const Graph& graph, Indices order);
 // positions[order[p]] = p.
 std::vector<Index> positions(Indices order);
 
-// Whether `order` lists 0 .. n-1.
-bool is_permutation(Indices order);
-
 }  // namespace sparsebody

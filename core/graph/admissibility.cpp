@@ -26,21 +26,10 @@ Array<Index> joints_after_bodies(Indices order, View<const Index, 2> ends) {
   return repaired;
 }
 
-std::vector<bool> follow_both_ends(Indices position, View<const Index, 2> ends) {
-  const Index n_primal = position.size() - ends.rows();
-  std::vector<bool> follows(ends.rows(), true);
-  for (Index j = 0; j < ends.rows(); ++j)
-    for (Index side = 0; side < 2; ++side)
-      if (ends(j, side) >= 0 && position[ends(j, side)] > position[n_primal + j]) follows[j] = false;
-  return follows;
-}
-
-std::pair<Array<Index>, std::vector<Index>> tree_parts(const Graph& quotient, Indices size, View<const Index, 2> ends,
-                                                 Indices position) {
+std::pair<std::vector<Index>, std::vector<Index>> tree_parts(const Graph& quotient, Indices size,
+                                                             View<const Index, 2> ends, Indices position) {
   const Index n_dual = ends.rows(), n_primal = quotient.size() - n_dual;
-  Array<Index> outer(n_dual);
-  std::fill(outer.begin(), outer.end(), -1);
-  std::vector<Index> joints_left(n_primal), leaves, stripped;
+  std::vector<Index> outer(n_dual, -1), joints_left(n_primal), leaves, stripped;
   for (Index body = 0; body < n_primal; ++body)
     if ((joints_left[body] = quotient.degree(body)) == 1) leaves.push_back(body);
   for (std::size_t head = 0; head < leaves.size(); ++head) {
@@ -61,17 +50,6 @@ std::pair<Array<Index>, std::vector<Index>> tree_parts(const Graph& quotient, In
     if (other >= 0 && other != body && --joints_left[other] == 1) leaves.push_back(other);
   }
   return {std::move(outer), std::move(stripped)};
-}
-
-std::vector<Index> early_joints(const Graph& quotient, Indices size, View<const Index, 2> ends, Indices order) {
-  const std::vector<Index> position = positions(order);
-  const std::vector<bool> follows = follow_both_ends(position, ends);
-  if (std::find(follows.begin(), follows.end(), false) == follows.end()) return {};
-  std::vector<Index> early;
-  const Array<Index> outer = tree_parts(quotient, size, ends, position).first;
-  for (Index j = 0; j < ends.rows(); ++j)
-    if (outer[j] < 0 && !follows[j]) early.push_back(j);
-  return early;
 }
 
 Array<Index> with_primal_blocks(const Graph& quotient, Indices duals) {

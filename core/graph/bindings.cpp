@@ -16,7 +16,6 @@ void bind_graph(nb::module_& m) {
   def_kernel<"incidence(n_primal, ends)">(m, [](Index n, View<const Index, 2> ends) { return incidence(n, ends); });
   def_kernel<"dual_graph(quotient, n_primal)">(m, &dual_graph);
   def_kernel<"reordered(graph, order)">(m, &reordered);
-  def_kernel<"is_permutation(order)">(m, &is_permutation);
   def_kernel<"positions(order)">(m, &positions);
 
   // Components, levels, cycles
@@ -32,7 +31,6 @@ void bind_graph(nb::module_& m) {
   // Admissible orders
   def_kernel<"joints_after_bodies(order, ends)">(m, &joints_after_bodies);
   def_kernel<"tree_parts(quotient, size, ends, position)">(m, &tree_parts);
-  def_kernel<"early_joints(quotient, size, ends, order)">(m, &early_joints);
   def_kernel<"with_primal_blocks(quotient, duals)">(m, &with_primal_blocks);
   def_kernel<"sweep_fronts(order, ends, size)">(m, &sweep_fronts);
 

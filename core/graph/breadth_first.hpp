@@ -10,8 +10,8 @@ namespace sparsebody {
 // reach(node, other, entry): called for every neighbour `other` of `node`, which is indices[entry] of the
 //   graph; returns true, once for each node, to append `other`. The roots are marked by the caller.
 // finish(k, first, end): called after the neighbours of queue[k], which are queue[first .. end) if new.
-template <class Reach, class Finish>
-Index breadth_first(const Graph& graph, View<Index> queue, Index begin, Index end, Reach reach, Finish finish) {
+template <class Reach, class Finish = decltype([](Index, Index, Index) {})>
+Index breadth_first(const Graph& graph, View<Index> queue, Index begin, Index end, Reach reach, Finish finish = {}) {
   for (Index head = begin; head < end; ++head) {
     const Index node = queue[head], first = end;
     for (Index entry = graph.start[node]; entry < graph.start[node + 1]; ++entry) {
@@ -21,11 +21,6 @@ Index breadth_first(const Graph& graph, View<Index> queue, Index begin, Index en
     finish(head, first, end);
   }
   return end;
-}
-
-template <class Reach>
-Index breadth_first(const Graph& graph, View<Index> queue, Index begin, Index end, Reach reach) {
-  return breadth_first(graph, queue, begin, end, reach, [](Index, Index, Index) {});
 }
 
 // Searches from one root, and writes the distance of every node from it; -1 marks those not reached yet.

@@ -6,13 +6,11 @@
 
 namespace sparsebody {
 
-std::tuple<Array<Index>, Array<bool>> breadth_first_forest(Index n_nodes, View<const Index, 2> ends) {
+std::pair<std::vector<Index>, Array<bool>> breadth_first_forest(Index n_nodes, View<const Index, 2> ends) {
   const Incidence at = incidence(n_nodes, ends, World::is_last_node);
   const Index n = n_nodes + 1;
-  Array<Index> depth(n);
+  std::vector<Index> depth(n, -1), queue(n);
   Array<bool> is_tree(ends.rows());
-  std::fill(depth.begin(), depth.end(), -1);
-  std::vector<Index> queue(n);
   for (Index k = 0; k < n; ++k) {
     const Index root = (n - 1 + k) % n;  // the world first
     if (depth[root] >= 0) continue;

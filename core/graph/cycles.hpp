@@ -8,7 +8,7 @@
 namespace sparsebody {
 
 // The depth of every node in a breadth-first forest from the world, and which edges are in the forest.
-std::tuple<Array<Index>, Array<bool>> breadth_first_forest(Index n_nodes, View<const Index, 2> ends);
+std::pair<std::vector<Index>, Array<bool>> breadth_first_forest(Index n_nodes, View<const Index, 2> ends);
 
 // (start, edge, sign): the shortest cycle that every chord closes with the edges in `is_usable`; chords become usable,
 // one after the other, if `grows`.

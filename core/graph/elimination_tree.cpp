@@ -10,10 +10,8 @@ namespace {
 
 // for_neighbours(i, visit): calls visit(k) for every neighbour of position i.
 template <class ForNeighbours>
-Array<Index> tree_of(Index n, ForNeighbours for_neighbours) {
-  Array<Index> parent(n);
-  std::fill(parent.begin(), parent.end(), -1);
-  std::vector<Index> ancestor(n, -1);  // a short cut up the tree
+std::vector<Index> tree_of(Index n, ForNeighbours for_neighbours) {
+  std::vector<Index> parent(n, -1), ancestor(n, -1);  // ancestor: a short cut up the tree
   for (Index i = 0; i < n; ++i)
     for_neighbours(i, [&](Index k) {  // from an earlier neighbour up to its present root, which becomes a child
       while (k != -1 && k < i) {
@@ -27,7 +25,7 @@ Array<Index> tree_of(Index n, ForNeighbours for_neighbours) {
 
 }  // namespace
 
-Array<Index> elimination_tree(const Graph& graph) {
+std::vector<Index> elimination_tree(const Graph& graph) {
   return tree_of(graph.size(), [&](Index i, auto visit) {
     for (const Index k : graph[i]) visit(k);
   });

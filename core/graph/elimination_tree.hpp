@@ -7,7 +7,7 @@
 namespace sparsebody {
 
 // The parent of every node: the first row below the diagonal in its column of L; -1 for a root.
-Array<Index> elimination_tree(const Graph& graph);
+std::vector<Index> elimination_tree(const Graph& graph);
 
 // The nodes of a forest, every node after all of its descendants, children in increasing order.
 Array<Index> postorder(Indices parent);

@@ -67,10 +67,8 @@ Array<Index> cuthill_mckee(const Graph& graph) {
   return order;
 }
 
-Array<Index> distances(const Graph& graph, Index source) {
-  Array<Index> distance(graph.size());
-  std::fill(distance.begin(), distance.end(), -1);
-  std::vector<Index> queue(graph.size());
+std::vector<Index> distances(const Graph& graph, Index source) {
+  std::vector<Index> distance(graph.size(), -1), queue(graph.size());
   distances_from(source, graph, queue, 0, distance);
   return distance;
 }

@@ -10,7 +10,7 @@ namespace sparsebody {
 Array<Index> cuthill_mckee(const Graph& graph);
 
 // Distances from one node; -1 where there is no path.
-Array<Index> distances(const Graph& graph, Index source);
+std::vector<Index> distances(const Graph& graph, Index source);
 
 // Distances (n, n_landmarks) from landmarks of each component, far apart from each other; components are set
 // apart by an offset. In `sequence` every component is in one piece, its first landmark in front.

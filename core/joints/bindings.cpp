@@ -42,25 +42,6 @@ std::pair<Array<double, 2>, Array<double>> pose(int kind, double parameter, View
   return {std::move(E), std::move(r)};
 }
 
-Array<double> coordinates(int kind, double parameter, View<const double, 2> E, View<const double> r) {
-  Array<double> q;
-  visit_joint(kind, parameter, [&]<class J>(const J& joint) {
-    q = Array<double>(J::info.n_positions);
-    joint.coordinates(pose_of(E, r), q.data());
-  });
-  return q;
-}
-
-Array<double> rates(int kind, View<const double, 2> E, View<const double> r, View<const double> velocity) {
-  Array<double> qd;
-  visit_joint(kind, 0.0, [&]<class J>(const J& joint) {
-    qd = Array<double>(J::info.n_velocities);
-    const auto W = joints::active_force_subspace(joint, pose_of(E, r));
-    for (std::size_t k = 0; k < W.size(); ++k) qd[k] = dot(Motion<double>::load(velocity.data()), W[k]);
-  });
-  return qd;
-}
-
 Array<double> drift_of(int kind, View<const double, 2> E, View<const double> r, View<const double> velocity) {
   Array<double> c(6);
   visit_joint(kind, 0.0, [&](const auto& joint) {
@@ -69,14 +50,21 @@ Array<double> drift_of(int kind, View<const double, 2> E, View<const double> r, 
   return c;
 }
 
-// A matrix that f makes of the type and the pose.
-template <class F>
-auto subspace(F f) {
+// What f makes of the type and the pose.
+template <class Result, class F>
+auto at_pose(F f) {
   return [f](int kind, double parameter, View<const double, 2> E, View<const double> r) {
-    Array<double, 2> matrix;
-    visit_joint(kind, parameter, [&](const auto& joint) { matrix = matrix_of(f(joint, pose_of(E, r))); });
-    return matrix;
+    Result result;
+    visit_joint(kind, parameter, [&](const auto& joint) { result = f(joint, pose_of(E, r)); });
+    return result;
   };
+}
+
+template <class J>
+Array<double> coordinates(const J& joint, const Pose& X) {
+  Array<double> q(J::info.n_positions);
+  joint.coordinates(X, q.data());
+  return q;
 }
 
 const char* name_of(Subgroup subgroup) {
@@ -109,15 +97,16 @@ void bind_joints(nb::module_& m) {
       "All joint types; the index of one is its kind.");
 
   def<"pose(kind, parameter, q)">(m, &pose);
-  def<"coordinates(kind, parameter, E, r)">(m, &coordinates);
-  def<"rates(kind, E, r, velocity)">(m, &rates);
   def<"drift(kind, E, r, velocity)">(m, &drift_of);
+  def<"coordinates(kind, parameter, E, r)">(
+      m, at_pose<Array<double>>([](const auto& joint, const Pose& X) { return coordinates(joint, X); }));
+  using Matrix = Array<double, 2>;
   def<"motion_subspace(kind, parameter, E, r)">(
-      m, subspace([](const auto& joint, const Pose& X) { return joint.motion_subspace(X); }));
+      m, at_pose<Matrix>([](const auto& joint, const Pose& X) { return matrix_of(joint.motion_subspace(X)); }));
   def<"active_force_subspace(kind, parameter, E, r)">(
-      m, subspace([](const auto& joint, const Pose& X) { return joints::active_force_subspace(joint, X); }));
+      m, at_pose<Matrix>([](const auto& joint, const Pose& X) { return matrix_of(active_force_subspace(joint, X)); }));
   def<"constraint_force_subspace(kind, parameter, E, r)">(
-      m, subspace([](const auto& joint, const Pose& X) { return joint.constraint_force_subspace(X); }));
+      m, at_pose<Matrix>([](const auto& joint, const Pose& X) { return matrix_of(joint.constraint_force_subspace(X)); }));
 
   def_kernel<"position_errors(first_row, poses)">(
       m, &position_errors, "delta of all constraint rows, zero where the joints close.");

@@ -16,6 +16,7 @@ inline constexpr bool is_named_tuple<Struct> = true;
 void bind_model(nb::module_& m) {
   // Kinematics
   def_kernel<"rotations(orientation)">(m, &rotations);
+  def_kernel<"quaternions(rotation)">(m, &quaternions);
   def_kernel<"displaced(position, orientation, twist)">(m, &displaced);
   def_kernel<"is_regular(position, orientation, velocity, coordinate)">(
       m, &is_regular, "Whether every number is finite and every quaternion of unit length.");

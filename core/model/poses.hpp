@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/array.hpp"
+#include "joints/joint.hpp"
 #include "spatial/motion.hpp"
 
 namespace sparsebody::model {
@@ -18,6 +19,14 @@ inline Array<double, 3> rotations(View<const double, 2> orientation) {
   auto R = Array<double, 3>::uninitialized({n, 3, 3});
   for (Index i = 0; i < n; ++i) rotation_of(orientation, i).store(&R(i, 0, 0));
   return R;
+}
+
+inline Array<double, 2> quaternions(View<const double, 3> R) {
+  const Index n = R.shape(0);
+  auto q = Array<double, 2>::uninitialized({n, 4});
+  for (Index i = 0; i < n; ++i)
+    joints::quaternion_from_rotation(transpose(Mat3<double>::load(&R(i, 0, 0))), &q(i, 0));
+  return q;
 }
 
 // q (s, v), the product of two quaternions

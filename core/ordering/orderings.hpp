@@ -30,6 +30,7 @@ Array<Index> sloan(const Graph& bodies, Indices sequence);
 
 // All blocks as a search from the world reaches them, and the block that each is reached from, -1 for none.
 // to_world: the dual blocks without a second end.
-std::pair<Array<Index>, Array<Index>> search_from_world(const Graph& quotient, Indices to_world, bool is_depth_first);
+std::pair<std::vector<Index>, std::vector<Index>> search_from_world(const Graph& quotient, Indices to_world,
+                                                                    bool is_depth_first);
 
 }  // namespace sparsebody

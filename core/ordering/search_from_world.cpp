@@ -7,10 +7,10 @@
 
 namespace sparsebody {
 
-std::pair<Array<Index>, Array<Index>> search_from_world(const Graph& quotient, Indices to_world, bool is_depth_first) {
+std::pair<std::vector<Index>, std::vector<Index>> search_from_world(const Graph& quotient, Indices to_world,
+                                                                    bool is_depth_first) {
   const Index n = quotient.size();
-  Array<Index> sequence(n), came_from(n);
-  std::fill(came_from.begin(), came_from.end(), -1);
+  std::vector<Index> sequence(n), came_from(n, -1);
   std::vector<bool> seen(n);
   Index end = 0;
   const auto reach = [&](Index block, Index other, Index) {

@@ -17,10 +17,9 @@ void bind_rank(nb::module_& m) {
   def_kernel<"equilibrate(rows, ends, first_row, sizes, passes, own_pivot, largest_pivot, threads)">(m, &equilibrate);
 
   // Decisions
-  def_kernel<"small_components(part, component_start, tolerance, noise, share)">(m, &small_components);
+  def_kernel<"small_remainders(part, component_start, tolerance)">(m, &small_remainders);
   def_kernel<"schur_pivots(sweep, part, delta)">(m, &schur_pivots);
   def_kernel<"independent_bars(nodes, bars, n_nodes, k)">(m, &independent_bars);
-  def_kernel<"halved_parts(n)">(m, &halved_parts);
   def_kernel<"row_remainders(tree, part, tolerance, threads)">(m, &row_remainders);
   def_kernel<"remainder_flops(tree, ends, first_row)">(m, &remainder_flops);
 

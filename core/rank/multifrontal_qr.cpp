@@ -9,30 +9,6 @@
 
 namespace sparsebody {
 
-std::tuple<Array<Index>, Array<Index>, Array<Index>> halved_parts(Index n) {
-  const Index n_parts = std::max<Index>(2 * n - 1, 0);
-  Array<Index> parent(n_parts), first(n_parts), leaf(n);
-  struct Part {
-    Index begin, end, root, parent;  // leaves [begin, end); number of the part, and of the one that holds it
-  };
-  std::vector<Part> stack;
-  if (n > 0) stack.push_back({0, n, n_parts - 1, -1});
-  while (!stack.empty()) {
-    const auto [begin, end, root, above] = stack.back();
-    stack.pop_back();
-    parent[root] = above;
-    first[root] = root - 2 * (end - begin - 1);
-    if (end - begin == 1) {
-      leaf[begin] = root;
-      continue;
-    }
-    const Index middle = (begin + end) / 2;
-    stack.push_back({begin, middle, root - 1 - (2 * (end - middle) - 1), root});
-    stack.push_back({middle, end, root - 1, root});
-  }
-  return {std::move(parent), std::move(first), std::move(leaf)};
-}
-
 namespace {
 
 // The part in which each joint is decided.

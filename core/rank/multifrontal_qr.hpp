@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <tuple>
 
 #include "rank/rows.hpp"
 
@@ -26,9 +25,6 @@ struct PartTree {
     return part;
   }
 };
-
-// The tree of n leaves in sequence, [a, b) split at (a + b) / 2 down to single ones: (parent, first, leaf).
-std::tuple<Array<Index>, Array<Index>, Array<Index>> halved_parts(Index n);
 
 // |R_jj| of every row of A: what is left of it beside the rows decided before. A row is decided in the smallest part
 // that holds all its bodies; of several, joint by joint, the last one first, and the largest remainder of a joint

@@ -39,7 +39,7 @@ void gather(const PartOfRows& part, Index begin, Index end, std::vector<Index>& 
 
 // |R_ii| of rows, group by group, the largest remainder of a group first; overwrites `rows`.
 // Golub and Van Loan (2013), sec. 5.2.8 (modified Gram-Schmidt) and 5.4.2 (pivoting).
-void gram_schmidt(DenseRows& rows, const std::vector<Index>& group, double tolerance, std::vector<double>& pivots) {
+void gram_schmidt(DenseRows& rows, const std::vector<Index>& group, double tolerance, double* remainder) {
   std::vector<Index> waiting(rows.n);
   for (Index i = 0; i < rows.n; ++i) waiting[i] = i;
   while (!waiting.empty()) {
@@ -57,69 +57,34 @@ void gram_schmidt(DenseRows& rows, const std::vector<Index>& group, double toler
     }
     const Index best = waiting[chosen];
     waiting.erase(waiting.begin() + chosen);
-    pivots[best] = std::sqrt(largest);
-    if (pivots[best] <= tolerance) continue;
+    remainder[best] = std::sqrt(largest);
+    if (remainder[best] <= tolerance) continue;
     double* q = rows[best];
-    for (Index a = 0; a < rows.width; ++a) q[a] /= pivots[best];
+    for (Index a = 0; a < rows.width; ++a) q[a] /= remainder[best];
     for (const Index i : waiting)  // r_i -= (q' r_i) q
       dense::add_scaled(rows[i], -dense::dot(rows[i], q, rows.width), q, rows.width);
   }
 }
 
-struct Extremes {
-  double least_kept, largest_dropped;
-  Index rank;
-};
-
-Extremes extremes(const std::vector<double>& pivots, Index n, double tolerance, double noise) {
-  Extremes found{std::numeric_limits<double>::infinity(), noise, 0};
-  for (Index i = 0; i < n; ++i) {
-    if (pivots[i] > tolerance) {
-      found.least_kept = std::min(found.least_kept, pivots[i]);
-      ++found.rank;
-    } else {
-      found.largest_dropped = std::max(found.largest_dropped, pivots[i]);
-    }
-  }
-  return found;
-}
-
 }  // namespace
 
-std::tuple<Array<bool>, double, double, double> small_components(const PartOfRows& part,
-                                                                 View<const Index> component_start, double tolerance,
-                                                                 double noise, double share) {
+std::pair<Array<double>, Array<double>> small_remainders(const PartOfRows& part, View<const Index> component_start,
+                                                         double tolerance) {
   const auto& [rows, ends, first_row, sizes] = part;
-  Index most = 0;
-  for (Index c = 0; c + 1 < component_start.size(); ++c)
-    most = std::max(most, first_row[component_start[c + 1]] - first_row[component_start[c]]);
-  Array<bool> keep(rows.rows());
+  Array<double> free(rows.rows()), by_joint(rows.rows());
   DenseRows dense;
-  std::vector<Index> label(sizes.size(), -1), group(most);
-  std::vector<double> pivots(most), by_joint(most);
-  double gap = std::numeric_limits<double>::infinity(), least_kept = gap, largest_dropped = 0.0;
+  std::vector<Index> label(sizes.size(), -1), group;
   for (Index c = 0; c + 1 < component_start.size(); ++c) {
-    const Index begin = component_start[c], end = component_start[c + 1];
-    const Index start = first_row[begin], n = first_row[end] - start;
+    const Index begin = component_start[c], end = component_start[c + 1], start = first_row[begin];
     gather(part, begin, end, label, dense);
-    std::fill(group.begin(), group.end(), 0);
-    gram_schmidt(dense, group, tolerance, pivots);
-    const Extremes free = extremes(pivots, n, tolerance, noise);
-    gap = std::min(gap, free.least_kept / free.largest_dropped);
-    least_kept = std::min(least_kept, free.least_kept);
-    largest_dropped = std::max(largest_dropped, free.largest_dropped);
-    const std::vector<double>* choice = &pivots;
-    if (end > begin + 1) {
-      gather(part, begin, end, label, dense);
-      for (Index j = begin; j < end; ++j)
-        std::fill(group.begin() + (first_row[j] - start), group.begin() + (first_row[j + 1] - start), j);
-      gram_schmidt(dense, group, tolerance, by_joint);
-      const Extremes jointwise = extremes(by_joint, n, tolerance, noise);
-      if (jointwise.rank == free.rank && jointwise.least_kept > share * free.least_kept) choice = &by_joint;
-    }
-    for (Index k = 0; k < n; ++k) keep[start + k] = (*choice)[k] > tolerance;
+    group.assign(dense.n, 0);
+    gram_schmidt(dense, group, tolerance, free.data() + start);
+    gather(part, begin, end, label, dense);
+    for (Index j = begin; j < end; ++j)
+      std::fill(group.begin() + (first_row[j] - start), group.begin() + (first_row[j + 1] - start), j);
+    gram_schmidt(dense, group, tolerance, by_joint.data() + start);
   }
-  return {std::move(keep), gap, least_kept, largest_dropped};
+  return {std::move(free), std::move(by_joint)};
 }
 
 }  // namespace sparsebody

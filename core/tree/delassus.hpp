@@ -44,10 +44,10 @@ constexpr int refinements = 2;
 constexpr int panel = 8;  // rows of X that are combined at once
 
 // The group of every coordinate below a loop, -1 for others, and the rows [low, high) of the group that reach it.
-inline std::tuple<Array<Index>, Array<Index>, Array<Index>> coordinate_groups(
+inline std::tuple<std::vector<Index>, Array<Index>, Array<Index>> coordinate_groups(
     View<const Index> parent, View<const Index, 2> last, View<const Index> group, View<const Index> local) {
-  Array<Index> owner(parent.size()), low(parent.size()), high(parent.size());
-  std::fill(owner.begin(), owner.end(), -1);
+  std::vector<Index> owner(parent.size(), -1);
+  Array<Index> low(parent.size()), high(parent.size());
   for (Index r = 0; r < local.size(); ++r)
     for (int e = 0; e < 2; ++e)
       for (Index k = last(r, e); k >= 0; k = parent[k]) {

@@ -33,10 +33,10 @@ View<Index> JointGraph::search(Index root, View<Index> queue, View<Index> distan
   return queue.slice(0, end);
 }
 
-Array<Index> JointGraph::connected(Index root) const {
+std::vector<Index> JointGraph::connected(Index root) const {
   std::vector<Index> queue(n_bodies()), distance(n_bodies(), -1), from(n_bodies());
   const View<Index> bodies = search(root, queue, distance, from);
-  return std::vector<Index>(bodies.begin(), bodies.end());
+  return {bodies.begin(), bodies.end()};
 }
 
 Array<bool> JointGraph::unite(View<const Index> joints) {
@@ -139,7 +139,7 @@ Index JointGraph::median(View<const Index> bodies) const {
   return best;
 }
 
-Array<Index> JointGraph::sweep(View<const bool> is_usable) const {
+std::vector<Index> JointGraph::sweep(View<const bool> is_usable) const {
   const Index n = n_bodies();
   std::vector<Index> level(n + 1, -1), queue(n + 1);
   queue[0] = n, level[n] = 0;
@@ -148,8 +148,7 @@ Array<Index> JointGraph::sweep(View<const bool> is_usable) const {
     level[other] = level[body] + 1;
     return true;
   });
-  Array<Index> reaching(n);
-  std::fill(reaching.begin(), reaching.end(), -1);
+  std::vector<Index> reaching(n, -1);
   std::vector<bool> is_reached(n + 1, false);
   is_reached[n] = true;
   for (std::vector<Index> way{n}; !way.empty();) {

@@ -22,7 +22,7 @@ class JointGraph {
       : at_(incidence(n_bodies, ends, World::is_last_node)), ends_(ends.begin(), ends.end()), groups_(n_bodies + 1) {}
 
   // The bodies that joints connect with one, not by way of the world.
-  Array<Index> connected(Index root) const;
+  std::vector<Index> connected(Index root) const;
   // Which of the joints unite groups of bodies, one after the other; a joint that closes a loop does not.
   Array<bool> unite(View<const Index> joints);
   // Puts a body into the group of the world.
@@ -40,7 +40,7 @@ class JointGraph {
   Index median(View<const Index> bodies) const;
   // The joint (n,) by which each body is first reached depth first from the world, always on to the body nearest to
   // it, so that the way is a sweep; -1 for none.
-  Array<Index> sweep(View<const bool> is_usable) const;
+  std::vector<Index> sweep(View<const bool> is_usable) const;
   // Hangs bodies elsewhere as long as nnz(H) falls; `movable` joints may enter or leave the tree.
   void reduce_nonzeros(View<const Index> freedoms, View<const bool> movable, View<Index> tree_joint) const;
 

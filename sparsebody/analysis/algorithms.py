@@ -19,7 +19,7 @@ from sparsebody.factorization.plain_ldl import PlainLDLSymbolic, analyze
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.ordering.algorithms import ALGORITHMS, algorithm_order
-from sparsebody.sparse.metrics import OrderingMetrics, ordering_metrics
+from sparsebody.sparse.etree import OrderingMetrics, ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 

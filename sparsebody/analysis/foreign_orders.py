@@ -18,8 +18,7 @@ from sparsebody.errors import ShapeError
 from sparsebody.factorization.auto import choose_factorization, pivoted_seconds
 from sparsebody.ordering.general import available_general_orderings, general_order
 from sparsebody.sparse.admissibility import early_joints, repair
-from sparsebody.sparse.etree import positions
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics, positions
 from sparsebody.sparse.pattern import BlockPattern, Blocks
 from sparsebody.sparse.symmetric import SymmetricPattern, block_order, saddle_blocks
 

@@ -22,8 +22,13 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
-from sparsebody.sparse.cycle_bases import face_cycles, minimum_cycles
-from sparsebody.sparse.cycles import Cycles, fundamental_cycles, short_cycles
+from sparsebody.sparse.cycles import (
+    Cycles,
+    face_cycles,
+    fundamental_cycles,
+    minimum_cycles,
+    short_cycles,
+)
 from sparsebody.tree.choice import TREE_CHOICES, spanning_tree
 from sparsebody.tree.spanning_tree import SpanningTree
 

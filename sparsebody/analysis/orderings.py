@@ -15,7 +15,7 @@ from sparsebody.errors import OrderingError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.ordering import ORDERINGS, available_orderings
-from sparsebody.sparse.metrics import OrderingMetrics
+from sparsebody.sparse.etree import OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern, Blocks
 
 _PATIENCE = 30e6  # of computing one order [us], beyond which it is left out unless asked for

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sparsebody.analysis.foreign_orders import ForeignComparison
     from sparsebody.analysis.orderings import OrderingComparison
     from sparsebody.arrays import IntArray
-    from sparsebody.sparse.files.order_files import FoundOrder
+    from sparsebody.sparse.files.pattern_files import FoundOrder
 
 PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 
@@ -99,7 +99,7 @@ def order(
         comparison = _compared_mechanism(mechanism, parameters, names, factorization, given)
     best = next(line.name for line in comparison.lines if line.name in comparison.orders)
     if save_order is not None:
-        from sparsebody.sparse.files.order_files import write_order
+        from sparsebody.sparse.files.pattern_files import write_order
 
         write_order(comparison.orders[best] if foreign is None else foreign.order(best), save_order)
     if spy is not None:
@@ -135,7 +135,7 @@ def _check_options(
 
 def _read_orders(files: tuple[Path, ...], positions: bool) -> dict[str, FoundOrder]:
     """Return the orders by the names of their files, by paths where names are the same."""
-    from sparsebody.sparse.files.order_files import read_order
+    from sparsebody.sparse.files.pattern_files import read_order
 
     listed, names = "positions" if positions else "auto", [file.name for file in files]
     return {

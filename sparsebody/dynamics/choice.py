@@ -12,7 +12,7 @@ from sparsebody.factorization.auto import LARGE, Case, choose_factorization, pre
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
 from sparsebody.ordering import order
 from sparsebody.ordering.auto import candidate_orderings, quickest
-from sparsebody.sparse.metrics import OrderingMetrics
+from sparsebody.sparse.etree import OrderingMetrics
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import sampled
 

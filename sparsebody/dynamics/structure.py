@@ -9,7 +9,7 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray
 from sparsebody.model.subgroups import Classes, displacement_classes
-from sparsebody.model.subgroups.isolated_spherical import has_isolated_spherical_joints
+from sparsebody.model.subgroups.classes import has_isolated_spherical_joints
 from sparsebody.model.system import System
 from sparsebody.sparse.rank import RankDecision
 

@@ -17,8 +17,14 @@ from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.factorization.block_ldl.layout import MOST_UPDATES, TILE
 from sparsebody.factorization.dense import MOST_ROWS
 from sparsebody.factorization.schur import MOST_CONTRIBUTIONS
-from sparsebody.sparse.etree import Elimination, elimination, weighted_counts
-from sparsebody.sparse.metrics import OrderingMetrics, elimination_metrics, ordering_metrics
+from sparsebody.sparse.etree import (
+    Elimination,
+    OrderingMetrics,
+    elimination,
+    elimination_metrics,
+    ordering_metrics,
+    weighted_counts,
+)
 from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
 
 PIVOTING = ("superlu", "banded", "dense")  # take any order of any symmetric matrix

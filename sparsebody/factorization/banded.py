@@ -17,7 +17,7 @@ from sparsebody.factorization.base import (
     probe_vector,
 )
 from sparsebody.factorization.scatter import SaddleLayout, band_layout, fill_saddle, scales
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 

@@ -1,4 +1,4 @@
-"""Elimination orders of a block pattern; one file each, and the table of them all.
+"""Elimination orders of a block pattern, and the table of them all.
 
 An ordering sees bodies and joints only as the primal and dual blocks of a BlockPattern.
 """
@@ -12,7 +12,6 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
 from sparsebody.ordering.annealing import LARGEST as LARGEST_ANNEALED
 from sparsebody.ordering.annealing import annealed
-from sparsebody.ordering.bodies_first import bodies_first
 from sparsebody.ordering.cholmod import (
     cholmod_amd,
     cholmod_colamd,
@@ -23,17 +22,12 @@ from sparsebody.ordering.cholmod import (
 from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, is_installed
 from sparsebody.ordering.exact import LARGEST as LARGEST_EXACT
 from sparsebody.ordering.exact import least_bandwidth, narrowest_fronts
-from sparsebody.ordering.leaves_first import leaves_first
-from sparsebody.ordering.level_sweep import level_sweep
-from sparsebody.ordering.minimum_degree import minimum_degree
+from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
 from sparsebody.ordering.minimum_fill import minimum_fill
-from sparsebody.ordering.natural import natural
+from sparsebody.ordering.natural import natural, random_order
 from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
-from sparsebody.ordering.pathwidth_sweep import pathwidth_sweep
-from sparsebody.ordering.random_order import random_order
-from sparsebody.ordering.reverse_cuthill_mckee import reverse_cuthill_mckee
-from sparsebody.ordering.sloan import sloan
 from sparsebody.ordering.spectral import spectral
+from sparsebody.ordering.sweeps import level_sweep, pathwidth_sweep, reverse_cuthill_mckee, sloan
 from sparsebody.ordering.treewidth_heuristics import treewidth_by_degree, treewidth_by_fill
 from sparsebody.sparse.admissibility import is_admissible, repair
 from sparsebody.sparse.pattern import BlockPattern

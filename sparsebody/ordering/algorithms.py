@@ -17,10 +17,9 @@ from sparsebody._core import ordering as kernels
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering.auto import choose
-from sparsebody.ordering.bodies_first import bodies_first
-from sparsebody.ordering.level_sweep import level_sweep
-from sparsebody.ordering.minimum_degree import minimum_degree, without_waiting
+from sparsebody.ordering.minimum_degree import bodies_first, minimum_degree, without_waiting
 from sparsebody.ordering.nested_dissection import nested_dissection
+from sparsebody.ordering.sweeps import level_sweep
 from sparsebody.sparse.pattern import BlockPattern
 
 

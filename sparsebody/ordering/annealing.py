@@ -8,12 +8,11 @@ from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.minimum_fill import minimum_fill
 from sparsebody.ordering.nested_dissection import nested_dissection
-from sparsebody.ordering.pathwidth_sweep import pathwidth_sweep
+from sparsebody.ordering.sweeps import pathwidth_sweep
 from sparsebody.ordering.tree_parts import leaves_then
-from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
-from sparsebody.sparse.etree import postordered
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics, postordered
 from sparsebody.sparse.pattern import BlockPattern, Graph
+from sparsebody.sparse.searches import dual_graph, with_primal_blocks
 
 LARGEST = 8_000  # blocks; two tables of n^2 for n joints in memory
 _VISITS = 100  # that all steps together may make, by default, for each pair of joints

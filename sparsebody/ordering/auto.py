@@ -10,7 +10,7 @@ import numpy as np
 from sparsebody.arrays import IntArray
 from sparsebody.ordering import ORDERINGS, available_orderings, order
 from sparsebody.sparse.admissibility import core_joints
-from sparsebody.sparse.metrics import OrderingMetrics, ordering_metrics
+from sparsebody.sparse.etree import OrderingMetrics, ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
 _CLEARLY_LESS = 0.95  # a later one in the table must promise less than this share of the work

@@ -11,9 +11,9 @@ from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError
 from sparsebody.ordering.tree_parts import leaves_then
 from sparsebody.sparse.admissibility import repair
-from sparsebody.sparse.dual_graph import with_primal_blocks
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import with_primal_blocks
 
 
 def cholmod_amd(pattern: BlockPattern) -> IntArray:

@@ -9,9 +9,9 @@ import numpy as np
 from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.ordering.tree_parts import leaves_then
-from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
 from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import dual_graph, with_primal_blocks
 from sparsebody.sparse.treewidth import exact_width
 
 LARGEST = 60  # blocks

@@ -6,6 +6,7 @@ import numpy as np
 
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
+from sparsebody.ordering.tree_parts import leaves_then
 from sparsebody.sparse.admissibility import tree_parts
 from sparsebody.sparse.pattern import BlockPattern, Blocks
 
@@ -70,3 +71,30 @@ def unconstrained_minimum_degree(pattern: Blocks) -> IntArray:
     """
     zeros, none = np.zeros(pattern.n_blocks, dtype=np.intp), np.zeros(0, dtype=np.intp)
     return kernels.minimum_degree(pattern.adjacency, pattern.block_sizes, 0, zeros, none, zeros)
+
+
+def bodies_first(pattern: BlockPattern) -> IntArray:
+    """Eliminate all bodies, then the joints by minimum degree.
+
+    Admissible. What remains after the bodies is the Schur complement T' P' I^-1 P T, Delassus'
+    matrix; unlike in leaves first, a tree part couples the joints of a body with each other.
+
+    References
+    ----------
+    Constrained minimum degree: Liu (1989); Davis (2006), sec. 7.1. Baraff (1996) for the matrix.
+    """
+    is_joint = np.arange(pattern.n_blocks) >= pattern.n_primal
+    return in_phases(pattern, is_joint.astype(np.intp))
+
+
+def leaves_first(pattern: BlockPattern) -> IntArray:
+    """Strip tree parts from the leaves, each outer body and then its joint; then minimum degree.
+
+    Admissible. On a tree no front is larger than a body with one of its joints, or two bodies:
+    eliminating a body and its joint adds an articulated inertia to the body further in.
+
+    References
+    ----------
+    Baraff (1996); Featherstone (2008), ch. 7 for the articulated-body algorithm.
+    """
+    return leaves_then(pattern, lambda core, _: minimum_degree(core))

@@ -7,10 +7,9 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.tree_parts import leaves_then
-from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
 from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import landmark_distances
+from sparsebody.sparse.searches import dual_graph, landmark_distances, with_primal_blocks
 
 
 def minimum_fill(pattern: BlockPattern) -> IntArray:

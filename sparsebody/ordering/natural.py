@@ -1,4 +1,4 @@
-"""The order of the equation itself."""
+"""The order of the equation itself, and a random one: references for the others."""
 
 import numpy as np
 
@@ -12,3 +12,14 @@ def natural(pattern: BlockPattern) -> IntArray:
     Admissible. What remains after the bodies is the joint-space Schur complement T' P' I^-1 P T.
     """
     return np.arange(pattern.n_blocks, dtype=np.intp)
+
+
+def random_order(pattern: BlockPattern, seed: int = 0) -> IntArray:
+    """Eliminate all bodies, then all joints, each shuffled with `seed`.
+
+    Admissible, because every joint comes after all bodies. For research only.
+    """
+    generator = np.random.default_rng(seed)
+    bodies = generator.permutation(pattern.n_primal)
+    joints = pattern.n_primal + generator.permutation(pattern.n_dual)
+    return np.concatenate([bodies, joints]).astype(np.intp)

@@ -11,9 +11,9 @@ from networkx.algorithms.approximation import treewidth_min_degree, treewidth_mi
 
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.tree_parts import leaves_then
-from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
 from sparsebody.sparse.etree import postordered
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import dual_graph, with_primal_blocks
 
 
 def treewidth_by_degree(pattern: BlockPattern) -> IntArray:

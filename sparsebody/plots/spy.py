@@ -13,8 +13,12 @@ from matplotlib.patches import Patch
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.plots.style import BLUE, INK, ORANGE, styled
-from sparsebody.sparse.etree import column_structures, ordered_adjacency
-from sparsebody.sparse.metrics import OrderingMetrics, ordering_metrics
+from sparsebody.sparse.etree import (
+    OrderingMetrics,
+    column_structures,
+    ordered_adjacency,
+    ordering_metrics,
+)
 from sparsebody.sparse.pattern import BlockPattern
 
 _MOST_CELLS = 480  # per side of a picture: a cell stays larger than a pixel of print

@@ -51,7 +51,14 @@ def early_joints(pattern: BlockPattern, order: IntArray) -> IntArray:
         If `order` does not list every block once.
     """
     check_order(pattern, order)
-    return kernels.early_joints(pattern.adjacency, pattern.block_sizes, pattern.ends, order)
+    position, ends = kernels.positions(order), pattern.ends
+    latest_end = np.where(ends >= 0, position[ends], -1).max(axis=1, initial=-1)
+    is_early = position[pattern.n_primal :] < latest_end
+    if is_early.any():
+        is_early &= (
+            kernels.tree_parts(pattern.adjacency, pattern.block_sizes, ends, position)[0] < 0
+        )
+    return np.flatnonzero(is_early)
 
 
 def tree_parts(pattern: BlockPattern) -> tuple[IntArray, IntArray]:

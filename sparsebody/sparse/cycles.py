@@ -1,13 +1,19 @@
-"""Short independent cycles of the graph of primal and dual blocks: its loops, one by one."""
+"""Bases of the cycles of the graph of primal and dual blocks: short ones, the least, and faces.
+
+Cycles are sets of edges, whose sums are symmetric differences: bits of an integer.
+"""
 
 from __future__ import annotations
 
+import heapq
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import networkx as nx
 import numpy as np
 
 from sparsebody._core import graph as kernels
-from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,3 +77,187 @@ def fundamental_cycles(n_nodes: int, ends: IntArray, is_tree: BoolArray) -> Cycl
     """
     chords = np.flatnonzero(~is_tree)
     return Cycles(*kernels.closed_cycles(n_nodes, ends, is_tree, chords, False))
+
+
+def cycle_rank(cycles: Cycles) -> int:
+    """Return how many of the cycles are independent."""
+    independent: dict[int, int] = {}
+    for c in range(len(cycles)):
+        _is_new(_bits(cycles[c].tolist()), independent)
+    return len(independent)
+
+
+def _bits(edges: Iterable[int]) -> int:
+    """Return the sum of edges; one that is passed twice is none."""
+    total = 0
+    for e in edges:
+        total ^= 1 << e
+    return total
+
+
+def _is_new(bits: int, independent: dict[int, int]) -> bool:
+    """Return whether a cycle is no sum of earlier ones, stored by highest edge; store it then."""
+    while bits:
+        other = independent.get(bits.bit_length())
+        if other is None:
+            independent[bits.bit_length()] = bits
+            return True
+        bits ^= other
+    return False
+
+
+def minimum_cycles(n_nodes: int, ends: IntArray, weight: IntArray) -> Cycles:
+    """Return a basis of the least total weight, and of the fewest edges among these.
+
+    A cycle of a least basis is made of the shortest ways from any of its nodes to the ends of one
+    of its edges. These, the lightest first, are taken if they are no sum of others; none is heavier
+    than the heaviest of any other basis, so that ways are followed only so far.
+
+    Parameters
+    ----------
+    n_nodes, ends
+        As of `short_cycles`.
+    weight : (n_edges,) int array
+        Not negative.
+
+    References
+    ----------
+    Horton (1987), SIAM J. Comput. 16, 2.
+    """
+    known = short_cycles(n_nodes, ends)
+    both = (weight * (len(ends) + 1) + 1).tolist()  # weights, then numbers of edges
+    most = max((sum(both[e] for e in known[c]) for c in range(len(known))), default=0)
+    at = np.where(ends < 0, n_nodes, ends).tolist()
+    beside: list[list[tuple[int, int]]] = [[] for _ in range(n_nodes + 1)]
+    for e, (a, b) in enumerate(at):
+        beside[a].append((e, b))
+        beside[b].append((e, a))
+    candidates: dict[int, int] = {}
+    for root in range(n_nodes + 1):
+        _add_cycles_through(root, beside, both, most, candidates)
+    independent: dict[int, int] = {}
+    chosen: list[int] = []
+    for bits in sorted(candidates, key=lambda bits: (candidates[bits], bits)):
+        if len(chosen) == len(known):
+            break
+        if _is_new(bits, independent):
+            chosen.append(bits)
+    return _as_cycles([_around(bits, at) for bits in chosen], at)
+
+
+def _add_cycles_through(
+    root: int,
+    beside: Sequence[Sequence[tuple[int, int]]],
+    weight: Sequence[int],
+    most: int,
+    candidates: dict[int, int],
+) -> None:
+    """Add the cycles of two shortest ways from a root, disjoint but for it, and an edge."""
+    distance, way, branch = {}, {root: 0}, {root: -1}
+    queue = [(0, root, -1, root)]  # distance, node, edge to it, node before it
+    while queue:
+        d, node, edge, before = heapq.heappop(queue)
+        if node in distance:
+            continue
+        distance[node] = d
+        if edge >= 0:
+            way[node] = way[before] | 1 << edge
+            branch[node] = edge if before == root else branch[before]
+        for e, other in beside[node]:
+            if other in distance:
+                whole = d + distance[other] + weight[e]
+                is_simple = branch[node] != branch[other] and not way[node] >> e & 1
+                if is_simple and whole <= most:
+                    candidates[way[node] | way[other] | 1 << e] = whole
+            elif 2 * (d + weight[e]) <= most + weight[e]:
+                heapq.heappush(queue, (d + weight[e], other, e, node))
+
+
+def _around(bits: int, at: Sequence[Sequence[int]]) -> list[int]:
+    """Return the edges of a simple cycle one after the other."""
+    edges = [e for e in range(bits.bit_length()) if bits >> e & 1]
+    of_node: dict[int, list[int]] = {}
+    for e in edges:
+        for node in at[e]:
+            of_node.setdefault(node, []).append(e)
+    around, node = [edges[0]], at[edges[0]][1]
+    while len(around) < len(edges):
+        one, two = of_node[node]
+        around.append(two if one == around[-1] else one)
+        node = sum(at[around[-1]]) - node
+    return around
+
+
+def _as_cycles(around: Sequence[Sequence[int]], at: Sequence[Sequence[int]]) -> Cycles:
+    """Return cycles given by their edges, one after the other."""
+    sign = []
+    for edges in around:
+        first, second = at[edges[0]]
+        node = first if second in at[edges[1]] else second
+        for e in edges:
+            is_forwards = at[e][0] == node
+            sign.append(1 if is_forwards else -1)
+            node = at[e][1] if is_forwards else at[e][0]
+    start = np.cumsum([0, *map(len, around)]).astype(np.intp)
+    edge = np.array([e for edges in around for e in edges], dtype=np.intp)
+    return Cycles(start, edge, np.array(sign, dtype=np.intp))
+
+
+def face_cycles(
+    n_nodes: int, ends: IntArray, weight: IntArray, drawing: FloatArray | None = None
+) -> Cycles | None:
+    """Return the faces of a planar graph but the heaviest of each biconnected part, else None.
+
+    Parameters
+    ----------
+    n_nodes, ends, weight
+        As of `minimum_cycles`.
+    drawing : (n_nodes + 1 + n_edges, 2) float array, optional
+        Places of the nodes, the world and the edges in a plane. Faces are those of the drawing
+        where its lines do not cross, else of any embedding: there may be others, with lighter ones.
+    """
+    at = np.where(ends < 0, n_nodes, ends).tolist()
+    graph = nx.Graph()  # edges are nodes too, numbered after the others: some may be parallel
+    for e, pair in enumerate(at):
+        graph.add_edges_from((node, n_nodes + 1 + e) for node in pair)
+    around = []
+    for part in nx.biconnected_component_edges(graph):
+        edges = list(part)
+        if len(edges) > 1:
+            embedding = _embedding(nx.Graph(edges), drawing)
+            if embedding is None:
+                return None
+            faces = [[k - n_nodes - 1 for k in face if k > n_nodes] for face in _faces(embedding)]
+            heaviest = max(range(len(faces)), key=lambda k: (sum(weight[faces[k]]), len(faces[k])))
+            around += faces[:heaviest] + faces[heaviest + 1 :]
+    return _as_cycles(around, at)
+
+
+def _embedding(graph: nx.Graph, drawing: FloatArray | None) -> nx.PlanarEmbedding | None:
+    """Return how the edges of each node follow each other clockwise, None if they must cross."""
+    if drawing is not None:
+        embedding = nx.PlanarEmbedding()
+        embedding.set_data({node: _clockwise(node, graph, drawing) for node in graph})
+        try:
+            embedding.check_structure()
+        except nx.NetworkXException:
+            pass
+        else:
+            return embedding
+    return nx.check_planarity(graph)[1]
+
+
+def _clockwise(node: int, graph: nx.Graph, drawing: FloatArray) -> list[int]:
+    others = list(graph[node])
+    way = drawing[others] - drawing[node]
+    return [others[k] for k in np.argsort(-np.arctan2(way[:, 1], way[:, 0]), kind="stable")]
+
+
+def _faces(embedding: nx.PlanarEmbedding) -> list[list[int]]:
+    """Return the nodes around every face."""
+    passed: set[tuple[int, int]] = set()
+    return [
+        embedding.traverse_face(*edge, mark_half_edges=passed)
+        for edge in embedding.edges()
+        if edge not in passed
+    ]

@@ -71,9 +71,8 @@ def saddle_residual(matrix: SaddleMatrix, x: FloatArray, rhs: FloatArray) -> Flo
     if x.shape != rhs.shape:
         raise ShapeError(f"x is {x.shape}, the right-hand side {rhs.shape}")
     residual = np.array(rhs, dtype=float, order="C")
-    factorization.subtract_product(
-        matrix.blocks, x.reshape(len(x), -1), residual.reshape(len(x), -1)
-    )
+    columns = x.reshape(len(x), -1), residual.reshape(len(x), -1)
+    factorization.subtract_product(matrix.blocks, *columns)
     return residual
 
 

@@ -89,3 +89,29 @@ def sampled(
     inside = ((ends >= 0) == (pattern.ends[near] >= 0)).all(axis=1)
     sizes = pattern.block_sizes[np.concatenate([primal, pattern.n_primal + near[inside]])]
     return BlockPattern(sizes, ends[inside])
+
+
+def dual_graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
+    """Return the neighbours of every dual block, (indptr, indices), numbered from zero, sorted.
+
+    A primal block with d dual ones joins d (d - 1) / 2 pairs of them.
+    """
+    return kernels.dual_graph(pattern.adjacency, pattern.n_primal)
+
+
+def with_primal_blocks(pattern: BlockPattern, duals: IntArray) -> IntArray:
+    """Return the order (n_blocks,) with every primal block right before its first dual one.
+
+    Parameters
+    ----------
+    pattern : BlockPattern
+        The pattern to be eliminated.
+    duals : (n_dual,) int array
+        The dual blocks in the order of their elimination, numbered from zero.
+
+    Returns
+    -------
+    (n_blocks,) int array
+        All blocks; primal ones without dual ones come first.
+    """
+    return kernels.with_primal_blocks(pattern.adjacency, duals)

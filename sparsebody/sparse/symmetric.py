@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.etree import positions
-from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order
+from sparsebody.sparse.pattern import BlockPattern, Blocks, check_order, is_permutation
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +125,7 @@ def block_order(pattern: Blocks, order: IntArray) -> tuple[IntArray, bool]:
     if len(rows) == pattern.n_blocks:
         check_order(pattern, rows)
         return rows, True
-    if len(rows) != pattern.n_rows or not kernels.is_permutation(rows):
+    if len(rows) != pattern.n_rows or not is_permutation(rows):
         raise ShapeError(
             f"an order of {len(rows)} entries fits neither the {pattern.n_blocks} blocks nor the "
             f"{pattern.n_rows} scalar rows of this matrix; give one of these"

@@ -13,9 +13,8 @@ from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.sparse.admissibility import core_joints
 from sparsebody.sparse.crossing_paths import crossing_bound
-from sparsebody.sparse.dual_graph import dual_graph
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.searches import cuthill_mckee
+from sparsebody.sparse.searches import cuthill_mckee, dual_graph
 
 _LARGEST = 1_000  # primal blocks of a pattern that is bounded as a whole
 _LARGEST_CROSSED = 5_000  # primal blocks among which crossing paths are looked for

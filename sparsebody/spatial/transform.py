@@ -199,18 +199,7 @@ def quaternion_from_rotation(rotation: ArrayLike) -> FloatArray:
     Shepperd (1978), Quaternion from rotation matrix, J. Guidance and Control 1(3).
     """
     R = floats(rotation, (3, 3), "rotation")
-    outer = np.empty((*R.shape[:-2], 4, 4))  # 4 q q'
-    diagonal = np.diagonal(R, axis1=-2, axis2=-1)
-    trace = np.sum(diagonal, axis=-1)
-    outer[..., 1:, 1:] = R + np.swapaxes(R, -2, -1)
-    outer[..., 0, 0] = 1.0 + trace
-    for k in range(3):
-        outer[..., k + 1, k + 1] = 1.0 + 2.0 * diagonal[..., k] - trace
-    outer[..., 0, 1:] = outer[..., 1:, 0] = 2.0 * unskew(R)
-    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
-    q = np.take_along_axis(outer, largest[..., None, None], axis=-2)[..., 0, :]
-    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    return _with_positive_scalar(q)
+    return kernels.quaternions(R.reshape(-1, 3, 3)).reshape(*R.shape[:-2], 4)
 
 
 def _with_positive_scalar(q: FloatArray) -> FloatArray:

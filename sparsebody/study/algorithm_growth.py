@@ -14,7 +14,7 @@ from sparsebody.errors import ShapeError
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering.algorithms import ALGORITHMS, algorithm_order
 from sparsebody.plots.growth import Line
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.study.families import Family, check_family
 from sparsebody.study.fits import Growth, growth
 

@@ -17,11 +17,11 @@ from sparsebody.ordering.entry import Checked
 from sparsebody.sparse.etree import (
     Elimination,
     elimination,
+    elimination_metrics,
     elimination_of,
     positions,
     weighted_counts,
 )
-from sparsebody.sparse.metrics import elimination_metrics
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.subtree_types import Label
 from sparsebody.study.growing import Member

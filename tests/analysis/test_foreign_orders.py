@@ -14,7 +14,7 @@ from sparsebody.errors import ShapeError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import is_admissible, order
 from sparsebody.sparse.admissibility import repair
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.symmetric import symmetric_pattern
 
 

@@ -6,7 +6,7 @@ from loop_matrix import joint_freedoms, loop_closure_matrix, loop_cycles
 from sparsebody.analysis.loop_bases import FUNDAMENTAL, LOOP_BASES, compare_loop_bases
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import build
-from sparsebody.sparse.cycle_bases import cycle_rank
+from sparsebody.sparse.cycles import cycle_rank
 from sparsebody.tree import spanning_tree
 from sparsebody.tree.loops.loop_equations import loop_equations
 from sparsebody.tree.problem import TreeProblem

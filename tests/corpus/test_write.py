@@ -19,8 +19,8 @@ from sparsebody.corpus.write import write_corpus
 from sparsebody.errors import FileFormatError, StudyError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.files.pattern_files import read_pattern
-from sparsebody.sparse.metrics import ordering_metrics
 
 PLAN = CorpusPlan(("n-four-bar", "bricard"), (3,))
 

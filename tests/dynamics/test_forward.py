@@ -34,7 +34,7 @@ from sparsebody.model.joints import JOINT_TYPES, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.ordering import ORDERINGS, available_orderings
-from sparsebody.sparse.metrics import OrderingMetrics
+from sparsebody.sparse.etree import OrderingMetrics
 
 MOBILE = ("spherical", "universal", "planar", "cylindrical", "point-on-line", "point-on-plane")
 PER_TYPE = 7  # random mechanisms; with the mixed ones 234 are compared with Pinocchio

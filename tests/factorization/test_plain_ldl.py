@@ -9,7 +9,7 @@ from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization import plain_ldl
 from sparsebody.factorization.scatter import scales
 from sparsebody.ordering.algorithms import ALGORITHMS, algorithm_order
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.saddle import saddle_csc
 
 EPS = 1e-3

@@ -8,7 +8,7 @@ from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import order
 from sparsebody.ordering.algorithms import ALGORITHMS, algorithm_order, search
 from sparsebody.sparse.admissibility import is_admissible
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.pattern import check_order
 
 few = settings(max_examples=10)

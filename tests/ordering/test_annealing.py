@@ -5,8 +5,8 @@ from patterns import graph_pattern, patterns
 
 from sparsebody.ordering import is_admissible, order
 from sparsebody.ordering.annealing import _anneal, annealed
-from sparsebody.sparse.dual_graph import dual_graph
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.searches import dual_graph
 
 
 def flops(pattern, found):

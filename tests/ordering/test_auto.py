@@ -6,7 +6,7 @@ from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import ORDERINGS
 from sparsebody.ordering.annealing import annealed
 from sparsebody.ordering.auto import candidate_orderings, choose, quickest
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 
 
 @pytest.mark.parametrize(

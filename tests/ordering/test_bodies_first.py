@@ -3,10 +3,8 @@ import pytest
 from hypothesis import given
 from patterns import graph_pattern, ladder, patterns
 
-from sparsebody.ordering.bodies_first import bodies_first
-from sparsebody.ordering.leaves_first import leaves_first
-from sparsebody.ordering.minimum_degree import minimum_degree
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
+from sparsebody.sparse.etree import ordering_metrics
 
 
 @given(pattern=patterns())

@@ -8,7 +8,7 @@ from patterns import graph_pattern, ladder, pattern_of, shuffled
 from sparsebody.errors import MissingDependencyError
 from sparsebody.ordering.cholmod import cholmod_amd, cholmod_metis
 from sparsebody.ordering.natural import natural
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
 both = pytest.mark.parametrize("ordering", [cholmod_amd, cholmod_metis])

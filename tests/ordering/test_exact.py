@@ -9,7 +9,7 @@ from patterns import graph_pattern, ladder, patterns, shuffled
 from sparsebody.errors import OrderingError
 from sparsebody.ordering import ORDERINGS, order
 from sparsebody.ordering.exact import exact_treewidth, least_bandwidth, narrowest_fronts
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 
 
 def bandwidth(pattern):

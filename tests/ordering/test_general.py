@@ -8,7 +8,7 @@ from sparsebody.ordering.general import (
     available_general_orderings,
     general_order,
 )
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.symmetric import symmetric_pattern
 
 

@@ -7,7 +7,7 @@ import sparsebody as sb
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import ORDERINGS, available_orderings, order
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
 SIZES = {

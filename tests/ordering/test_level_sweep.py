@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 from patterns import graph_pattern, ladder, pattern_of, shuffled
 
-from sparsebody.ordering.level_sweep import level_sweep
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.ordering.sweeps import level_sweep
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.sparse.pattern import check_order
 
 

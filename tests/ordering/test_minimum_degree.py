@@ -2,10 +2,9 @@ import networkx as nx
 import pytest
 from patterns import graph_pattern, ladder, pattern_of, shuffled
 
-from sparsebody.ordering.leaves_first import leaves_first
-from sparsebody.ordering.minimum_degree import minimum_degree
+from sparsebody.ordering.minimum_degree import leaves_first, minimum_degree
 from sparsebody.ordering.natural import natural
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 
 
 def flops(pattern, ordering=minimum_degree):

@@ -5,11 +5,10 @@ from hypothesis import given
 from patterns import graph_pattern, ladder, patterns, shuffled
 
 from sparsebody._core import ordering as kernels
-from sparsebody.ordering.leaves_first import leaves_first
-from sparsebody.ordering.minimum_degree import minimum_degree
+from sparsebody.ordering.minimum_degree import leaves_first, minimum_degree
 from sparsebody.ordering.minimum_fill import minimum_fill
-from sparsebody.sparse.dual_graph import dual_graph
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.searches import dual_graph
 
 
 def flops(pattern, ordering=minimum_fill):

@@ -2,9 +2,8 @@ import networkx as nx
 import pytest
 from patterns import graph_pattern, ladder, shuffled
 
-from sparsebody.ordering.pathwidth_sweep import pathwidth_sweep
-from sparsebody.ordering.reverse_cuthill_mckee import reverse_cuthill_mckee
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.ordering.sweeps import pathwidth_sweep, reverse_cuthill_mckee
+from sparsebody.sparse.etree import ordering_metrics
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from sparsebody.errors import ShapeError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
 from sparsebody.plots.spy import _cells, _spots, plot_orders, plot_spy
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 
 
 def pattern_of(name, **parameters):

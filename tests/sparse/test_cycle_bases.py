@@ -2,8 +2,13 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sparsebody.sparse.cycle_bases import cycle_rank, face_cycles, minimum_cycles
-from sparsebody.sparse.cycles import Cycles, fundamental_cycles
+from sparsebody.sparse.cycles import (
+    Cycles,
+    cycle_rank,
+    face_cycles,
+    fundamental_cycles,
+    minimum_cycles,
+)
 
 
 def random_graph(seed):

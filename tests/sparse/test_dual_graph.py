@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patterns import eliminated, patterns
 
-from sparsebody.sparse.dual_graph import dual_graph, with_primal_blocks
+from sparsebody.sparse.searches import dual_graph, with_primal_blocks
 
 
 @given(pattern=patterns())

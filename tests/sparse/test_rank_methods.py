@@ -8,7 +8,7 @@ from random_saddles import scissor
 import sparsebody.sparse.rank as rank_module
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import independent_rows
-from sparsebody.sparse.rank.choices import RowChoice
+from sparsebody.sparse.rank.choices import PIVOTED, RowChoice
 from sparsebody.sparse.rank.methods import (
     FRONTAL,
     HALVES,
@@ -18,7 +18,6 @@ from sparsebody.sparse.rank.methods import (
     generic_rank,
     narrow_choices,
 )
-from sparsebody.sparse.rank.small import PIVOTED
 
 KEEP = np.array([True, True, False])
 

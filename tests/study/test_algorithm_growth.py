@@ -4,7 +4,7 @@ from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.errors import ModelError, ShapeError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.ordering.algorithms import algorithm_order
-from sparsebody.sparse.metrics import ordering_metrics
+from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.study.algorithm_growth import algorithm_growth, growing_family
 from sparsebody.study.families import Family
 

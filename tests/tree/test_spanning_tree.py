@@ -7,8 +7,7 @@ from random_mechanisms import random_loops, random_tree
 
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import build
-from sparsebody.model.joints import JOINT_TYPES, Revolute, Spherical
-from sparsebody.model.joints.base import KINDS
+from sparsebody.model.joints import JOINT_TYPES, KINDS, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.tree.choice import TREE_CHOICES, spanning_tree
 

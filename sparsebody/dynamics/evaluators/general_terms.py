@@ -16,8 +16,7 @@ from sparsebody.equations.varying_rows import VaryingRows
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.coordinates import coordinate_motion
 from sparsebody.kinematics.motion import joint_motion
-from sparsebody.model.selection import with_joints
-from sparsebody.model.system import State, System, check_state
+from sparsebody.model.system import State, System, check_state, with_joints
 
 
 class Terms(NamedTuple):

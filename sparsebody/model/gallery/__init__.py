@@ -30,7 +30,7 @@ from sparsebody.model.gallery import (
     tree,
     tube,
 )
-from sparsebody.model.gallery.conversion import check_size, converted
+from sparsebody.model.gallery.parts import check_size, converted
 from sparsebody.model.mechanism import Mechanism
 
 

@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from sparsebody.model.gallery.conversion import check_size
-from sparsebody.model.gallery.parts import DOWN_Z, Vector, check_at_least, named_joint
+from sparsebody.model.gallery.parts import DOWN_Z, Vector, check_at_least, check_size, named_joint
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
 from sparsebody.model.shapes import Box

@@ -9,12 +9,10 @@ from pathlib import Path
 from sparsebody.errors import FileFormatError, ModelError, ModelWarning, UnknownNameError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots.bodies import add_bodies
-from sparsebody.model.robots.equality import add_loop_joints, constant_joints
-from sparsebody.model.robots.findings import Findings
 from sparsebody.model.robots.forces import add_forces
-from sparsebody.model.robots.joints import add_joints
+from sparsebody.model.robots.joints import add_joints, add_loop_joints, constant_joints
 from sparsebody.model.robots.omissions import note_omissions
-from sparsebody.model.robots.source import RobotSource, read_source
+from sparsebody.model.robots.source import Findings, RobotSource, read_source
 
 __all__ = ["read_robot"]
 

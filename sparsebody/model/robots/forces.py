@@ -9,9 +9,8 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.robots.findings import Findings
 from sparsebody.model.robots.joints import Coordinate
-from sparsebody.model.robots.source import RobotSource, unique_name
+from sparsebody.model.robots.source import Findings, RobotSource, unique_name
 
 
 @dataclass(frozen=True)

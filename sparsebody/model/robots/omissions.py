@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sparsebody.model.robots.equality import note_inactive
-from sparsebody.model.robots.findings import Findings
-from sparsebody.model.robots.source import RobotSource
+from sparsebody.model.robots.joints import note_inactive
+from sparsebody.model.robots.source import Findings, RobotSource
 
 
 def note_omissions(source: RobotSource, findings: Findings) -> None:

@@ -16,10 +16,20 @@ from functools import cached_property
 import numpy as np
 
 from sparsebody._core import model
-from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.model.subgroups.geometry import Geometry, geometry
-from sparsebody.model.subgroups.kinds import KINDS, SLIDE, SLIDES, SPHERE, TURN, rows_within
-from sparsebody.model.subgroups.links import Links, all_links
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.model.subgroups.geometry import SAME, Geometry, geometry, same_elements
+from sparsebody.model.subgroups.kinds import (
+    BALL,
+    CODES,
+    KINDS,
+    OTHER,
+    SLIDE,
+    SLIDES,
+    SPHERE,
+    TURN,
+    rows_within,
+)
+from sparsebody.model.subgroups.links import Links, PartNumbers, all_links
 from sparsebody.model.subgroups.sliding import Sliding, sliding
 from sparsebody.model.system import System
 
@@ -125,3 +135,81 @@ def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
             is_left[row] = left
             count[same] = np.count_nonzero(~keep)
     return is_left, count
+
+
+class Members:
+    """Bodies and joints of parts, that is rigid groups and what slides join, by number."""
+
+    def __init__(self, classes: Classes) -> None:
+        g, s = classes.geometry, classes.sliding
+        self.begin = begin = PartNumbers.of(s)
+        parts = np.concatenate(
+            [
+                np.arange(s.n_groups),
+                begin.lines + s.lines.label,
+                begin.planes + s.planes.label,
+                begin.at_will + s.at_will.label,
+            ]
+        )
+        every = np.arange(s.n_groups)
+        groups = np.concatenate([every, s.lines.group, s.planes.group, every])
+        of_slides = (
+            begin.lines + s.lines.label[s.lines.ends[0]],
+            begin.planes + s.planes.label[s.planes.ends[0]],
+            begin.at_will + s.at_will.label[g.group[0, s.joint]],
+        )
+        slides = s.joint, s.joint[s.planes.edge], s.joint
+        inside = np.flatnonzero(g.is_inside)
+        self.groups, self.parts = Lists(parts, groups), Lists(groups, parts)
+        self.slides = Lists(np.concatenate(of_slides), np.concatenate(slides))
+        self.bodies = Lists(g.bodies.label, np.arange(len(g.bodies.label)))
+        self.inside = Lists(g.group[0, inside], inside)
+
+
+class Lists:
+    """Lists of values by keys."""
+
+    def __init__(self, keys: IntArray, values: IntArray) -> None:
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._values = keys[order], values[order]
+
+    def of(self, keys: IntArray) -> IntArray:
+        """Return the values of some keys, one key after the other."""
+        return self.pairs(keys)[1]
+
+    def pairs(self, keys: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the values of some keys, and before them for each the place of its key."""
+        first = np.searchsorted(self._keys, keys)
+        count = np.searchsorted(self._keys, keys, side="right") - first
+        which = np.repeat(np.arange(len(keys)), count)
+        place = np.arange(len(which)) - np.repeat(np.cumsum(count) - count - first, count)
+        return which, self._values[place].astype(np.intp)
+
+
+MANY = 16  # balls on a body that are not compared in pairs
+
+
+def has_isolated_spherical_joints(system: System) -> bool:
+    """Tell whether all joints are balls, or in no subgroup, and no body has two about one point."""
+    is_ball = np.zeros(system.n_joints, dtype=np.bool_)
+    for group in system.groups:
+        code = CODES.get(group.subgroup, OTHER)
+        if code not in (OTHER, BALL):
+            return False
+        is_ball[group.joints] = code == BALL
+    n = system.n_bodies + 1
+    balls = slice(None) if is_ball.all() else np.flatnonzero(is_ball)
+    body = np.stack([system.predecessor[balls], system.successor[balls]]) % n
+    point = np.stack([system.predecessor_point[balls], system.successor_point[balls]])
+    if model.share_points(n, body, point, MANY, 10.0 * SAME):
+        return False
+    is_large = np.bincount(body.ravel(), minlength=n) > MANY
+    on_large = is_large[body]
+    return _are_distinct(body[on_large], point[on_large])
+
+
+def _are_distinct(body: IntArray, point: FloatArray) -> bool:
+    """Tell whether no two of the points on a body are the same."""
+    size = np.linalg.norm(point, axis=1).max(initial=0.0)
+    label = same_elements(body, point / (size if size > 0.0 else 1.0))
+    return len(np.unique(label)) == len(label)

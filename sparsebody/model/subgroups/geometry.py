@@ -1,4 +1,7 @@
-"""Joint frames on rigid groups: bodies that fixed joints hold together, the world being one."""
+"""Joint frames on rigid groups: bodies that fixed joints hold together, the world being one.
+
+Elements (directions, lines, points) on a group are compared but for rounding.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,84 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.model.subgroups.kinds import CODES, FIXED, OTHER
-from sparsebody.model.subgroups.placement import Placement, placement
 from sparsebody.model.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Nodes of a graph in the frame of the first node of their component."""
+
+    label: IntArray  # (n,) component, numbered from 0
+    place: IntArray  # (n,) when each node was reached
+    rotation: FloatArray  # (n, 3, 3) from the axes of a node to those of its component
+    offset: FloatArray  # (n, 3) of the origin of a node
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return int(self.label.max(initial=-1)) + 1
+
+
+def placement(
+    n: int, ends: IntArray, rotation: FloatArray, point: FloatArray, first: int = 0
+) -> Placement:
+    """Return the components of a graph whose edges are joints that do not move.
+
+    Parameters
+    ----------
+    n : int
+        Number of nodes.
+    ends : (2, m) int array
+        Nodes of the edges, predecessors first.
+    rotation, point : (2, m, 3, 3) and (2, m, 3) float arrays
+        The joint frames at both ends, in the frames of the nodes.
+    first : int
+        Where to begin, breadth first.
+    """
+    return Placement(*model.placement(n, ends, rotation, point, first))
+
+
+SAME = 1e-12  # relative distance of elements that are taken for one
+_ASIDE = np.array([0.7548776662466927, 0.5698402909980532, 0.3247179572447460])  # a side to face
+
+
+def same_elements(group: IntArray, numbers: FloatArray) -> IntArray:
+    """Number elements (m,) so that only those of one group with equal numbers (m, k) share one."""
+    label = np.unique(group, return_inverse=True)[1].astype(np.intp).reshape(len(group))
+    for column in numbers.T:
+        order = np.lexsort((column, label))
+        is_new = np.diff(label[order]) != 0
+        is_new |= np.diff(column[order]) > SAME
+        label[order] = np.cumsum(np.concatenate([[0], is_new])) if len(order) else 0
+    return label
+
+
+def signs(directions: FloatArray) -> FloatArray:
+    """Return (..., 1) the signs that turn directions and their opposites the same way."""
+    return np.where(directions @ _ASIDE < 0.0, -1.0, 1.0)[..., None]
+
+
+def sizes(group: IntArray, points: FloatArray, n: int) -> FloatArray:
+    """Return (n,) the distance of the farthest point of each group; 1 where there is none."""
+    size = np.zeros(n)
+    np.maximum.at(size, group, np.linalg.norm(points, axis=-1))
+    return np.where(size > 0.0, size, 1.0)
+
+
+def paired(first: IntArray, second: IntArray, n: int) -> IntArray:
+    """Return one number for each pair of numbers, the second ones below n."""
+    return first.astype(np.int64) * n + second
+
+
+def find(keys: IntArray, numbers: IntArray) -> IntArray:
+    """Return the places of numbers in sorted keys, -1 where there is none."""
+    if len(keys) == 0:
+        return np.full(numbers.shape, -1, dtype=np.intp)
+    index = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+    return np.where(keys[index] == numbers, index, -1).astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)

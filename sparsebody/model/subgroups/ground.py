@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.model.subgroups.classes import Classes
-from sparsebody.model.subgroups.elements import find, paired
+from sparsebody.model.subgroups.classes import Classes, Members
+from sparsebody.model.subgroups.geometry import find, paired
 from sparsebody.model.subgroups.kinds import (
     CYLINDER,
     KINDS,
@@ -26,7 +26,6 @@ from sparsebody.model.subgroups.kinds import (
     TRANSLATION,
     TURN,
 )
-from sparsebody.model.subgroups.members import Members
 
 FREE = -1
 KEEP_DIRECTIONS = (RIGID, SLIDE, SLIDES, TRANSLATION)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.model.subgroups.classes import Classes, Forest
+from sparsebody.model.subgroups.classes import Classes, Forest, Members
 from sparsebody.model.subgroups.kinds import (
     KINDS,
     PLANE,
@@ -20,7 +20,6 @@ from sparsebody.model.subgroups.kinds import (
     SPHERE,
     TRANSLATION,
 )
-from sparsebody.model.subgroups.members import Members
 from sparsebody.model.system import System
 
 

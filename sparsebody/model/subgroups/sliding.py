@@ -12,8 +12,14 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.model.subgroups.elements import paired, same_elements, signs
-from sparsebody.model.subgroups.geometry import Geometry
+from sparsebody.model.subgroups.geometry import (
+    Geometry,
+    Placement,
+    paired,
+    placement,
+    same_elements,
+    signs,
+)
 from sparsebody.model.subgroups.kinds import (
     CYLINDRICAL,
     HELICAL,
@@ -21,7 +27,6 @@ from sparsebody.model.subgroups.kinds import (
     PRISMATIC,
     REVOLUTE,
 )
-from sparsebody.model.subgroups.placement import Placement, placement
 
 MANY = 8  # directions of slides in one part beyond which planes are not looked for
 

@@ -18,7 +18,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.sparse.rank.choices import RowChoice, smallest_singular_value
+from sparsebody.sparse.rank.choices import (
+    PIVOTED,
+    SMALL,
+    RowChoice,
+    small_choice,
+    smallest_singular_value,
+)
 from sparsebody.sparse.rank.methods import (
     NEAR,
     SWEPT,
@@ -36,7 +42,6 @@ from sparsebody.sparse.rank.methods import (
 )
 from sparsebody.sparse.rank.parts import PartOfRows, Rows, equilibrate, part_of_rows
 from sparsebody.sparse.rank.schur_pivots import Fronts
-from sparsebody.sparse.rank.small import PIVOTED, SMALL, small_choice
 from sparsebody.sparse.rank.tolerances import (
     JOINTWISE_SHARE,
     POOR_SINGULAR_VALUE,

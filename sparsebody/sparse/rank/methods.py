@@ -11,14 +11,13 @@ import numpy as np
 from scipy.linalg import qr
 from scipy.sparse import csr_array
 
-from sparsebody.arrays import FloatArray
+from sparsebody._core import rank as kernels
+from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank.choices import RowChoice
+from sparsebody.sparse.rank.choices import PIVOTED, RowChoice
 from sparsebody.sparse.rank.multifrontal_qr import halves, path, remainder_flops, row_remainders
 from sparsebody.sparse.rank.parts import PartOfRows
-from sparsebody.sparse.rank.pebble_game import generic_bars
 from sparsebody.sparse.rank.schur_pivots import Fronts, fronts, largest_gap, schur_pivots
-from sparsebody.sparse.rank.small import PIVOTED
 from sparsebody.sparse.rank.tolerances import (
     AMPLIFIED_ROUNDING,
     CLEAR_GAP,
@@ -28,6 +27,32 @@ from sparsebody.sparse.rank.tolerances import (
     SECOND_GAP,
 )
 from sparsebody.sparse.searches import bisected
+
+
+def generic_bars(ends: IntArray, bars: IntArray, n_bodies: int, k: int = 6) -> IntArray:
+    """Return how many of the bars of each joint are independent in general position.
+
+    Joints are played in turn. Where one is refused, all bodies that its search reached are rigid
+    together, and are one body from then on; so ladders take linear time, the worst graphs n^2.
+
+    Parameters
+    ----------
+    ends : (n_joints, 2) int array
+        The two bodies of each joint; -1 is the world.
+    bars : (n_joints,) int array
+        Rows of each joint.
+    n_bodies : int
+        The world not counted.
+    k : int
+        Freedoms of a body.
+
+    Returns
+    -------
+    (n_joints,) int array
+    """
+    nodes = np.where(ends < 0, n_bodies, ends).astype(np.intp)
+    return kernels.independent_bars(nodes, bars, n_bodies + 1, k)
+
 
 MOST_FLOPS = 4e12  # of a frontal QR on nested halves: a minute or two
 MOST_WORK = 2e10  # rows times the square of the front, for a second opinion: a second or so

@@ -40,7 +40,22 @@ def path(order: IntArray) -> PartTree:
 
 def halves(order: IntArray) -> PartTree:
     """Return the halves of an order, their halves, and so on, down to single bodies."""
-    parent, first, leaf = kernels.halved_parts(len(order))
+    n = len(order)
+    parent, first = np.full((2, max(2 * n - 1, 0)), -1, dtype=np.intp)
+    leaf = np.empty(n, dtype=np.intp)
+    # Parts [begin, end) of n leaves, their numbers and those of what holds them, level by level.
+    begin, end, part, above = (
+        np.array([k] * (n > 0), dtype=np.intp) for k in (0, n, 2 * n - 2, -1)
+    )
+    while len(part):
+        parent[part], first[part] = above, part - 2 * (end - begin - 1)
+        is_leaf = end - begin == 1
+        leaf[begin[is_leaf]] = part[is_leaf]
+        begin, end, above = begin[~is_leaf], end[~is_leaf], part[~is_leaf]
+        middle = (begin + end) // 2
+        part = np.concatenate([above - 2 * (end - middle), above - 1])
+        begin, end = np.concatenate([begin, middle]), np.concatenate([middle, end])
+        above = np.tile(above, 2)
     return PartTree(parent, first, _inverse(order, leaf))
 
 

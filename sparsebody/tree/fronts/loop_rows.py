@@ -12,8 +12,7 @@ import numpy as np
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.varying_rows import VaryingRows
-from sparsebody.model.selection import with_joints
-from sparsebody.model.system import State
+from sparsebody.model.system import State, with_joints
 from sparsebody.tree.fronts.front_order import constrained_loops
 from sparsebody.tree.links import FRAME, FRAME_POINT
 from sparsebody.tree.motion import TreeMotion
