@@ -32,7 +32,10 @@ void bind_closing(nb::module_& m, const char* name) {
 
 }  // namespace
 
+void bind_simulation_implicit(nb::module_& m);
+
 void bind_simulation(nb::module_& m) {
+  bind_simulation_implicit(m);
   def<"pose_derivatives(orientation, velocity, acceleration)">(m, &pose_derivatives, "y' and y'' (n, 7) of y = (x, q).");
   def<"moved(position, orientation, rate, pose_curvature, rate_curvature, h)">(
       m, &simulation::moved, "Positions, orientations and velocities after a time h.");

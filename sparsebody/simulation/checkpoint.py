@@ -38,6 +38,7 @@ class Checkpoint:
     n_events: int
     wall_time: float  # [s]
     rank: RankWatch
+    memory: FloatArray  # what else the stepper needs
 
     def pack(self) -> FloatArray:
         """Return the checkpoint as one row that ends with its checksum."""
@@ -59,19 +60,20 @@ class Checkpoint:
             _pack_state(self.state),
             self.acceleration.ravel(),
             _pack_state(self.state if analyzed is None else analyzed),
+            self.memory,
         ]
         row = np.concatenate(parts)
         return np.append(row, _checksum(row))
 
 
-def row_size(system: System) -> int:
-    """Return the length of a packed checkpoint."""
-    return _N_SCALARS + 2 * _state_size(system) + 6 * system.n_bodies + 1
+def row_size(system: System, memory_size: int) -> int:
+    """Return the length of a packed checkpoint of a stepper with so much memory."""
+    return _N_SCALARS + 2 * _state_size(system) + 6 * system.n_bodies + memory_size + 1
 
 
 def unpack(system: System, row: FloatArray) -> Checkpoint | None:
     """Return the checkpoint of a row; None if it was written only in part, or never."""
-    if len(row) != row_size(system) or row[-1] != _checksum(row[:-1]) or not row.any():
+    if len(row) < row_size(system, 0) or row[-1] != _checksum(row[:-1]) or not row.any():
         return None
     step, n_events, wall_time, full_rank, wait, countdown, analyzed, *others = row[:_N_SCALARS]
     ends = np.cumsum([_N_SCALARS, _state_size(system), 6 * system.n_bodies, _state_size(system)])
@@ -90,6 +92,7 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
         int(n_events),
         float(wall_time),
         rank,
+        row[ends[-1] : -1].copy(),
     )
 
 

@@ -27,6 +27,13 @@ class Integrator:
     order: int  # the error at a fixed time falls with this power of the step
 
 
+@dataclass(frozen=True)
+class ImplicitIntegrator:
+    """A row of INTEGRATORS whose steps solve for the state at their end: simulation/implicit."""
+
+    order: int
+
+
 def pose_derivatives(state: State, acceleration: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return y' and y'' (n_bodies, 7) of the poses y = (x, q).
 

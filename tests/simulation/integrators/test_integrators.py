@@ -74,7 +74,10 @@ def test_error_of_a_constrained_motion_falls_with_the_stated_order(name, stabili
         end = [np.sin(tilt) * np.cos(rate), np.sin(tilt) * np.sin(rate), -np.cos(tilt)]
         errors.append(np.abs(run.position[-1, 0] - end).max())
     order = INTEGRATORS[name].order
-    assert order - 0.3 < slope(steps, errors) < order + 0.8
+    if name == "generalized-alpha":  # uniform rotations are exact on SE(3): joints open by C lambda
+        assert max(errors) < 2e-7
+    else:
+        assert order - 0.3 < slope(steps, errors) < order + 0.8
 
 
 @pytest.mark.parametrize("name", INTEGRATORS)
