@@ -61,11 +61,7 @@ def model_loads(
     if len(system.joint_forces.item):
         _add_joint_forces(system, state, motion, coordinates, force)
     if len(system.point_forces.first):
-        names = system.point_forces.names
-        effort = _efforts(
-            system.point_forces.effort, state.time, lambda k: f"point force {names[k]!r}"
-        )
-        add_point_forces(system, state, effort, force)
+        add_point_forces(system, state, point_efforts(system, state.time), force)
     return force
 
 
@@ -95,14 +91,26 @@ def _efforts(
     return efforts
 
 
+def joint_efforts(system: System, time: float) -> FloatArray:
+    """Return (n_joint_forces,) the efforts on joint coordinates [N or N m]."""
+    springs = system.joint_forces
+    joint = system.coordinates.joint[springs.item]
+    return _efforts(
+        springs.effort, time, lambda k: f"a force on joint {system.joint_names[joint[k]]!r}"
+    )
+
+
+def point_efforts(system: System, time: float) -> FloatArray:
+    """Return (n_point_forces,) the efforts that push points apart [N]."""
+    lines = system.point_forces
+    return _efforts(lines.effort, time, lambda k: f"point force {lines.names[k]!r}")
+
+
 def joint_force_values(system: System, state: State, coordinates: CoordinateMotion) -> FloatArray:
     """Return tau (n_joint_forces,) of springs, dampers and efforts on joint coordinates."""
     springs = system.joint_forces
     q, qd = coordinates.value[springs.item], coordinates.rate[springs.item]
-    joint = system.coordinates.joint[springs.item]
-    effort = _efforts(
-        springs.effort, state.time, lambda k: f"a force on joint {system.joint_names[joint[k]]!r}"
-    )
+    effort = joint_efforts(system, state.time)
     return np.asarray(effort - springs.stiffness * (q - springs.rest) - springs.damping * qd)
 
 

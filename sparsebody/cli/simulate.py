@@ -39,7 +39,19 @@ _INTERRUPTED = 130
     default="rk4",
     metavar="NAME",
     show_default=True,
-    help="Integrator: rk4 or semi-implicit-euler.",
+    help="Integrator: rk4, semi-implicit-euler, generalized-alpha or auto.",
+)
+@click.option(
+    "--compliance",
+    type=float,
+    help="Of joints in generalized-alpha [m/N]; default: so small that they hardly open.",
+)
+@click.option(
+    "--spectral-radius",
+    type=float,
+    default=0.7,
+    show_default=True,
+    help="Of generalized-alpha: oscillations that steps do not resolve fade by it in every step.",
 )
 @click.option(
     "--stabilization",

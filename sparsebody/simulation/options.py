@@ -31,6 +31,8 @@ class SimulationOptions:
     reduction: str
     record_every: int  # steps from one record to the next
     record_reactions: bool
+    compliance: float | None  # [m/N] of joints in implicit steps; None: negligible
+    spectral_radius: float  # of implicit steps
 
     def as_dict(self) -> dict[str, Any]:
         """Return the options by name, for files."""
@@ -44,12 +46,17 @@ def simulation_options(
     stabilization: str,
     time_constant: float | None,
     record_step: float | None,
+    compliance: float | None,
+    spectral_radius: float,
     **others: Any,
 ) -> SimulationOptions:
     """Return the checked options; the time constant defaults to ten steps."""
     check_positive(step, "step")
-    check_name(method, INTEGRATORS, "method")
+    check_name(method, (*INTEGRATORS, "auto"), "method")
     check_name(stabilization, STABILIZATIONS, "stabilization")
+    if compliance is not None:
+        check_positive(compliance, "compliance", "metres per newton")
+    _check_share(spectral_radius, "spectral radius")
     if time_constant is None:
         time_constant = 10.0 * step
     check_positive(time_constant, "time constant")
@@ -59,14 +66,21 @@ def simulation_options(
         stabilization=stabilization,
         time_constant=float(time_constant),
         record_every=1 if record_step is None else _whole_steps(record_step, step),
+        compliance=None if compliance is None else float(compliance),
+        spectral_radius=float(spectral_radius),
         **others,
     )
 
 
-def check_positive(value: object, what: str) -> None:
+def check_positive(value: object, what: str, unit: str = "seconds") -> None:
     """Raise SimulationOptionError unless `value` is a positive, finite number."""
     if not (isinstance(value, Real) and math.isfinite(float(value)) and float(value) > 0.0):
-        raise SimulationOptionError(f"{what} is {value!r}; give a positive number of seconds")
+        raise SimulationOptionError(f"{what} is {value!r}; give a positive number of {unit}")
+
+
+def _check_share(value: object, what: str) -> None:
+    if not (isinstance(value, Real) and 0.0 <= float(value) <= 1.0):
+        raise SimulationOptionError(f"{what} is {value!r}; give a number from 0 to 1")
 
 
 def check_name(name: str, table: Iterable[str], what: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,8 +23,10 @@ from sparsebody.errors import (
     SparsebodyError,
 )
 from sparsebody.model.system import State, System, check_state
+from sparsebody.simulation.auto_stepper import AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
-from sparsebody.simulation.integrators import INTEGRATORS
+from sparsebody.simulation.implicit.stepper import ImplicitStepper, memory_size
+from sparsebody.simulation.integrators import INTEGRATORS, Integrator
 from sparsebody.simulation.interruption import stop_request
 from sparsebody.simulation.options import (
     SimulationOptions,
@@ -47,6 +50,8 @@ from sparsebody.simulation.trajectory_files import (
 )
 from sparsebody.writing import check_writable
 
+MakeStepper = Callable[[Note], Stepper | ImplicitStepper | AutoStepper]
+
 
 def simulate(
     system: System,
@@ -69,6 +74,8 @@ def simulate(
     overwrite: bool = False,
     source: str | None = None,
     progress: bool | Report = False,
+    compliance: float | None = None,
+    spectral_radius: float = 0.7,
 ) -> Trajectory:
     """Simulate the motion of a mechanism.
 
@@ -81,7 +88,9 @@ def simulate(
     duration, step : float
         How long, and in which steps [s]; the last step is shorter if need be.
     method : str
-        A name in INTEGRATORS.
+        A name in INTEGRATORS, or "auto": "rk4" with projection as long as the mechanism is regular
+        and not stiff, "generalized-alpha" from where it is not; events say which, why, and how far
+        joints opened.
     stabilization : str
         A name in STABILIZATIONS: "projection" closes the joints after every step, "baumgarte"
         pulls them together with `time_constant` [s] (default ten steps), "none" lets them drift.
@@ -105,6 +114,13 @@ def simulate(
         The mechanism file, kept in `output`.
     progress : bool or callable
         A progress bar on standard error, or report(time, end).
+    compliance : float, optional
+        Of all joints in "generalized-alpha" [m/N]; where rows only rotate it is divided by the
+        square of the mechanism's size. Default: so small that joints open by no more than 1e-8
+        of the mechanism's extent under all loads at once.
+    spectral_radius : float
+        Of "generalized-alpha" at infinite frequency, from 0 to 1: oscillations that steps do not
+        resolve fade by this factor in every step.
 
     Returns
     -------
@@ -142,7 +158,11 @@ def simulate(
         reduction=reduction if dynamics is None else dynamics.reduction,
         record_step=record_step,
         record_reactions=bool(record_reactions),
+        compliance=compliance,
+        spectral_radius=spectral_radius,
     )
+    if dynamics is not None and method in ("generalized-alpha", "auto"):
+        raise SimulationOptionError(f"dynamics cannot be given: {method!r} makes its own equations")
     if dynamics is not None:
         _check_dynamics(system, dynamics, stabilization)
     if control is not None and not callable(control):
@@ -155,9 +175,33 @@ def simulate(
             check_same_run(path, file, head)
     state = consistent_state(system) if state is None else state
     check_state(system, state)
-    dynamics = _dynamics(system, state, options) if dynamics is None else dynamics
-    start = _start(system, state, head, path, resume)
-    return _Run(system, options, start, dynamics, control).run(duration, progress)
+    make_stepper, memory = _stepper_maker(system, state, options, dynamics, control)
+    start = _start(system, state, head, path, resume, memory)
+    return _Run(system, options, start, make_stepper).run(duration, progress)
+
+
+def _stepper_maker(
+    system: System,
+    state: State,
+    options: SimulationOptions,
+    dynamics: ForwardDynamics | None,
+    control: Control | None,
+) -> tuple[MakeStepper, int]:
+    """Return what makes the stepper of the method, and the length of its memory."""
+    implicit = partial(ImplicitStepper, system, state, options, control)
+    integrator = INTEGRATORS["rk4" if options.method == "auto" else options.method]
+    if not isinstance(integrator, Integrator):
+        return implicit, memory_size(system, control is not None)
+    prepared = _dynamics(system, state, options) if dynamics is None else dynamics
+    stabilization = STABILIZATIONS[options.stabilization]
+
+    def explicit(note: Note) -> Stepper:
+        return Stepper(prepared, options.step, integrator, stabilization, control, note)
+
+    if options.method != "auto":
+        return explicit, 0
+    size = 1 + memory_size(system, control is not None)
+    return partial(AutoStepper, explicit, implicit, prepared, options.step, size), size
 
 
 def _check_dynamics(system: System, dynamics: ForwardDynamics, stabilization: str) -> None:
@@ -215,7 +259,9 @@ class _Start:
     recorder: Recorder
 
 
-def _start(system: System, state: State, head: Header, path: Path | None, resume: bool) -> _Start:
+def _start(
+    system: System, state: State, head: Header, path: Path | None, resume: bool, memory: int
+) -> _Start:
     if path is None:
         return _Start(state, None, MemoryRecorder(head))
     if resume and path.exists():
@@ -226,7 +272,7 @@ def _start(system: System, state: State, head: Header, path: Path | None, resume
         if checkpoint is not None:
             rewind(path, head, checkpoint)
             return _Start(state, checkpoint, FileRecorder.resumed(path, head))
-    return _Start(state, None, FileRecorder(path, head, row_size(system)))
+    return _Start(state, None, FileRecorder(path, head, row_size(system, memory)))
 
 
 def _check_first_record(path: Path, state: State, stored: dict[str, FloatArray]) -> None:
@@ -246,8 +292,7 @@ class _Run:
         system: System,
         options: SimulationOptions,
         start: _Start,
-        dynamics: ForwardDynamics,
-        control: Control | None,
+        make_stepper: MakeStepper,
     ) -> None:
         self._system, self._options, self._recorder = system, options, start.recorder
         self._first_time = start.first.time
@@ -256,14 +301,7 @@ class _Run:
         self._is_whole = True  # the state is a whole number of steps from the first
         self._recorded_at = -float("inf")
         self._clock = time.perf_counter()
-        self._stepper = Stepper(
-            dynamics,
-            options.step,
-            INTEGRATORS[options.method],
-            STABILIZATIONS[options.stabilization],
-            control,
-            self._note,
-        )
+        self._stepper = make_stepper(self._note)
         self._joint_wrench = self._stepper.joint_wrench if options.record_reactions else None
         if start.checkpoint is not None:
             self._go_back_to(start.checkpoint)
@@ -338,11 +376,11 @@ class _Run:
             self._n_events,
             self._wall_time,
             stepper.rank,
-            stepper.typical_correction,
+            stepper.memory,
         )
 
     def _go_back_to(self, checkpoint: Checkpoint) -> None:
-        self._stepper.resume(checkpoint)
+        self._stepper.resume(self._state, checkpoint)
         self._state, self._is_under_way = checkpoint.state, True
         self._step, self._n_events = checkpoint.step, checkpoint.n_events
         self._clock -= checkpoint.wall_time
@@ -355,6 +393,9 @@ class _Run:
             self._recorder.flush(self._checkpoint())
         if self._recorded_at != self._state.time:
             self._record()
+        if self._is_under_way:
+            for event in self._stepper.last_events(self._state.time):
+                self._recorder.note(event)
         return self._recorder.close(
             steps=self._step + (not self._is_whole),
             wall_time=self._wall_time,

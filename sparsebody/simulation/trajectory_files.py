@@ -305,7 +305,8 @@ def check_same_run(path: Path, file: h5py.File, header: Header) -> None:
             f"cannot resume {str(path)!r}: it holds the motion of a mechanism "
             f"{file.attrs['name']!r} with other bodies, joints or numbers{remedy}"
         )
-    stored = {"reduction": "auto"} | json.loads(file.attrs["options"])  # older files have none
+    older = {"reduction": "auto", "compliance": None, "spectral_radius": 0.7}
+    stored = older | json.loads(file.attrs["options"])
     for name, value in header.options.items():
         if stored.get(name) != value:
             raise SimulationOptionError(

@@ -1,0 +1,187 @@
+// Residuals of an implicit time step on SE(3), and their linearization. Bruels, Cardona and Arnold (2012), Mech. Mach.
+// Theory 48:121. At the end of a step, which starts at poses q_0 and displaces bodies by y,
+//
+//   M dv/dt + v x* M v - f(q, v, t) + A' lambda = 0,   delta(q, t) - C lambda = 0,   q = q_0 exp(y),
+//
+// and Newton's corrections, with twists d of the poses in body coordinates, dy = T(y)^-1 d, dv = c dy, d(dv/dt) = b dy,
+//
+//   [J  A'] [   d    ]     [force residual]
+//   [A  -C] [d lambda] = - [ row residual ],   J = (b M + c D) T^-1 + K.
+//
+// Forces of a joint are those of a wrench w = T lambda on the successor in S coordinates. By the relative twist
+// x = X_s d_s - X_p d_p they change by X_s' (dw/dq x) on the successor and by -X_p' (x x* w + dw/dq x) on the
+// predecessor. So J couples bodies; but what lies in the span of T goes into multipliers and rows:
+//
+//   [1 Y] [J  A'] [1  ]   [H  A']
+//   [  1] [A  -C] [G 1] = [A  -C] + small,
+//
+// chosen joint by joint so that what is left of J between bodies acts on free motions by free forces alone, which is
+// nothing for lower pairs. H, the symmetric part of its blocks on the diagonal, is positive definite for short steps,
+// and then the matrix is quasi-definite: Vanderbei (1995), SIAM J. Optim. 5:100. Stiff springs are rows as well.
+#pragma once
+
+#include <vector>
+
+#include "model/body_forces.hpp"
+#include "spatial/exponential.hpp"
+
+namespace sparsebody::implicit {
+
+struct Bodies {
+  View<double> mass;
+  View<double, 3> inertia;
+  View<double> gravity;
+};
+struct Joints {
+  View<Index> predecessor, successor;
+  View<double, 3> predecessor_rotation;
+  View<double, 2> predecessor_point;
+  View<double, 3> successor_rotation;
+  View<double, 2> successor_point;
+  View<Index> kind, first_row;
+  View<double> parameter;
+};
+struct Coordinates {
+  View<Index> joint, index, row;  // row of a prescribed coordinate, or -1
+  View<bool> is_angle;
+};
+struct CoordinateSprings {
+  View<Index> item;
+  View<double> stiffness, rest, damping;
+};
+struct PointSprings {
+  View<Index> first, second;
+  View<double, 2> first_point, second_point;
+  View<double> stiffness, rest_length, damping;
+};
+struct Loads {
+  View<Index> body;
+  View<double, 2> wrench, point;
+  View<bool> in_world;
+};
+// C, a symmetric positive definite block of each joint.
+struct Compliance {
+  View<double> entries;
+  View<Index> first_entry;
+};
+struct Start {
+  View<double, 2> position, orientation;
+  View<double> coordinate;
+};
+struct End {
+  View<double, 2> displacement, velocity, acceleration;
+  View<double> multiplier;
+  View<double, 2> position, orientation;
+  View<double> coordinate;
+};
+// What is known of the end of a step: prescribed coordinates, efforts, additional wrenches (n, 6).
+struct Given {
+  View<double> prescribed, joint_effort, point_effort;
+  View<double, 2> body_force;
+};
+struct Residual {
+  View<double, 2> force;
+  View<double> row;
+};
+
+struct Triplets {
+  std::vector<Index> row, column;
+  std::vector<double> value;
+
+  void add(Index i, Index j, double a) { row.push_back(i), column.push_back(j), value.push_back(a); }
+};
+
+// A spring's or damper's column W and its numbers.
+struct Spring {
+  Index index;
+  double stiffness, damping;
+  double w[6], rate[6];  // dq = w' x; the change of dq/dt by x
+};
+
+// What a joint contributes at the end of a step.
+struct JointTerms {
+  Transform<double> X_s, X_p;  // from the bodies to S
+  Motion<double> v_J, v_p;
+  Force<double> wrench;        // T lambda and the springs' forces on the successor's opposite
+  bool has_rate = false;
+  Matrix6 wrench_rate;         // dw/dq, of a twist x, where it is not zero
+  int n_rows = 0;
+  double rows[6][6];           // the columns of T
+  std::vector<Spring> springs;
+};
+
+class Equations {
+ public:
+  Equations(const Bodies& bodies, const Joints& joints, const Coordinates& coordinates, const CoordinateSprings& springs,
+            const PointSprings& point_springs, const Loads& loads, const Compliance& compliance, const Start& start,
+            const End& end, const Given& given, const Residual& residual);
+
+  // Dual rows of the matrix: constraints, springs on coordinates, springs between points.
+  Index n_dual_rows() const { return n_rows_ + springs_.item.size() + point_springs_.first.size(); }
+
+  // Fills the poses at the end from the displacements, and the residuals. Returns -1, or the first spring between points
+  // that coincide.
+  Index evaluate();
+  // Fills H, G, Y and the rows (n_dual_rows, 2, 6) of [1 A'; A -1], which is [H A'; A -C] in other units, for the
+  // coefficients b and c. `evaluate` comes first. Returns the number of bodies of which H is not positive definite:
+  // of their H - b M only three, two, one or no quarters are taken.
+  Index linearize(double b, double c, View<double, 3> rows);
+  // The right-hand side (6 n + n_dual_rows,) of Newton's equations in these units.
+  void right_side(View<double> rhs) const;
+  // What is left of blocks on the diagonal beside H: fills `changed` with the right-hand side less its product with x.
+  void subtract_rest(View<const double> x, View<const double> rhs, View<double> changed) const;
+  // Turns a solution in these units into twists (n, 6) and changes of the multipliers (n_rows,).
+  void to_correction(View<const double> x, View<double, 2> twist, View<double> multiplier) const;
+  // Adds a correction to displacements, velocities, accelerations and multipliers. Returns the largest angle and
+  // distance [rad, m] in it.
+  std::pair<double, double> correct(double b, double c, View<const double, 2> twist, View<const double> multiplier);
+  // Adds [J A'; A -C], nothing left out; entries at one place add up.
+  void assemble(double b, double c, Triplets& out);
+
+ private:
+  struct Shear {                    // G (rows, 12) and Y (12, rows) of a joint
+    double G[2][6][6], Y[2][6][6];  // [side][row][component]
+  };
+  struct PointTerms;
+
+  model::JointFrames frames() const {
+    return {joints_.predecessor,        joints_.successor,      joints_.predecessor_rotation,
+            joints_.predecessor_point, joints_.successor_rotation, joints_.successor_point};
+  }
+  Index n_bodies() const { return bodies_.mass.size(); }
+  const model::BodyMotion& motion(Index body) const { return body < 0 ? world_ : motions_[body]; }
+  Index end_of(Index joint, int side) const { return side == 0 ? joints_.predecessor[joint] : joints_.successor[joint]; }
+  template <class F>
+  void for_joints_with_terms(bool with_rate, F f);
+  PointTerms point_terms(Index spring) const;
+  static void shear(const JointTerms& terms, const Transform<double> (&X)[2], const Index (&body)[2], Shear& out,
+                    Matrix6 (&block)[2]);
+  void move();
+  void add_body_forces();
+  Matrix6 body_block(Index i, double b, double c) const;
+  Matrix6 first_order_block(Index i, double b, double c) const;
+  void add_load_stiffness(std::vector<Matrix6>& H) const;
+  Matrix6 mass_matrix(Index i) const;
+
+  Bodies bodies_;
+  Joints joints_;
+  Coordinates coordinates_;
+  CoordinateSprings springs_;
+  PointSprings point_springs_;
+  Loads loads_;
+  Compliance compliance_;
+  Start start_;
+  End end_;
+  Given given_;
+  Residual residual_;
+  Index n_rows_;
+  std::vector<Index> first_item_, items_, first_spring_, springs_of_item_, prescribed_of_item_;
+  model::BodyMotion world_;
+  std::vector<model::BodyMotion> motions_;
+  std::vector<Matrix6> root_;           // Cholesky factors L of H, and 1 / diagonal on it
+  std::vector<Matrix6> rest_;           // what the blocks are besides H
+  std::vector<double> row_root_;        // likewise of C, at the joints' first entries
+  std::vector<Shear> shear_;
+};
+
+}  // namespace sparsebody::implicit

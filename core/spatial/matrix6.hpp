@@ -1,0 +1,112 @@
+// Matrices of six, row by row: what motions become forces by, and transforms written out.
+#pragma once
+
+#include "spatial/transform.hpp"
+
+namespace sparsebody {
+
+struct Matrix6 {
+  double m[36]{};
+
+  double& operator()(int row, int column) { return m[6 * row + column]; }
+  double operator()(int row, int column) const { return m[6 * row + column]; }
+  void add_block(int row, int column, const Mat3<double>& block) {
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) (*this)(row + i, column + j) += block(i, j);
+  }
+  // Adds s f m'.
+  void add_outer(double s, const double* f, const double* other) {
+    for (int i = 0; i < 6; ++i)
+      for (int j = 0; j < 6; ++j) (*this)(i, j) += s * f[i] * other[j];
+  }
+  Matrix6& operator+=(const Matrix6& B) {
+    for (int k = 0; k < 36; ++k) m[k] += B.m[k];
+    return *this;
+  }
+  friend Matrix6 operator+(Matrix6 A, const Matrix6& B) { return A += B; }
+  friend Matrix6 operator*(double s, Matrix6 A) {
+    for (double& a : A.m) a *= s;
+    return A;
+  }
+  friend Matrix6 operator-(const Matrix6& A, const Matrix6& B) { return A + -1.0 * B; }
+  friend Matrix6 operator*(const Matrix6& A, const Matrix6& B) {
+    Matrix6 C;
+    for (int i = 0; i < 6; ++i)
+      for (int k = 0; k < 6; ++k)
+        for (int j = 0; j < 6; ++j) C(i, j) += A(i, k) * B(k, j);
+    return C;
+  }
+  // A' B
+  friend Matrix6 transpose_times(const Matrix6& A, const Matrix6& B) {
+    Matrix6 C;
+    for (int k = 0; k < 6; ++k)
+      for (int i = 0; i < 6; ++i)
+        for (int j = 0; j < 6; ++j) C(i, j) += A(k, i) * B(k, j);
+    return C;
+  }
+  void multiply(const double* x, double* y) const {
+    for (int i = 0; i < 6; ++i) {
+      y[i] = 0.0;
+      for (int j = 0; j < 6; ++j) y[i] += (*this)(i, j) * x[j];
+    }
+  }
+  void multiply_transposed(const double* x, double* y) const {
+    for (int j = 0; j < 6; ++j) y[j] = 0.0;
+    for (int i = 0; i < 6; ++i)
+      for (int j = 0; j < 6; ++j) y[j] += (*this)(i, j) * x[i];
+  }
+  // Adds (A + A') / 2.
+  void add_symmetric_part(const Matrix6& A) {
+    for (int i = 0; i < 6; ++i)
+      for (int j = 0; j < 6; ++j) (*this)(i, j) += 0.5 * (A(i, j) + A(j, i));
+  }
+  Mat3<double> block(int row, int column) const {
+    Mat3<double> A;
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) A(i, j) = (*this)(row + i, column + j);
+    return A;
+  }
+  static Matrix6 identity() {
+    Matrix6 one;
+    for (int i = 0; i < 6; ++i) one(i, i) = 1.0;
+    return one;
+  }
+  // X m = [E 0; -E rx E] m
+  static Matrix6 of(const Transform<double>& X) {
+    Matrix6 A;
+    A.add_block(0, 0, X.E);
+    A.add_block(3, 3, X.E);
+    A.add_block(3, 0, X.E * Mat3<double>::skew(-X.r));
+    return A;
+  }
+  // v x of motions, (2.33)
+  static Matrix6 cross(const Motion<double>& v) {
+    Matrix6 A;
+    A.add_block(0, 0, Mat3<double>::skew(v.angular));
+    A.add_block(3, 3, Mat3<double>::skew(v.angular));
+    A.add_block(3, 0, Mat3<double>::skew(v.linear));
+    return A;
+  }
+  // m -> m x* f: -[n x, f x; f x, 0], (2.34)
+  static Matrix6 cross_with(const Force<double>& f) {
+    Matrix6 A;
+    A.add_block(0, 0, Mat3<double>::skew(-f.angular));
+    A.add_block(0, 3, Mat3<double>::skew(-f.linear));
+    A.add_block(3, 0, Mat3<double>::skew(-f.linear));
+    return A;
+  }
+};
+
+// X' A X
+inline Matrix6 congruence(const Transform<double>& X, const Matrix6& A) {
+  const auto turned = [&](int row, int column) { return transpose_times(X.E, A.block(row, column) * X.E); };
+  const Mat3<double> r = Mat3<double>::skew(X.r), c = turned(3, 0), d = turned(3, 3), b = turned(0, 3) + r * d;
+  Matrix6 B;
+  B.add_block(0, 0, turned(0, 0) + r * c - b * r);
+  B.add_block(0, 3, b);
+  B.add_block(3, 0, c - d * r);
+  B.add_block(3, 3, d);
+  return B;
+}
+
+}  // namespace sparsebody

@@ -1,0 +1,1 @@
+"""Implicit time integration with compliant joints: no decision on rank, no stiffness too large."""

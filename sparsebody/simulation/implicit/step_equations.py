@@ -1,0 +1,126 @@
+"""The equations at the end of an implicit step, on arrays that the native kernels fill."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sparsebody._core import simulation as native
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.body_forces import joint_efforts, point_efforts
+from sparsebody.errors import ModelError
+from sparsebody.kinematics.coordinates import prescribed_motion
+from sparsebody.model.system import State, System
+from sparsebody.simulation.implicit.compliance import Compliance
+
+Control = Callable[[float, State], FloatArray]
+
+
+class StepEquations:
+    """M dv/dt + v x* M v - f + A' lambda = 0 and delta = C lambda at q = q_0 exp(y).
+
+    The unknowns at the end of the step are the arrays `displacement` y, `velocity`, `acceleration`
+    dv/dt (n_bodies, 6) and `multiplier` (n_rows,); `evaluate` fills the pose and the residuals.
+
+    References
+    ----------
+    Brüls, Cardona and Arnold (2012), Mech. Mach. Theory 48:121.
+    """
+
+    def __init__(self, system: System, compliance: Compliance, control: Control | None) -> None:
+        n, tracked = system.n_bodies, system.coordinates
+        self.system, self.compliance, self._control = system, compliance, control
+        self.start_position, self.start_orientation = np.zeros((n, 3)), np.zeros((n, 4))
+        self.start_coordinate = np.zeros(len(tracked.joint))
+        self.displacement, self.velocity = np.zeros((n, 6)), np.zeros((n, 6))
+        self.acceleration, self.multiplier = np.zeros((n, 6)), np.zeros(system.n_rows)
+        self.position, self.orientation = np.zeros((n, 3)), np.zeros((n, 4))
+        self.coordinate = np.zeros(len(tracked.joint))
+        self._time = 0.0
+        sizes = (
+            *(len(tracked.prescribed), len(system.joint_forces.item)),
+            *(len(system.point_forces.first), 6 * n if control is not None else 0),
+        )
+        self.known = np.zeros(sum(sizes))  # of the end: drives, efforts, control
+        parts = np.split(self.known, np.cumsum(sizes)[:-1])
+        self._prescribed, self._joint_effort, self._point_effort, controlled = parts
+        self._body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)
+        self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(system.n_rows)
+        springs, lines, loads = system.joint_forces, system.point_forces, system.external_forces
+        self.native = native.ImplicitEquations(
+            _exact(system.mass, system.inertia, system.gravity),
+            _exact(*system.joint_frames, system.joint_kind, system.first_row, system.parameter),
+            _exact(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
+            _exact(springs.item, springs.stiffness, springs.rest, springs.damping),
+            _exact(
+                *(lines.first, lines.second, lines.first_point, lines.second_point),
+                *(lines.stiffness, lines.rest_length, lines.damping),
+            ),
+            _exact(loads.body, loads.wrench, loads.point, loads.in_world),
+            _exact(compliance.entries, compliance.first_entry),
+            (self.start_position, self.start_orientation, self.start_coordinate),
+            (
+                *(self.displacement, self.velocity, self.acceleration, self.multiplier),
+                *(self.position, self.orientation, self.coordinate),
+            ),
+            (self._prescribed, self._joint_effort, self._point_effort, self._body_force),
+            (self.force_residual, self.row_residual),
+        )
+
+    @property
+    def spring_ends(self) -> IntArray:
+        """(n_springs, 2) bodies of the springs on coordinates, then of those between points."""
+        system = self.system
+        joint = system.coordinates.joint[system.joint_forces.item]
+        on_joints = np.stack([system.predecessor[joint], system.successor[joint]], axis=1)
+        lines = np.stack([system.point_forces.first, system.point_forces.second], axis=1)
+        return np.concatenate([on_joints, lines]).astype(np.intp)
+
+    def start_from(self, state: State, time: float) -> None:
+        """Begin a step at a state that ends at `time`."""
+        self.start_position[:], self.start_orientation[:] = state.position, state.orientation
+        self.start_coordinate[:] = state.coordinate
+        self._time, system = time, self.system
+        if len(self._prescribed):
+            self._prescribed[:] = prescribed_motion(system, time)[:, 0]
+        if len(self._joint_effort):
+            self._joint_effort[:] = joint_efforts(system, time)
+        if len(self._point_effort):
+            self._point_effort[:] = point_efforts(system, time)
+
+    def evaluate(self) -> None:
+        """Fill the poses and the residuals.
+
+        Raises
+        ------
+        ModelError
+            If the points of a spring coincide.
+        """
+        self.evaluate_known()
+        if self._control is not None:
+            self._body_force[:] = self._control(self._time, self.state())
+            self.evaluate_known()
+
+    def evaluate_known(self) -> None:
+        """Fill the same with the newest wrenches of the control."""
+        bad = self.native.evaluate()
+        if bad >= 0:
+            name = self.system.point_forces.names[bad]
+            raise ModelError(f"point force {name!r}: its points coincide, so it has no direction")
+
+    def state(self) -> State:
+        """Return a copy of the state at the end of the step."""
+        return State(
+            self.position.copy(),
+            self.orientation.copy(),
+            self.velocity.copy(),
+            self.coordinate.copy(),
+            self._time,
+        )
+
+
+def _exact(*arrays: np.ndarray[Any, Any]) -> Any:
+    """Return the arrays as kernels see them: contiguous and writeable, copied where not."""
+    return tuple(np.require(array, requirements=["C", "W"]) for array in arrays)

@@ -1,0 +1,169 @@
+"""Implicit steps in the time loop: starting values, steps in parts, reactions, checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sparsebody._core import model
+from sparsebody.arrays import FloatArray
+from sparsebody.equations.initial import mechanism_size
+from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.errors import SimulationError
+from sparsebody.model.system import State, System
+from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
+from sparsebody.simulation.implicit.compliance import negligible_compliance, uniform_compliance
+from sparsebody.simulation.implicit.generalized_alpha import AlphaState, GeneralizedAlpha
+from sparsebody.simulation.implicit.newton import NewtonMatrix
+from sparsebody.simulation.implicit.start import StartingValues
+from sparsebody.simulation.implicit.step_equations import Control, StepEquations
+from sparsebody.simulation.options import SimulationOptions
+from sparsebody.simulation.trajectory import Event
+
+_SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
+_MOST_HALVINGS = 10
+_WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
+_CALM = 8  # steps without trouble, after which parts become longer
+
+
+def memory_size(system: System, is_controlled: bool) -> int:
+    """Return the numbers of an ImplicitStepper's memory."""
+    n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
+    known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
+    known += 6 * n if is_controlled else 0
+    return 4 + 25 * n + 2 * system.n_rows + len(tracked.joint) + known
+
+
+class ImplicitStepper:
+    """Takes steps of the generalized-alpha method; no decision on rank, whatever the pose.
+
+    A step that Newton's method cannot take is taken in halves.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        state: State,
+        options: SimulationOptions,
+        control: Control | None,
+        note: Callable[[Event], None],
+    ) -> None:
+        compliance = options.compliance
+        if compliance is None:
+            compliance = negligible_compliance(system, state)
+        self._system, self._nominal, self._note = system, options.step, note
+        self.compliance = compliance  # [m/N]
+        self._opening = 0.0  # [m, rad]
+        self._equations = StepEquations(
+            system, uniform_compliance(system, state, compliance), control
+        )
+        matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
+        self._method = GeneralizedAlpha(
+            self._equations, matrix, options.spectral_radius, mechanism_size(system)
+        )
+        self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
+        self._now: AlphaState | None = None
+        self._halvings, self._n_calm = 0, 0  # of steps now; steps since that changed
+
+    rank = RankWatch()
+
+    @property
+    def now(self) -> AlphaState:
+        """The newest values of the method."""
+        assert self._now is not None
+        return self._now
+
+    @property
+    def state(self) -> State:
+        """The state that the next step starts from."""
+        return self.now.state
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Its accelerations (n_bodies, 6)."""
+        return self.now.acceleration
+
+    @property
+    def memory(self) -> FloatArray:
+        """What else the next step depends on."""
+        scalars = [self._h, float(self._halvings), float(self._n_calm)]
+        own = self.now.mean.ravel(), self.now.multiplier, scalars
+        return np.concatenate([*own, self._method.factorized_at])
+
+    def start(self, state: State) -> None:
+        """Start from a consistent state."""
+        if self._now is None:
+            self._now, self._h = self._starting.at(state, self._nominal), self._nominal
+
+    def resume(self, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        shape = checkpoint.acceleration.shape
+        ends = np.cumsum([checkpoint.acceleration.size, self._system.n_rows, 3])
+        mean, multiplier, scalars, factors = np.split(checkpoint.memory, ends)
+        self._now = AlphaState(
+            checkpoint.state, checkpoint.acceleration, mean.reshape(shape), multiplier
+        )
+        self._h, self._halvings, self._n_calm = float(scalars[0]), int(scalars[1]), int(scalars[2])
+        self._method.factorize_at(factors)
+
+    def joint_wrench(self, state: State) -> FloatArray:
+        """Return the reactions (n_joints, 6) at the newest state."""
+        self.start(state)
+        system, subspace = self._system, SystemMotion(self._system, state).constraint.subspace
+        return model.joint_wrenches(
+            system.n_joints, system.row_joint, subspace, -self.now.multiplier
+        )
+
+    def advance(self, time: float) -> State:
+        """Return the state at `time`.
+
+        Raises
+        ------
+        SimulationError
+            If Newton's method does not converge however short the step is.
+        """
+        before = self._halvings
+        self._advance(time, 0)
+        self._n_calm = self._n_calm + 1 if self._halvings == before else 0
+        if self._n_calm == _CALM:
+            self._halvings, self._n_calm = max(0, self._halvings - 1), 0
+        return self.state
+
+    def _advance(self, time: float, halvings: int) -> None:
+        """Reach `time`, in halves where that is known or turns out to be too far."""
+        if halvings >= self._halvings:
+            try:
+                self._step(time, halvings)
+                return
+            except SimulationError as error:
+                if halvings == _MOST_HALVINGS:
+                    raise
+                self._halvings = halvings + 1
+                self._note(Event(time, "step in parts", f"{2**self._halvings} parts: {error}"))
+        self._advance(0.5 * (self.state.time + time), halvings + 1)
+        self._advance(time, halvings + 1)
+
+    def _step(self, time: float, halvings: int) -> None:
+        h, nominal = time - self.state.time, self._nominal / 2**halvings
+        h = nominal if abs(h - nominal) < _SAME_STEP * nominal else h
+        is_last_resort = halvings >= _WHOLE_FROM
+        self._now, _ = self._method.step(self._with_step(h), h, time, is_last_resort)
+        self._h = h
+        opening = np.abs(self._equations.compliance.diagonal * self._now.multiplier)
+        self._opening = max(self._opening, float(opening.max(initial=0.0)))
+
+    def last_events(self, time: float) -> list[Event]:
+        """Return what is told at the end of a run: how far joints opened."""
+        message = (
+            f"joints opened by {self._opening:.1e} [m, rad] at most since implicit steps began"
+        )
+        return [Event(time, "compliance", message)]
+
+    def _with_step(self, h: float) -> AlphaState:
+        """Return the newest values, a moved to where steps of `h` want it."""
+        now = self.now
+        if h == self._h:
+            return now
+        return replace(now, mean=now.acceleration + h / self._h * (now.mean - now.acceleration))

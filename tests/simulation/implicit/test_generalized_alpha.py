@@ -1,0 +1,203 @@
+"""The generalized-alpha method: orders, oscillations, singular poses, the time loop."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sparsebody as sb
+from sparsebody.errors import SimulationOptionError
+from sparsebody.model.gallery import build
+from sparsebody.simulation import StoppedSimulationError
+from sparsebody.simulation.implicit.generalized_alpha import AlphaCoefficients
+
+ALPHA = {"method": "generalized-alpha"}
+
+
+def pendulum(**options: object) -> sb.Mechanism:
+    """A bar of length 1 that swings from the horizontal, about the y axis."""
+    mechanism = sb.Mechanism("pendulum")
+    mechanism.add_body("bar", mass=1.0, inertia=[0.01, 1 / 12, 1 / 12], position=[0.5, 0, 0])
+    mechanism.add_joint("pin", sb.Revolute(), sb.WORLD, "bar", point=[0, 0, 0], axis=[0, 1, 0])
+    return mechanism
+
+
+def moving_chain() -> tuple[sb.System, sb.State]:
+    mechanism = sb.Mechanism("chain")
+    mechanism.add_body("a", mass=1.0, inertia=[0.1, 0.2, 0.15], position=[0.5, 0, 0])
+    mechanism.add_body("b", mass=2.0, inertia=[0.05, 0.1, 0.12], position=[1.0, 0.5, 0])
+    mechanism.add_joint("A", sb.Revolute(), sb.WORLD, "a", point=[0, 0, 0], axis=[0.3, 1, 0.1])
+    mechanism.add_joint("B", sb.Spherical(), "a", "b", point=[1, 0, 0])
+    system = mechanism.compile()
+    velocity = 2.0 * np.random.default_rng(0).normal(size=(2, 6))
+    return system, sb.consistent_state(system, system.initial_state.with_(velocity=velocity))
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.5, 0.7, 1.0])
+def test_coefficients_are_of_second_order_and_dissipate_as_asked(radius):
+    """Chung and Hulbert (1993), (17), (20) and (25)."""
+    method = AlphaCoefficients.of(radius)
+    assert method.gamma == pytest.approx(0.5 - method.shift)
+    assert method.beta == pytest.approx(0.25 * (1.0 - method.shift) ** 2)
+    matrix = np.zeros((3, 3))  # of (q, h v, h^2 a) in one step of q'' = -w^2 q with h w = 1e6
+    w = 1e12
+    for column, (q, v, a) in enumerate(np.eye(3)):
+        base = q + v + (0.5 - method.beta) * a
+        drive = -w * (method.alpha_f * q + (1 - method.alpha_f) * base) - method.alpha_m * a
+        end = drive / (1 - method.alpha_m + (1 - method.alpha_f) * method.beta * w)
+        matrix[:, column] = (
+            base + method.beta * end,
+            v + (1 - method.gamma) * a + method.gamma * end,
+            end,
+        )
+    assert np.abs(np.linalg.eigvals(matrix)).max() == pytest.approx(radius, abs=1e-3)
+
+
+def test_poses_velocities_and_reactions_are_of_order_two_from_the_first_step_on():
+    """Against Runge-Kutta steps of order 4 with projection, forty times shorter."""
+    system, state = moving_chain()
+    options = {"duration": 0.4, "record_step": 0.02, "record_reactions": True}
+    exact = sb.simulate(system, state, step=0.4 / 1600, **options)
+    errors = []
+    for step in (0.02, 0.01, 0.005):
+        run = sb.simulate(system, state, step=step, compliance=1e-13, **ALPHA, **options)
+        errors.append(
+            [
+                np.abs(getattr(run, name) - getattr(exact, name)).max()
+                for name in ("position", "velocity", "joint_wrench")
+            ]
+        )
+    order = np.log2(np.divide(errors[:-1], errors[1:]))
+    np.testing.assert_array_less(1.7, order)
+    assert errors[-1][2] < 1e-2  # of forces of 100 N
+
+
+def test_a_compliant_joint_swings_with_the_frequency_of_a_spring():
+    """x = -m g C (1 - cos(t / sqrt(C m))) of a body hung on a compliance C."""
+    mechanism, C, mass = sb.Mechanism("bob"), 1e-3, 2.0
+    mechanism.add_body("bob", mass=mass, inertia=[1, 1, 1])
+    mechanism.add_joint("mount", sb.Fixed(), sb.WORLD, "bob")
+    step = 2 * np.pi * np.sqrt(C * mass) / 200
+    run = sb.simulate(
+        mechanism.compile(),
+        duration=200 * step,
+        step=step,
+        compliance=C,
+        spectral_radius=1,
+        **ALPHA,
+    )
+    exact = -mass * 9.81 * C * (1.0 - np.cos(run.time / np.sqrt(C * mass)))
+    np.testing.assert_allclose(run.position[:, 0, 2], exact, atol=2e-3 * np.ptp(exact))
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.7, 1.0])
+def test_a_pendulum_keeps_its_energy_but_for_what_steps_dissipate(radius):
+    run = sb.simulate(
+        pendulum().compile(), duration=2.0, step=0.01, spectral_radius=radius, **ALPHA
+    )
+    assert run.energy_error < 2e-3
+    assert run.position_error.max() < 4e-7
+
+
+@pytest.mark.parametrize("step", [0.002, 0.01])
+@pytest.mark.parametrize(
+    "shape", [{"rows": 5, "columns": 5}, {"rows": 3, "columns": 3, "layers": 3}]
+)
+def test_lattices_leave_a_singular_rest_and_joints_stay_closed(shape, step):
+    """All joints of a layer lie in one plane at first, so that rows are dependent there alone."""
+    run = sb.simulate(build("lattice", **shape).compile(), duration=0.3, step=step, **ALPHA)
+    kinetic = run.kinetic_energy.max()
+    assert kinetic > 1.0
+    assert run.position_error.max() < 1e-5
+    assert np.max(run.energy - run.energy[0]) < 1e-3 * kinetic
+    assert np.ptp(run.energy) < 0.2 * kinetic
+
+
+def test_redundant_rows_need_no_decision_and_the_motion_is_that_of_independent_ones():
+    system = build("four-bar").compile()
+    run = sb.simulate(system, duration=0.5, step=0.001, **ALPHA)
+    exact = sb.simulate(system, duration=0.5, step=0.001)
+    np.testing.assert_allclose(run.position[-1], exact.position[-1], atol=1e-3)
+
+
+def test_prescribed_motions_are_followed():
+    mechanism = sb.Mechanism("crank", gravity=(0, 0, 0))
+    mechanism.add_body("crank", mass=1.0, inertia=[1, 1, 1], position=[0.5, 0, 0])
+    mechanism.add_joint(
+        "motor",
+        sb.Revolute(),
+        sb.WORLD,
+        "crank",
+        point=[0, 0, 0],
+        prescribed=sb.Polynomial((0.0, 2.0, 3.0)),
+    )
+    run = sb.simulate(mechanism.compile(), duration=1.0, step=0.01, **ALPHA)
+    angle = 2.0 * run.time + 3.0 * run.time**2
+    np.testing.assert_allclose(run.coordinate[:, 0], angle, atol=1e-6)
+    np.testing.assert_allclose(run.velocity[:, 0, 2], 2.0 + 6.0 * run.time, atol=1e-3)
+
+
+def test_stiff_springs_and_dampers_need_no_short_steps():
+    """A critically damped slide of rate 1e5 / s follows its load at once."""
+    mechanism, stiffness = sb.Mechanism("stiff", gravity=(0, 0, -10.0)), 1e10
+    mechanism.add_body("slide", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint("rail", sb.Prismatic(), sb.WORLD, "slide", axis=[0, 0, 1])
+    mechanism.add_joint_force("stop", "rail", stiffness=stiffness, damping=2.0 * stiffness**0.5)
+    mechanism.add_point_force(
+        "rod", "slide", sb.WORLD, second_point=[1, 0, 0], stiffness=stiffness, rest_length=1.0
+    )
+    run = sb.simulate(mechanism.compile(), duration=0.5, step=0.01, **ALPHA)
+    assert run.position[-1, 0, 2] == pytest.approx(-10.0 / stiffness, rel=1e-3)
+
+
+def test_control_acts_as_a_force_of_the_model_does():
+    system = pendulum().compile()
+    braked = sb.simulate(
+        system,
+        duration=0.5,
+        step=0.01,
+        control=lambda time, state: -0.4 * state.velocity * [[0, 1, 0, 0, 0, 0]],
+        **ALPHA,
+    )
+    mechanism = pendulum()
+    mechanism.add_joint_force("brake", "pin", damping=0.4)
+    expected = sb.simulate(mechanism.compile(), duration=0.5, step=0.01, **ALPHA)
+    np.testing.assert_allclose(braked.position, expected.position, atol=2e-6)
+
+
+def test_an_interrupted_run_resumes_bit_for_bit(tmp_path):
+    system = build("lattice", rows=3, columns=3).compile()
+    whole = sb.simulate(system, duration=0.3, step=0.005, output=tmp_path / "whole", **ALPHA)
+    part = tmp_path / "part"
+    sb.simulate(system, duration=0.17, step=0.005, output=part, **ALPHA)
+    resumed = sb.simulate(system, duration=0.3, step=0.005, output=part, resume=True, **ALPHA)
+    np.testing.assert_array_equal(resumed.position, whole.position)
+    np.testing.assert_array_equal(resumed.velocity, whole.velocity)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"compliance": -1.0}, "compliance is -1.0; give a positive number of metres per newton"),
+        ({"spectral_radius": 1.5}, "spectral radius is 1.5; give a number from 0 to 1"),
+        ({"factorization": "dense"}, "implicit steps take one of auto, block-ldl, multifrontal"),
+    ],
+)
+def test_options_that_make_no_sense_are_errors(options, message):
+    with pytest.raises(sb.SparsebodyError, match=message):
+        sb.simulate(pendulum().compile(), duration=0.1, **options, **ALPHA)
+
+
+def test_a_prepared_dynamics_does_not_fit():
+    system = pendulum().compile()
+    with pytest.raises(SimulationOptionError, match="makes its own equations"):
+        sb.simulate(system, duration=0.1, dynamics=sb.ForwardDynamics(system), **ALPHA)
+
+
+def test_a_motion_that_cannot_be_continued_is_kept_up_to_there():
+    def explode(time: float, state: sb.State) -> np.ndarray:
+        return np.full((1, 6), np.nan if time > 0.05 else 0.0)
+
+    with pytest.raises(StoppedSimulationError, match="does not converge") as caught:
+        sb.simulate(pendulum().compile(), duration=0.1, step=0.01, control=explode, **ALPHA)
+    assert caught.value.trajectory.time[-1] >= 0.05

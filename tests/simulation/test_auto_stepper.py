@@ -1,0 +1,65 @@
+"""The choice between explicit and implicit steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sparsebody as sb
+from sparsebody.model.gallery import build
+
+
+def kinds(run: sb.Trajectory) -> list[str]:
+    return [event.kind for event in run.events]
+
+
+def test_regular_mechanisms_move_as_by_explicit_steps():
+    system = build("four-bar").compile()
+    run = sb.simulate(system, duration=0.2, step=0.005, method="auto")
+    explicit = sb.simulate(system, duration=0.2, step=0.005, method="rk4")
+    np.testing.assert_array_equal(run.position, explicit.position)
+    assert "implicit steps" not in kinds(run)
+
+
+def test_a_sheet_in_a_plane_takes_implicit_steps_and_says_why_and_how_far_joints_opened():
+    run = sb.simulate(
+        build("lattice", rows=4, columns=4).compile(), duration=0.2, step=0.005, method="auto"
+    )
+    first, last = run.events[0], run.events[-1]
+    assert first.kind == "implicit steps"
+    assert "depend on others at this pose that do not in general" in first.message
+    assert f"joints opened by {run.position_error.max():.1e}"[:22] in last.message
+    assert run.position_error.max() < 1e-5
+
+
+def test_stiff_springs_take_implicit_steps():
+    mechanism = sb.Mechanism("stiff")
+    mechanism.add_body("slide", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint("rail", sb.Prismatic(), sb.WORLD, "slide", axis=[0, 0, 1])
+    mechanism.add_joint_force("stop", "rail", stiffness=1e8)
+    run = sb.simulate(mechanism.compile(), duration=0.1, step=0.01, method="auto")
+    assert "a spring or damper with a rate of 1.0e+04/s is stiff" in run.events[0].message
+
+
+@pytest.mark.parametrize("arm", [0.0, 2.0])
+def test_the_rate_of_a_spring_between_points_counts_how_bodies_turn(arm):
+    """k (1 / m + r^2 / I) of a body that is held by its side: 100 and 500 / s^2."""
+    from sparsebody.simulation.implicit.stiffness import fastest_spring
+
+    mechanism = sb.Mechanism("spring")
+    mechanism.add_body("ball", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_point_force(
+        "coil", "ball", sb.WORLD, first_point=[0, arm, 0], second_point=[3, 0, 0], stiffness=100.0
+    )
+    system = mechanism.compile()
+    expected = np.sqrt(100.0 * (1.0 + arm**2))
+    assert fastest_spring(system, system.initial_state) == pytest.approx(expected)
+
+
+def test_a_run_that_turned_implicit_resumes_bit_for_bit(tmp_path):
+    system = build("lattice", rows=3, columns=3).compile()
+    options = {"step": 0.005, "method": "auto"}
+    whole = sb.simulate(system, duration=0.2, **options)
+    sb.simulate(system, duration=0.1, output=tmp_path / "part", **options)
+    resumed = sb.simulate(system, duration=0.2, output=tmp_path / "part", resume=True, **options)
+    np.testing.assert_array_equal(resumed.position, whole.position)
