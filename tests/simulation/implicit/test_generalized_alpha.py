@@ -201,3 +201,18 @@ def test_a_motion_that_cannot_be_continued_is_kept_up_to_there():
     with pytest.raises(StoppedSimulationError, match="does not converge") as caught:
         sb.simulate(pendulum().compile(), duration=0.1, step=0.01, control=explode, **ALPHA)
     assert caught.value.trajectory.time[-1] >= 0.05
+
+
+def test_a_strut_that_buckles_faster_than_steps_is_followed_in_parts():
+    """Two struts pushed through their straight pose: a load far above that of buckling."""
+    mechanism = sb.Mechanism("struts", gravity=(0, 0, 0))
+    for name, x in (("left", 0.5), ("right", 1.5)):
+        mechanism.add_body(name, mass=1.0, inertia=[0.01, 0.1, 0.1], position=[x, 1e-6 * x, 0])
+    pin = sb.Revolute()
+    mechanism.add_joint("foot", pin, sb.WORLD, "left", point=[0, 0, 0], axis=[0, 0, 1])
+    mechanism.add_joint("knee", pin, "left", "right", point=[1, 1e-4, 0], axis=[0, 0, 1])
+    mechanism.add_external_force("push", "right", force=[-1e5, 0, 0], point=[0.5, 0, 0])
+    run = sb.simulate(mechanism.compile(), duration=0.05, step=0.01, **ALPHA)
+    assert "step in parts" in [event.kind for event in run.events]
+    assert run.time[-1] == pytest.approx(0.05)
+    assert run.position_error.max() < 1e-5

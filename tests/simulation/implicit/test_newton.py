@@ -140,3 +140,14 @@ def test_correction_by_the_factors_is_that_of_the_whole_matrix_but_for_skew_part
         found = np.concatenate([matrix.twist.ravel(), matrix.multiplier])
         error = np.abs(whole @ found + residual).max() / np.abs(residual).max()
         assert error < 0.3 * scale + 3e-3
+
+
+def test_correction_by_the_whole_matrix_solves_newtons_equations():
+    rng = np.random.default_rng(4)
+    equations = equations_of(random_loops(rng, 5, 3), rng)
+    matrix = NewtonMatrix(equations, "auto", "auto")
+    residual = np.concatenate([equations.force_residual.ravel(), equations.row_residual])
+    matrix.factorize_whole(B, C)
+    matrix.solve()
+    correction = np.concatenate([matrix.twist.ravel(), matrix.multiplier])
+    np.testing.assert_allclose(matrix.assembled(B, C) @ correction, -residual, atol=1e-8)
