@@ -49,7 +49,7 @@ def test_structs_go_over_as_tuples_of_arrays_that_own_their_memory():
 
 def test_an_object_that_keeps_arrays_takes_no_copies_of_them():
     indices, points = np.zeros(2, dtype=np.intp), np.zeros((2, 3))
-    others = np.zeros((2, 3, 3)), points, np.zeros((1, 6))
+    others = np.zeros((2, 3, 3)), points, np.zeros((1, 6)), np.zeros(2, dtype=np.int32)
     before = sys.getrefcount(indices)
     frames = dynamics.SuccessorFrames(indices, indices, *others)
     assert sys.getrefcount(indices) > before
