@@ -17,8 +17,8 @@ namespace sparsebody::simulation {
 
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is one
 inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
-inline constexpr double velocity_tolerance = 0.05;   // tolerances of positions, times the velocity
-inline constexpr double closed_opening = 1e5;        // tolerances; a larger one tells of rows that are missing
+inline constexpr double velocity_tolerance = 0.5;    // tolerances of positions, times the velocity
+inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
 
 // What evaluations have in common: whether the newest factors are regular, solutions with them, pivots.

@@ -16,8 +16,8 @@ from sparsebody.kinematics.loop_closure import position_errors
 from sparsebody.kinematics.motion import joint_motion
 from sparsebody.model.system import State, System
 
-_CLOSURE_TOLERANCE = 1e-14  # of rotations [rad], and of translations in sizes of the mechanism
-_ROUNDING_TOLERANCE = 8 * np.finfo(float).eps  # of translations, relative to the farthest position
+_CLOSURE_TOLERANCE = 2e-15  # of rotations [rad], and of translations in sizes of the mechanism
+_ROUNDING_TOLERANCE = np.finfo(float).eps  # of translations, relative to the farthest position
 
 _CREEP = 1e-9  # of the mechanism's size in a step: hardly a motion
 

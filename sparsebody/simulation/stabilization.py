@@ -26,7 +26,7 @@ from sparsebody.simulation.constraint_errors import (
 
 Evaluate = Callable[[State], Evaluation]
 
-_OPEN = 1e5  # tolerances; a larger error after all corrections: rows are missing, or contradict
+_OPEN = 1e6  # tolerances; a larger error after all corrections: rows are missing, or contradict
 _TORN = 0.1  # [rad, sizes of the mechanism] that is no drift any more
 _CORRECTIONS = 8
 _SLOW = 0.1  # of an error that a correction leaves: factors of the very pose are worth while

@@ -47,7 +47,7 @@ _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 
 _PASSED = 0.5  # of a pivot that a step leaves where it comes to a singular pose, or passes it
 _SMALL = 0.2  # pivot of a pose that might be called singular
-_UNSOLVABLE = 3e-5  # pivot, the sine of an angle, whose inverse square rounding does not bear
+_UNSOLVABLE = 2e-4  # pivot, the sine of an angle, whose inverse square rounding does not bear
 _UNSOLVABLE_OPEN = 1e-3  # the same where no projection takes errors out
 _UNDETERMINED = 1e-4  # the same for reactions
 _ANOTHER_BRANCH = 0.1  # of the velocity: a larger correction is none by a neighbouring motion
@@ -168,11 +168,12 @@ class Stepper:
         if self.rank.left_at == self.state.time:
             return self._adopt(self._left(time), 1, "")
         best, trouble, is_open = None, "", False
+        failure: SparsebodyError | None = None
         for parts in (self._plain_parts(), *_CUTS)[1 if lag > 1.5 else 0 :]:
             try:
                 reached = self._in_parts(parts, time)
             except (SingularSystemError, SimulationError) as error:
-                trouble, is_open = str(error), not _is_of_pose(error)
+                failure, trouble, is_open = error, str(error), not _is_of_pose(error)
                 continue
             doubt = self._doubt_about(reached)
             if not doubt:
@@ -180,10 +181,13 @@ class Stepper:
             if best is None or reached.worst_pivot > best.worst_pivot:
                 best = reached
             trouble = doubt
-        if lag < _LONGEST_LAG and not is_open:
+        is_singular = best is None or best.worst_pivot.sine < self._unsolvable
+        if lag < _LONGEST_LAG and is_singular and not is_open:
             self._note(Event(time, "passed pose", trouble))
             return best.end.state if best is not None else self._extrapolated(time)
         if best is None:
+            if failure is not None and is_open and len(self._rows.dynamics.redundant_rows) == 0:
+                raise failure  # no other choice of rows closes what all of them do not
             return self._adopt(self._left(time), 1, "")
         return self._adopt(best, len(_CUTS[-1]), trouble)
 
