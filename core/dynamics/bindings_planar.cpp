@@ -9,11 +9,7 @@ namespace {
 
 using Indices = View<const Index>;
 
-struct BoundPlanarEvaluation : PlanarEvaluation {
-  Index n_tracked = 0;
-  Index n_coordinates() const { return n_tracked; }
-};
-using E = BoundPlanarEvaluation;
+using E = PlanarEvaluation;
 
 void construct_rows(PlanarRows* self, Indices predecessor, Indices successor, Indices kind, Loads constant,
                     Indices first_row, Indices user_row, Indices general_row, Matrices rows) {
@@ -30,7 +26,7 @@ void construct_rows(PlanarRows* self, Indices predecessor, Indices successor, In
 
 void construct_evaluation(E* self, PlanarRows& kept, BlockQR* qr, Indices bodies, Rows basis, Loads axes,
                           Values gravity, Values inertia, Values mass, Vector right, Vector x, Index n_coordinates) {
-  new (self) E{{kept, qr, {}, {}, {}, Mat3<double>::load(axes.data()), {gravity[0], gravity[1]}, right, x},
+  new (self) E{kept, qr, {}, {}, {}, Mat3<double>::load(axes.data()), {gravity[0], gravity[1]}, right, x,
                n_coordinates};
   constexpr double world_root = 0x1p200;  // what rows hold at its end must not count in their norms
   self->bodies.reserve(bodies.size()), self->units.reserve(bodies.size() + 1);
@@ -55,12 +51,12 @@ void bind_dynamics_planar(nb::module_& m) {
   rows.attr("LINE") = int(PlanarRows::line);
 
   nb::class_<SuccessorFrames> frames(m, "SuccessorFrames", "Where rows that are constant on successors come from.");
-  def_members<"__init__(joints, rows, rotation, point, subspace)">(frames);
+  def_members<"__init__(joints, rows, rotation, point, distinct, subspace)">(frames);
 
   nb::class_<E> evaluation(m, "PlanarEvaluation", "Forward dynamics of bodies with three freedoms.");
   def_keeping<"__init__(kept, qr?, bodies, basis, axes, gravity, inertia, mass, right, x, n_coordinates)">(
       evaluation, &construct_evaluation);
-  def_threads(evaluation, static_cast<BlockQR* E::*>(&PlanarEvaluation::qr));
+  def_threads(evaluation, &PlanarEvaluation::qr);
   def_evaluation(evaluation);
   def<"accelerate(position, orientation, velocity, coordinate, time, acceleration)">(
       evaluation,

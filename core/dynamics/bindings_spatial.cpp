@@ -7,6 +7,7 @@
 namespace sparsebody {
 
 template <> inline constexpr bool is_named_tuple<model::JointFrames> = true;
+template <> inline constexpr bool is_named_tuple<model::Subspaces> = true;
 
 static std::tuple<Index, double, double> result(const EvaluationResult& r) {
   return {r.status, r.refinement.residual, r.refinement.correction};
@@ -91,7 +92,7 @@ void bind_dynamics_spatial(nb::module_& m) {
   m.attr("MARGIN") = margin;
   m.attr("UNIT_COLUMNS") = unit_columns;
   def<"fill_units(mass, inertia, bodies, unit)">(m, &fill_units);
-  def<"fill_rows_on_successors(table, unit, row_joint, successor_rotation, successor_point, subspace)">(
+  def<"fill_rows_on_successors(table, unit, row_joint, successor_rotation, successor_point, subspaces, threads)">(
       m, &fill_rows_on_successors);
 }
 

@@ -45,11 +45,12 @@ struct SuccessorFrames {
   View<const Index> joints, rows;  // (m,), (k,) of the table
   View<const double, 3> rotation;  // (n_joints, 3, 3) from S to the successor
   View<const double, 2> point;     // (n_joints, 3) origin of S from the center of mass [m]
-  View<const double, 2> subspace;  // (n_rows, 6) rows of T'
+  View<const double, 2> distinct;  // rows of T'
+  View<const std::int32_t> subspace;  // (n_rows,) which of these
 
   const double* rotation_of(Index j) const { return &rotation(joints[j], 0, 0); }
   const double* point_of(Index j) const { return &point(joints[j], 0); }
-  const double* subspace_of(Index k) const { return &subspace(rows[k], 0); }
+  const double* subspace_of(Index k) const { return &distinct(subspace[rows[k]], 0); }
 };
 
 // A planar mechanism with twice the digits, for residuals.
@@ -101,11 +102,13 @@ class PlanarEvaluation {
   Mat3<double> axes;                        // of the world: the normal, and two axes in the plane
   Vec2<double> gravity;
   View<double> right, x;         // (3 n + k,) forces and gamma; accelerations and multipliers with opposite signs
+  Index n_tracked = 0;           // joint coordinates of a state
   Index threads = 1;             // that an evaluation may use
   double residual = 0.0;         // relative, of the constraint rows, of the newest solution
   Index row = 0;                 // that depends on others
 
   Index n_bodies() const { return Index(bodies.size()); }
+  Index n_coordinates() const { return n_tracked; }
 
   // Fills rows and right-hand side; returns good, not_finite or out_of_plane.
   Status assemble(const EvaluationInput& in);

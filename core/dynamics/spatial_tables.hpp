@@ -1,7 +1,9 @@
 // The constants of a spatial evaluation: units of the bodies, and rows of A that are constant on the successors.
 #pragma once
 
+#include "base/threads.hpp"
 #include "dynamics/spatial_workspace.hpp"
+#include "model/joint_motion.hpp"
 
 namespace sparsebody {
 
@@ -28,20 +30,20 @@ inline void fill_units(View<const double> mass, View<const double, 3> inertia, V
 // successor, in world axes about the origin of S.
 inline void fill_rows_on_successors(const RowTable& table, View<const double, 2> unit, View<const Index> row_joint,
                                     View<const double, 3> successor_rotation, View<const double, 2> successor_point,
-                                    View<const double, 2> subspace) {
+                                    const model::Subspaces& subspaces, int threads) {
   const auto units = reinterpret_cast<const BodyUnit*>(unit.data());
   const Index world = unit.rows() - 1;
-  for (Index j = 0; j < table.n_joints(); ++j) {
-    if (table.is_general[j]) continue;
+  for_each(table.n_joints(), threads, [&](Index j) {
+    if (table.is_general[j]) return;
     for (Index k = table.first_row[j]; k < Index(table.first_row[j + 1]); ++k) {
       const Index row = table.user_row[k], s = table.successor[j], joint = row_joint[row];
       const auto R = Mat3<double>::load(successor_rotation[joint].data());
-      const auto t = Force<double>::load(subspace[row].data());
+      const auto t = Force<double>::load(subspaces[row]);
       Force<double> f = {R * t.angular, R * t.linear};
       if (s != world) f = f.about(-Vec3<double>::load(successor_point[joint].data()));
       units[s].to_unit(f).store(&table.rows(k, 1, 0));
     }
-  }
+  });
 }
 
 }  // namespace sparsebody

@@ -70,29 +70,4 @@ Array<Index> with_primal_blocks(const Graph& quotient, Indices duals) {
   return order;
 }
 
-std::tuple<Array<Index>, Array<Index>, Array<Index>, Index> sweep_fronts(Indices order, View<const Index, 2> ends,
-                                                                         Indices size) {
-  const Index n = order.size(), n_dual = ends.rows();
-  const std::vector<Index> position = positions(order);
-  std::vector<Index> first(n_dual), change(n + 1);  // change: of the rows in the front
-  Array<Index> entering(n_dual), start(n + 1), last(n_dual);
-  for (Index j = 0; j < n_dual; ++j) {
-    const Index a = ends(j, 0) >= 0 ? ends(j, 0) : ends(j, 1), b = ends(j, 1) >= 0 ? ends(j, 1) : a;
-    first[j] = std::min(position[a], position[b]);
-    last[j] = std::max(position[a], position[b]);
-    ++start[first[j] + 1];
-    change[first[j]] += size[j];
-    change[last[j] + 1] -= size[j];
-  }
-  Index rows = 0, width = 0;
-  for (Index step = 0; step < n; ++step) {
-    start[step + 1] += start[step];
-    rows += change[step];
-    width = std::max(width, rows);
-  }
-  std::vector<Index> next(start.begin(), start.begin() + n);
-  for (Index j = 0; j < n_dual; ++j) entering[next[first[j]]++] = j;
-  return {std::move(entering), std::move(start), std::move(last), width};
-}
-
 }  // namespace sparsebody

@@ -1,8 +1,6 @@
 // Orders in which every joint follows its bodies or, in a tree part, its outer body.
 #pragma once
 
-#include <tuple>
-
 #include "graph/adjacency.hpp"
 
 namespace sparsebody {
@@ -17,11 +15,5 @@ std::pair<std::vector<Index>, std::vector<Index>> tree_parts(const Graph& quotie
 
 // All blocks, every primal one right before its first dual one in `duals`; those without come first.
 Array<Index> with_primal_blocks(const Graph& quotient, Indices duals);
-
-// A sweep through the primal blocks: a dual block enters the front at the first of its ends, and leaves it at
-// the last. Returns the dual blocks by the step in which they enter, where those of each step start, the step
-// in which each leaves, and the most rows in the front. Each has one primal block at least.
-std::tuple<Array<Index>, Array<Index>, Array<Index>, Index> sweep_fronts(Indices order, View<const Index, 2> ends,
-                                                                         Indices size);
 
 }  // namespace sparsebody

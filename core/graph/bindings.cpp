@@ -32,7 +32,6 @@ void bind_graph(nb::module_& m) {
   def_kernel<"joints_after_bodies(order, ends)">(m, &joints_after_bodies);
   def_kernel<"tree_parts(quotient, size, ends, position)">(m, &tree_parts);
   def_kernel<"with_primal_blocks(quotient, duals)">(m, &with_primal_blocks);
-  def_kernel<"sweep_fronts(order, ends, size)">(m, &sweep_fronts);
 
   // Elimination tree
   def_kernel<"elimination_tree(graph)">(m, &elimination_tree);

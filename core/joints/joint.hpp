@@ -17,6 +17,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <type_traits>
 
 #include "spatial/transform.hpp"
 
@@ -95,6 +96,13 @@ Mat3<T> rotation_to_successor(const T* q) {
 template <class T>
 void tilt_error(const Mat3<T>& E, T* delta) {
   using std::atan2, std::sqrt;
+  if constexpr (std::is_same_v<T, double>) {  // asin(s) / s to rounding, where drift is small
+    if (const double square = E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2); square < 1e-4 && E(2, 2) > 0.0) {
+      const double stretch = 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (5.0 / 112.0)));
+      delta[0] = stretch * E(1, 2), delta[1] = -stretch * E(0, 2);
+      return;
+    }
+  }
   const T sine = sqrt(E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2));
   if (sine < T(1e-8) && E(2, 2) < T(0)) {  // opposite: half a turn about any axis across
     delta[0] = T(std::numbers::pi), delta[1] = T(0);

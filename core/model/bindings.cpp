@@ -1,5 +1,6 @@
 #include "model/body_forces.hpp"
 #include "model/constraint_rows.hpp"
+#include "model/momentum.hpp"
 #include "model/planar_motion.hpp"
 #include "model/poses.hpp"
 #include "model/subgroups.hpp"
@@ -9,8 +10,8 @@ namespace sparsebody {
 
 using namespace model;
 
-template <OneOf<model::JointFrames, BodyMotions, Poses, JointMotions, JointMotionArrays, ConstraintRows, PointForces,
-                PlanarMotion, Groups, Placement, RotationJoints> Struct>
+template <OneOf<model::JointFrames, Subspaces, BodyMotions, Poses, JointMotions, JointMotionArrays, ConstraintRows,
+                PointForces, PlanarMotion, Momentum, Groups, Placement, RotationJoints> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_model(nb::module_& m) {
@@ -26,17 +27,19 @@ void bind_model(nb::module_& m) {
   // Assembly
   def_kernel<"constraint_rows(joint, frames, motions, subspace, drift, threads)">(
       m, &constraint_rows, "Rows (n, 2, 6) on the bodies, T' v_J, and the right-hand side.");
-  def_kernel<"unit_rows(index, joint, frames, bodies, subspace, threads)">(
+  def_kernel<"unit_rows(index, joint, frames, bodies, subspaces, threads)">(
       m, &unit_rows, "Some rows (n, 2, 6) on the bodies, of unit norm.");
   def_kernel<"row_velocities(joint, subspace, velocity)">(m, &row_velocities, "T' v_J, row by row.");
   def_kernel<"joint_wrenches(n_joints, joint, subspace, multiplier)">(m, &joint_wrenches, "T lambda of every joint.");
   def_kernel<"add_joint_wrenches(joint, frames, motions, wrench, force)">(m, &add_joint_wrenches);
   def_kernel<"bias_forces(inertia, mass, velocity)">(m, &bias_forces);
+  def<"momentum(mass, inertia, position, orientation, velocity)">(
+      m, &momentum, "Kinetic energy, and the momentum (6,) about the world's origin.");
   def_kernel<"add_point_forces(forces, bodies, force)">(m, &add_point_forces,
                                                         "-1, or the first force whose points coincide.");
 
   // Structure
-  def_kernel<"planar_motion(n_bodies, frames, kind, first_row, subspace, tolerance)">(
+  def_kernel<"planar_motion(n_bodies, frames, kind, first_row, subspaces, tolerance)">(
       m, &planar_motion,
       "Basis, bodies from the world outwards, their joints, rows out of the plane; and the bodies reached: all, or the "
       "rest means nothing.");

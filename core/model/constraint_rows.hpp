@@ -84,7 +84,7 @@ inline ConstraintRows constraint_rows(View<const Index> joint, const JointFrames
 
 // The rows `index` alone, at poses, scaled to unit norm; row k is on joint[k], and its t is constant.
 inline Array<double, 3> unit_rows(View<const Index> index, View<const Index> joint, const JointFrames& frames,
-                                  const BodyMotions& bodies, View<const double, 2> subspace, int threads) {
+                                  const BodyMotions& bodies, const Subspaces& subspaces, int threads) {
   Array<double, 3> rows({index.size(), 2, 6});
   run_ranges(index.size(), threads, [&](Index first, Index last) {
     Transform<double> X_p, X_S;
@@ -95,7 +95,7 @@ inline Array<double, 3> unit_rows(View<const Index> index, View<const Index> joi
         X_p = joint_motion(frames.X_P(j), X_S, bodies[p], bodies[s]).X_p;
         at = j;
       }
-      const auto t = Force<double>::load(&subspace(index[i], 0));
+      const auto t = Force<double>::load(subspaces[index[i]]);
       if (p >= 0) (-X_p.transpose(t)).store(&rows(i, 0, 0));
       if (s >= 0) X_S.transpose(t).store(&rows(i, 1, 0));
       double* row = &rows(i, 0, 0);

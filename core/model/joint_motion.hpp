@@ -26,6 +26,15 @@ struct JointFrames {
   }
 };
 
+// T' in S coordinates where it is constant: constraint row k is row[k] of the distinct ones.
+struct Subspaces {
+  View<const double, 2> distinct;
+  View<const std::int32_t> row;
+
+  Index size() const { return row.size(); }
+  const double* operator[](Index k) const { return &distinct(row[k], 0); }
+};
+
 // R turns body into world axes; x is the center of mass, v in body coordinates.
 struct BodyMotion {
   Mat3<double> R = Mat3<double>::identity();

@@ -15,14 +15,14 @@ enum class NormalOf : Index { other, about_z, along_z, rigid };
 
 // Whether the rows of a joint keep bodies parallel to a plane by three, and marks these in is_outer. All rows must act
 // either in the plane or out of it.
-inline bool keeps_plane(NormalOf kind, const Vec3<double>& normal, View<const double, 2> subspace, Index first,
+inline bool keeps_plane(NormalOf kind, const Vec3<double>& normal, const Subspaces& subspaces, Index first,
                         Index last, View<bool> is_outer, double tolerance) {
   if (kind == NormalOf::about_z && std::sqrt(normal.x * normal.x + normal.y * normal.y) > tolerance) return false;
   if (kind == NormalOf::along_z && std::abs(normal.z) > tolerance) return false;
   int n_outer = 0;
   bool is_pure = true;
   for (Index k = first; k < last && is_pure; ++k) {
-    const auto [moment, force] = Force<double>::load(&subspace(k, 0));
+    const auto [moment, force] = Force<double>::load(subspaces[k]);
     const Vec3<double> tilt = cross(normal, moment), slip = cross(normal, force);
     const double about = dot(normal, moment), along = dot(normal, force);
     const double outer = std::sqrt(dot(tilt, tilt) + along * along), inner = std::sqrt(dot(slip, slip) + about * about);
@@ -45,9 +45,9 @@ struct PlanarMotion {
 
 // Breadth first from the world, the normal being that of its first joint that has one.
 inline PlanarMotion planar_motion(Index n, const JointFrames& frames, View<const Index> kind,
-                                  View<const Index> first_row, View<const double, 2> subspace, double tolerance) {
+                                  View<const Index> first_row, const Subspaces& subspaces, double tolerance) {
   PlanarMotion plane{Array<double, 3>({n + 1, 3, 3}), Array<Index>(n), Array<Index>(n),
-                     Array<bool>(subspace.rows())};
+                     Array<bool>(subspaces.size())};
   const auto node = [n](Index body) { return body < 0 ? n : body; };
   Array<Index, 2> ends({2, frames.size()});
   for (Index j = 0; j < frames.size(); ++j) {
@@ -72,7 +72,7 @@ inline PlanarMotion planar_motion(Index n, const JointFrames& frames, View<const
       if (is_reached[other] || NormalOf(kind[j]) == NormalOf::other) continue;
       const auto X_near = is_outward ? frames.X_P(j) : frames.X_S(j), X_far = is_outward ? frames.X_S(j) : frames.X_P(j);
       const Vec3<double> in_joint = X_near.E * normal[body];
-      if (!keeps_plane(NormalOf(kind[j]), in_joint, subspace, first_row[j], first_row[j + 1], plane.is_outer, tolerance))
+      if (!keeps_plane(NormalOf(kind[j]), in_joint, subspaces, first_row[j], first_row[j + 1], plane.is_outer, tolerance))
         continue;
       normal[other] = transpose_times(X_far.E, in_joint);
       is_reached[other] = true;

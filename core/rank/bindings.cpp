@@ -6,7 +6,7 @@
 
 namespace sparsebody {
 
-template <OneOf<PartOfRows, PartTree, Sweep, CycleJoints, JointFrames> Struct>
+template <OneOf<PartOfRows, PartTree, CycleJoints, JointFrames> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_rank(nb::module_& m) {
@@ -18,7 +18,8 @@ void bind_rank(nb::module_& m) {
 
   // Decisions
   def_kernel<"small_remainders(part, component_start, tolerance)">(m, &small_remainders);
-  def_kernel<"schur_pivots(sweep, part, delta)">(m, &schur_pivots);
+  def_kernel<"schur_pivots(order, width, part, delta)">(m, &schur_pivots);
+  def_kernel<"largest_gap(pivots, delta)">(m, &largest_gap);
   def_kernel<"independent_bars(nodes, bars, n_nodes, k)">(m, &independent_bars);
   def_kernel<"row_remainders(tree, part, tolerance, threads)">(m, &row_remainders);
   def_kernel<"remainder_flops(tree, ends, first_row)">(m, &remainder_flops);

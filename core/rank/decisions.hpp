@@ -12,14 +12,12 @@ namespace sparsebody {
 std::pair<Array<double>, Array<double>> small_remainders(const PartOfRows& part, View<const Index> component_start,
                                                          double tolerance);
 
-// A sweep: the bodies in `order`; the joints entering[start[k]] .. entering[start[k + 1] - 1] enter with the k-th, and
-// last[joint] is the step at which a joint is eliminated. At most `width` rows are in the front.
-struct Sweep {
-  View<const Index> order, entering, start, last;
-  Index width;
-};
+// Pivots of A A' + delta in a sweep through the bodies: rows are in the front from the first of their bodies on, and
+// eliminated at the last one. At most `width` are in the front; each is on one body at least.
+Array<double> schur_pivots(View<const Index> order, Index width, const PartOfRows& part, double delta);
 
-Array<double> schur_pivots(const Sweep& sweep, const PartOfRows& part, double delta);
+// (threshold, ratio) of the widest gap between pivots, those up to delta counted as delta.
+std::pair<double, double> largest_gap(View<const double> pivots, double delta);
 
 // How many of the bars of each joint are independent in general position: the (k, k) pebble game of Lee and
 // Streinu (2008). nodes (n_joints, 2) in 0 .. n - 1; bars (n_joints,), at most k each.

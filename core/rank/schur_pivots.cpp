@@ -1,8 +1,11 @@
 #include "rank/decisions.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/dense.hpp"
+#include "graph/adjacency.hpp"
 #include "rank/tolerances.hpp"
 
 namespace sparsebody {
@@ -81,35 +84,60 @@ class SchurFront {
 
 }  // namespace
 
-Array<double> schur_pivots(const Sweep& sweep, const PartOfRows& part, double delta) {
+Array<double> schur_pivots(View<const Index> order, Index width, const PartOfRows& part, double delta) {
   const auto& [rows, ends, first_row, sizes] = part;
+  const Incidence at = incidence(sizes.size(), ends);
+  std::vector<bool> is_met(sizes.size());
+  const auto is_met_or_none = [&](Index body) { return body < 0 || is_met[body]; };
   Array<double> pivots(rows.rows());
-  SchurFront front(sweep.width);
+  SchurFront front(width);
   const Index stride = front.stride();
   std::vector<double> parts(rows.shape(2) * stride);
   std::vector<Index> touching, complete;
-  for (Index step = 0; step < sweep.order.size(); ++step) {
-    const Index body = sweep.order[step], size = sizes[body];
-    for (Index k = sweep.start[step]; k < sweep.start[step + 1]; ++k) {
-      const Index j = sweep.entering[k];
-      for (Index r = first_row[j]; r < first_row[j + 1]; ++r) front.append(r, j, delta);
-    }
-    for (Index a = 0; a < size; ++a) std::fill_n(parts.begin() + a * stride, front.size(), 0.0);
+  for (const Index body : order) {
+    for (Index entry = at.start[body]; entry < at.start[body + 1]; ++entry)
+      if (const Index j = at.edge[entry], other = at.other[entry]; other < 0 || !is_met[other])
+        for (Index r = first_row[j]; r < first_row[j + 1]; ++r) front.append(r, j, delta);
+    is_met[body] = true;
+    for (Index a = 0; a < sizes[body]; ++a) std::fill_n(parts.begin() + a * stride, front.size(), 0.0);
     touching.clear();
     complete.clear();
     for (Index column = 0; column < front.size(); ++column) {
-      const Index j = front.joint(column);
-      if (sweep.last[j] == step) complete.push_back(column);
-      for (int side = 0; side < 2; ++side) {
-        if (ends(j, side) != body) continue;
-        for (Index a = 0; a < size; ++a) parts[a * stride + column] += rows(front.row(column), side, a);
-        if (touching.empty() || touching.back() != column) touching.push_back(column);
-      }
+      const Index j = front.joint(column), r = front.row(column);
+      if (ends(j, 0) != body && ends(j, 1) != body) continue;
+      touching.push_back(column);
+      if (is_met_or_none(ends(j, 0)) && is_met_or_none(ends(j, 1))) complete.push_back(column);
+      for (int side = 0; side < 2; ++side)
+        for (Index a = 0; a < (ends(j, side) == body ? sizes[body] : 0); ++a)
+          parts[a * stride + column] += rows(r, side, a);
     }
-    front.add_products(parts, size, touching);
+    front.add_products(parts, sizes[body], touching);
     front.eliminate(complete, pivots);
   }
   return pivots;
+}
+
+std::pair<double, double> largest_gap(View<const double> pivots, double delta) {
+  // The least and the largest pivot of each octave above delta: a gap of more than 2 lies between octaves.
+  constexpr Index n_octaves = 1100;
+  std::vector<double> least(n_octaves, std::numeric_limits<double>::infinity()), largest(n_octaves, 0.0);
+  least[0] = largest[0] = delta;
+  for (const double pivot : pivots) {
+    const double ratio = std::max(pivot / delta, 1.0);
+    const Index octave = std::ilogb(ratio);
+    least[octave] = std::min(least[octave], ratio * delta);
+    largest[octave] = std::max(largest[octave], ratio * delta);
+  }
+  double threshold = delta, widest = 1.0, below = delta;
+  for (Index octave = 0; octave < n_octaves; ++octave) {
+    if (largest[octave] <= 0.0) continue;
+    if (least[octave] > widest * below) {
+      threshold = std::sqrt(least[octave] * below);
+      widest = least[octave] / below;
+    }
+    below = largest[octave];
+  }
+  return {threshold, widest};
 }
 
 }  // namespace sparsebody

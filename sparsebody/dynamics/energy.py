@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.kinematics.motion import body_rotations
 from sparsebody.model.system import State, System
@@ -26,14 +27,18 @@ class Energy:
 
 def energy(system: System, state: State) -> Energy:
     """Return the kinetic energy, and the potential energy of gravity and of all springs."""
-    potential = gravity_energy(system, state)
-    potential += joint_spring_energy(system, state) + point_spring_energy(system, state)
-    return Energy(kinetic_energy(system, state), potential)
+    return Energy(kinetic_energy(system, state), potential_energy(system, state))
+
+
+def potential_energy(system: System, state: State) -> float:
+    """Return the energy of gravity and of all springs [J]."""
+    springs = joint_spring_energy(system, state) + point_spring_energy(system, state)
+    return gravity_energy(system, state) + springs
 
 
 def kinetic_energy(system: System, state: State) -> float:
     """Return sum(v' I v) / 2 [J]. Featherstone (2008), eq. (2.67)."""
-    return 0.5 * float(np.sum(state.velocity * _momenta(system, state)))
+    return _momentum(system, state)[0]
 
 
 def gravity_energy(system: System, state: State) -> float:
@@ -44,6 +49,8 @@ def gravity_energy(system: System, state: State) -> float:
 def joint_spring_energy(system: System, state: State) -> float:
     """Return the energy of the springs on joint coordinates [J]; uses `state.coordinate`."""
     springs = system.joint_forces
+    if len(springs.item) == 0:
+        return 0.0
     stretch = state.coordinate[springs.item] - springs.rest
     return 0.5 * float(np.sum(springs.stiffness * stretch**2))
 
@@ -65,17 +72,13 @@ def total_momentum(system: System, state: State) -> FloatArray:
 
     Angular momentum first [kg m^2/s, kg m/s].
     """
-    rotation = body_rotations(state)
-    momentum = _momenta(system, state)
-    linear = np.einsum("nij,nj->ni", rotation, momentum[:, 3:])
-    total = np.empty(6)
-    np.einsum("nij,nj->i", rotation, momentum[:, :3], out=total[:3])
-    np.sum(linear, axis=0, out=total[3:])
-    moment = state.position.T @ linear  # sum of x p', of which x x p is the antisymmetric part
-    total[0] += moment[1, 2] - moment[2, 1]
-    total[1] += moment[2, 0] - moment[0, 2]
-    total[2] += moment[0, 1] - moment[1, 0]
-    return total
+    return _momentum(system, state)[1]
+
+
+def energy_and_momentum(system: System, state: State) -> tuple[Energy, FloatArray]:
+    """Return what `energy` and `total_momentum` do, in one pass over the bodies."""
+    kinetic, momentum = _momentum(system, state)
+    return Energy(kinetic, potential_energy(system, state)), momentum
 
 
 def is_conservative(system: System) -> bool:
@@ -97,12 +100,10 @@ def _is_constant(function: object) -> bool:
     return coefficients is not None and not any(coefficients[1:])
 
 
-def _momenta(system: System, state: State) -> FloatArray:
-    """I v (n_bodies, 6) in body coordinates."""
-    momentum = np.empty_like(state.velocity)
-    np.einsum("nij,nj->ni", system.inertia, state.velocity[:, :3], out=momentum[:, :3])
-    np.multiply(system.mass[:, None], state.velocity[:, 3:], out=momentum[:, 3:])
-    return momentum
+def _momentum(system: System, state: State) -> tuple[float, FloatArray]:
+    return model.momentum(
+        system.mass, system.inertia, state.position, state.orientation, state.velocity
+    )
 
 
 def _places(body: IntArray, point: FloatArray, state: State, rotation: FloatArray) -> FloatArray:

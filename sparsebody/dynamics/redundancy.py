@@ -92,7 +92,7 @@ class ConstantRows:
             system.row_joint,
             system.joint_frames,
             (state.position, state.orientation, state.velocity),
-            system.subspace,
+            system.subspaces,
             threads,
         )
 

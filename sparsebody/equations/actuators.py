@@ -148,6 +148,6 @@ def without_drives(system: System, items: IntArray) -> System:
     return replace(
         system,
         first_row=before[system.first_row],
-        subspace=system.subspace[keep],
+        subspace_index=system.subspace_index[keep],
         coordinates=replace(tracked, row=row, motion=motion),
     )

@@ -40,6 +40,7 @@ def compile_mechanism(mechanism: Mechanism) -> System:
     forces = list(mechanism.forces.values())
     joint_forces = [force for force in forces if isinstance(force, JointForce)]
     coordinates, item = _tracked_coordinates(joints, joint_names, first_row, joint_forces)
+    subspace_rows, subspace_index = _constant_subspaces(joints, first_row)
     predecessor, successor = map(_plain, (joints.predecessor, joints.successor))
     return System(
         name=mechanism.name,
@@ -59,7 +60,8 @@ def compile_mechanism(mechanism: Mechanism) -> System:
         successor_point=_from_center(joints.successor_frame.origins, successor, center),
         parameter=_of_type(joints, [joint_type.parameter for joint_type in joints.types], float),
         first_row=first_row,
-        subspace=_constant_subspaces(joints, first_row),
+        subspace_rows=subspace_rows,
+        subspace_index=subspace_index,
         groups=_groups(joints, coordinates),
         coordinates=coordinates,
         joint_forces=_joint_forces(joint_forces, item),
@@ -144,17 +146,19 @@ def _type(joints: JointColumns, joint: int) -> JointType:
     return joints.types[joints.type_index[joint]]
 
 
-def _constant_subspaces(joints: JointColumns, first_row: IntArray) -> FloatArray:
-    """T' of the types whose T does not vary in S; the rows of other types are filled later."""
-    cache = {joint_type: _constant_subspace(joint_type) for joint_type in set(joints.types)}
+def _constant_subspaces(
+    joints: JointColumns, first_row: IntArray
+) -> tuple[FloatArray, NDArray[np.int32]]:
+    """Rows of T' of the types whose T does not vary in S, and which each constraint row has."""
     nothing = np.zeros((1, 6))  # of prescribed coordinates
-    subspaces = [nothing, *(cache[joint_type] for joint_type in joints.types)]
+    subspaces = [nothing, *map(_constant_subspace, joints.types)]
     start = np.cumsum([len(rows) for rows in subspaces])[:-1]
-    source = np.repeat(start[joints.type_index] - first_row[:-1], np.diff(first_row))
-    source += np.arange(len(source))
+    first = start[joints.type_index] - first_row[:-1]
+    index = np.repeat(first.astype(np.int32), np.diff(first_row))
+    index += np.arange(len(index), dtype=np.int32)
     for j, motions in joints.prescribed.items():
-        source[first_row[j + 1] - len(motions) : first_row[j + 1]] = 0
-    return np.take(np.concatenate(subspaces), source, axis=0)
+        index[first_row[j + 1] - len(motions) : first_row[j + 1]] = 0
+    return np.ascontiguousarray(np.concatenate(subspaces)), index
 
 
 def _constant_subspace(joint_type: JointType) -> FloatArray:

@@ -113,13 +113,7 @@ def joint_columns(
         types: tuple[JointType, ...] = (joint_type,)
         type_index = np.broadcast_to(np.intp(0), n)
     else:
-        types, type_index = _distinct_objects(objects(joint_type, n, who, "type").tolist())
-    for t, kind in enumerate(types):
-        if not isinstance(kind, JointType):
-            raise ModelError(
-                f"joint {names[int(np.argmax(type_index == t))]!r}: type is {kind!r}; "
-                "give a joint type such as Revolute()"
-            )
+        types, type_index = _distinct_types(names, objects(joint_type, n, who, "type").tolist())
     motions = {
         j: _prescribed(f"joint {names[j]!r}", types[type_index[j]], motion)
         for j, motion in _motions(prescribed, n, who)
@@ -128,11 +122,20 @@ def joint_columns(
     return JointColumns(types, type_index, *ends, *frames, given)
 
 
-def _distinct_objects(items: Sequence[Any]) -> tuple[tuple[Any, ...], IntArray]:
-    """Return the objects without repetition, and the index of each among them."""
-    identity = np.fromiter(map(id, items), np.intp, len(items))
+def _distinct_types(
+    names: Sequence[str], kinds: Sequence[Any]
+) -> tuple[tuple[JointType, ...], IntArray]:
+    """Return the types in the order in which they occur, and the index of each among them."""
+    identity = np.fromiter(map(id, kinds), np.intp, len(kinds))
     _, first, index = np.unique(identity, return_index=True, return_inverse=True)
-    return tuple(items[i] for i in first.tolist()), index.astype(np.intp)
+    for j in sorted(first.tolist()):
+        if not isinstance(kinds[j], JointType):
+            raise ModelError(
+                f"joint {names[j]!r}: type is {kinds[j]!r}; give a joint type such as Revolute()"
+            )
+    types = tuple(dict.fromkeys(kinds[j] for j in sorted(first.tolist())))
+    number = {kind: k for k, kind in enumerate(types)}
+    return types, np.array([number[kinds[j]] for j in first.tolist()], dtype=np.intp)[index]
 
 
 # ---- bodies -------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def planar_motion(system: System) -> PlanarMotion | None:
     if n == 0 or not np.any(kind == ABOUT_Z):
         return None
     basis, bodies, joint, is_out_of_plane, n_reached = model.planar_motion(
-        n, system.joint_frames, kind, system.first_row, system.subspace, PARALLEL
+        n, system.joint_frames, kind, system.first_row, system.subspaces, PARALLEL
     )
     if n_reached < n:
         return None

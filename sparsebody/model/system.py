@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
@@ -136,7 +137,8 @@ class System:
     successor_point: FloatArray
     parameter: FloatArray  # (n_joints,) pitch or length of those types that have one
     first_row: IntArray  # (n_joints + 1,) constraint rows, those of prescribed motions last
-    subspace: FloatArray  # (n_rows, 6) T' in S coordinates, where it is constant
+    subspace_rows: FloatArray  # (k, 6) the different rows of T' in S coordinates, or zeros
+    subspace_index: NDArray[np.int32]  # (n_rows,) which of these each constraint row has
     groups: tuple[JointGroup, ...]
     coordinates: TrackedCoordinates
     joint_forces: JointForces
@@ -172,6 +174,16 @@ class System:
             self.successor_rotation,
             self.successor_point,
         )
+
+    @property
+    def subspaces(self) -> tuple[FloatArray, NDArray[np.int32]]:
+        """The different rows of T', and which of these each constraint row has."""
+        return self.subspace_rows, self.subspace_index
+
+    @cached_property
+    def subspace(self) -> FloatArray:
+        """(n_rows, 6) T' in S coordinates, where it is constant, else zeros."""
+        return np.take(self.subspace_rows, self.subspace_index, axis=0)
 
     @cached_property
     def joint_kind(self) -> IntArray:
@@ -302,7 +314,7 @@ def with_joints(system: System, joints: IntArray) -> System:
         successor_point=system.successor_point[joints],
         parameter=system.parameter[joints],
         first_row=first_row,
-        subspace=system.subspace[rows],
+        subspace_index=system.subspace_index[rows],
         groups=groups,
         coordinates=replace(tracked, joint=joint, row=row),
     )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
+from sparsebody.errors import OrderingError
 from sparsebody.ordering.annealing import LARGEST as LARGEST_ANNEALED
 from sparsebody.ordering.annealing import annealed
 from sparsebody.ordering.cholmod import (
@@ -19,16 +19,20 @@ from sparsebody.ordering.cholmod import (
     cholmod_nesdis,
     quotient_metis,
 )
-from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, is_installed
+from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, installed_entry, is_installed
 from sparsebody.ordering.exact import LARGEST as LARGEST_EXACT
 from sparsebody.ordering.exact import least_bandwidth, narrowest_fronts
 from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
-from sparsebody.ordering.minimum_fill import minimum_fill
+from sparsebody.ordering.minimum_fill import minimum_fill, treewidth_by_degree, treewidth_by_fill
 from sparsebody.ordering.natural import natural, random_order
 from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
-from sparsebody.ordering.spectral import spectral
-from sparsebody.ordering.sweeps import level_sweep, pathwidth_sweep, reverse_cuthill_mckee, sloan
-from sparsebody.ordering.treewidth_heuristics import treewidth_by_degree, treewidth_by_fill
+from sparsebody.ordering.sweeps import (
+    level_sweep,
+    pathwidth_sweep,
+    reverse_cuthill_mckee,
+    sloan,
+    spectral,
+)
 from sparsebody.sparse.admissibility import is_admissible, repair
 from sparsebody.sparse.pattern import BlockPattern
 
@@ -45,8 +49,6 @@ __all__ = [
 ORDERINGS = {
     "leaves-first": Ordering(
         leaves_first,
-        True,
-        None,
         "tree parts from the leaves inwards, then minimum degree",
         source="Baraff (1996)",
         complexity="O(n) on trees, else as minimum-degree",
@@ -54,8 +56,6 @@ ORDERINGS = {
     ),
     "minimum-degree": Ordering(
         minimum_degree,
-        True,
-        None,
         "the admissible block that couples to the fewest rows",
         source="Amestoy, Davis and Duff (1996)",
         complexity="O(n m) at worst, about O(n)",
@@ -63,8 +63,6 @@ ORDERINGS = {
     ),
     "minimum-fill": Ordering(
         minimum_fill,
-        True,
-        None,
         "the joint that fills in least, with a look ahead",
         source="Tinney and Walker (1967)",
         complexity="O(n^2 + n w^3) time, n^2 / 8 bytes",
@@ -75,8 +73,6 @@ ORDERINGS = {
     ),
     "nested-dissection": Ordering(
         nested_dissection,
-        True,
-        None,
         "cuts by distances in the graph, separators of joints",
         source="George (1973); George and Liu (1978)",
         complexity="O(n log^2 n)",
@@ -87,9 +83,8 @@ ORDERINGS = {
     ),
     "cholmod-amd": Ordering(
         cholmod_amd,
-        True,
-        "sksparse",
         "joints by approximate minimum degree (CHOLMOD)",
+        needs="sksparse",
         source="Amestoy, Davis and Duff (1996)",
         complexity="O(n m) at worst, about O(n)",
         largest_automatic=50_000,
@@ -97,9 +92,8 @@ ORDERINGS = {
     ),
     "cholmod-metis": Ordering(
         cholmod_metis,
-        True,
-        "sksparse",
         "joints by nested dissection (CHOLMOD, METIS)",
+        needs="sksparse",
         source="Karypis and Kumar (1998)",
         complexity="O(n log n)",
         largest_automatic=200_000,
@@ -107,8 +101,6 @@ ORDERINGS = {
     ),
     "pathwidth-sweep": Ordering(
         pathwidth_sweep,
-        True,
-        None,
         "a sweep with as few rows in flight as a greedy one finds",
         source="King (1970); Kinnersley (1992)",
         complexity="O(n w)",
@@ -119,8 +111,6 @@ ORDERINGS = {
     ),
     "reverse-cuthill-mckee": Ordering(
         reverse_cuthill_mckee,
-        True,
-        None,
         "small bandwidth, each joint after its bodies",
         source="Cuthill and McKee (1969); George (1971)",
         complexity="O(n)",
@@ -129,8 +119,6 @@ ORDERINGS = {
     ),
     "natural": Ordering(
         natural,
-        True,
-        None,
         "all bodies, then all joints, as numbered",
         source="Featherstone (2008), eq. (8.64)",
         complexity="O(n)",
@@ -139,8 +127,6 @@ ORDERINGS = {
     ),
     "geometric-dissection": Ordering(
         geometric_dissection,
-        True,
-        None,
         "cuts across x, y or z, separators of joints",
         source="George (1973); Heath and Raghavan (1995)",
         complexity="O(n log^2 n)",
@@ -150,51 +136,42 @@ ORDERINGS = {
     ),
     "cholmod-colamd": Ordering(
         cholmod_colamd,
-        True,
-        "sksparse",
         "joints by column minimum degree (CHOLMOD)",
+        needs="sksparse",
         source="Davis, Gilbert, Larimore and Ng (2004)",
         complexity="O(n m) at worst, about O(n)",
         microseconds=5.0,
     ),
     "cholmod-nesdis": Ordering(
         cholmod_nesdis,
-        True,
-        "sksparse",
         "joints by METIS cuts and minimum degree (CHOLMOD)",
+        needs="sksparse",
         source="Chen, Davis, Hager and Rajamanickam (2008)",
         complexity="O(n log n)",
         microseconds=15.0,
     ),
     "metis-quotient": Ordering(
         quotient_metis,
-        True,
-        "sksparse",
         "bodies and joints by METIS, repaired",
+        needs="sksparse",
         source="Karypis and Kumar (1998)",
         complexity="O(n log n)",
         microseconds=30.0,
     ),
     "bodies-first": Ordering(
         bodies_first,
-        True,
-        None,
         "all bodies, then joints by minimum degree",
         source="Liu (1989)",
         complexity="O(n m) at worst, about O(n)",
     ),
     "sloan": Ordering(
         sloan,
-        True,
-        None,
         "a sweep with a small profile, each joint after its bodies",
         source="Sloan (1986)",
         complexity="O(n w)",
     ),
     "spectral": Ordering(
         spectral,
-        True,
-        None,
         "bodies along the Fiedler vector, each joint after them",
         source="Barnard, Pothen and Simon (1995)",
         complexity="that of a sparse factorization",
@@ -203,8 +180,6 @@ ORDERINGS = {
     ),
     "treewidth-degree": Ordering(
         treewidth_by_degree,
-        True,
-        None,
         "joints by a tree decomposition of small degree",
         source="Bodlaender and Koster (2010); NetworkX",
         complexity="O(n^2)",
@@ -212,8 +187,6 @@ ORDERINGS = {
     ),
     "treewidth-fill": Ordering(
         treewidth_by_fill,
-        True,
-        None,
         "joints by a tree decomposition of small fill",
         source="Bodlaender and Koster (2010); NetworkX",
         complexity="O(n^2 w^2)",
@@ -221,8 +194,6 @@ ORDERINGS = {
     ),
     "annealing": Ordering(
         annealed,
-        True,
-        None,
         "moves of joints that lower the predicted flops (slow)",
         source="Kirkpatrick, Gelatt and Vecchi (1983)",
         complexity="a fixed budget; n^2 words",
@@ -232,8 +203,6 @@ ORDERINGS = {
     ),
     "exact-treewidth": Ordering(
         narrowest_fronts,
-        True,
-        None,
         "the narrowest fronts of joints there are (small mechanisms)",
         source="Gogate and Dechter (2004)",
         complexity="exponential",
@@ -242,9 +211,8 @@ ORDERINGS = {
     ),
     "exact-bandwidth": Ordering(
         least_bandwidth,
-        False,
-        None,
         "the least bandwidth in blocks there is (small mechanisms)",
+        admissible=False,
         source="Saxe (1980); Del Corso and Manzini (1999)",
         complexity="exponential",
         largest=LARGEST_EXACT,
@@ -252,16 +220,13 @@ ORDERINGS = {
     ),
     "level-sweep": Ordering(
         level_sweep,
-        False,
-        None,
         "level by level with a narrow band (Featherstone, fig. 8.4)",
+        admissible=False,
         source="Cuthill and McKee (1969)",
         complexity="O(n)",
     ),
     "random": Ordering(
         random_order,
-        True,
-        None,
         "all bodies, then all joints, shuffled",
         source="none: to measure the others against",
         complexity="O(n)",
@@ -299,13 +264,7 @@ def order(pattern: BlockPattern, name: str, positions: FloatArray | None = None)
     OrderingError
         If the pattern is too large for it, or a registered function returns no order.
     """
-    if not isinstance(name, str) or name not in ORDERINGS:
-        raise UnknownNameError(f"no ordering {name!r}; there are {', '.join(ORDERINGS)}")
-    entry = ORDERINGS[name]
-    if not is_installed(entry.needs):
-        raise MissingDependencyError(
-            f"the ordering {name} needs {entry.needs}: pip install 'sparsebody[cholmod]'"
-        )
+    entry = installed_entry(ORDERINGS, name)
     if pattern.n_blocks > entry.largest:
         raise OrderingError(
             f"the ordering {name} takes {entry.largest} bodies and joints at most, not "
@@ -360,5 +319,4 @@ def register_ordering(
     if not callable(function):
         raise OrderingError(f"the ordering {name!r} must be a function of a pattern")
     checked = Checked(name, function, admissible)
-    needs = fields.pop("needs", None)
-    ORDERINGS[name] = Ordering(checked, admissible is not False, needs, summary, **fields)
+    ORDERINGS[name] = Ordering(checked, summary, admissible=admissible is not False, **fields)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import OrderingError
+from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
 from sparsebody.sparse.admissibility import early_joints, repair
 from sparsebody.sparse.pattern import BlockPattern, check_order
 
@@ -21,11 +21,11 @@ class Ordering:
     """One line of the table. In `complexity` n are blocks, w rows of a front, m links."""
 
     function: Callable[..., IntArray]  # of a BlockPattern, and of positions if it takes them
-    admissible: bool  # every joint after both bodies, or after its outer body in a tree part
-    needs: str | None  # the package without which it does not run
     summary: str
     source: str = ""
     complexity: str = ""
+    admissible: bool = True  # every joint after both bodies, or its outer body in a tree part
+    needs: str | None = None  # the package without which it does not run
     invariant: bool = False  # numbering changes the predicted flops by less than 1.2 times
     deterministic: bool = True  # the same pattern gives the same order
     takes_positions: bool = False  # it is called with the positions of the bodies, if known
@@ -75,3 +75,15 @@ class Checked:
 def is_installed(package: str | None) -> bool:
     """Return whether `package` can be imported; None is always there."""
     return package is None or find_spec(package) is not None
+
+
+def installed_entry(table: Mapping[str, Ordering], name: str) -> Ordering:
+    """Return the line of a name; an error tells which there are, or which package it needs."""
+    if not isinstance(name, str) or name not in table:
+        raise UnknownNameError(f"no ordering {name!r}; there are {', '.join(table)}")
+    needs = table[name].needs
+    if not is_installed(needs):
+        raise MissingDependencyError(
+            f"the ordering {name} needs {needs}: pip install 'sparsebody[cholmod]'"
+        )
+    return table[name]

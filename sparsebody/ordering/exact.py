@@ -15,20 +15,7 @@ from sparsebody.sparse.searches import dual_graph, with_primal_blocks
 from sparsebody.sparse.treewidth import exact_width
 
 LARGEST = 60  # blocks
-_LARGEST_FOR_WIDTH = 100  # blocks, most of which are eliminated at once
 _MOST_STATES = 300_000  # partial orders that the search for the least bandwidth looks at
-
-
-def exact_treewidth(pattern: BlockPattern) -> int:
-    """Return the treewidth of the graph of all blocks, joints counted like bodies.
-
-    Raises
-    ------
-    OrderingError
-        If there are more than 100 blocks, or the search takes too long.
-    """
-    _check_size(pattern, "treewidth", _LARGEST_FOR_WIDTH)
-    return exact_width(*pattern.adjacency, np.ones(pattern.n_blocks, dtype=np.intp))[0] - 1
 
 
 def narrowest_fronts(pattern: BlockPattern) -> IntArray:
@@ -75,12 +62,12 @@ def least_bandwidth(pattern: BlockPattern) -> IntArray:
     return np.array(order, dtype=np.intp)
 
 
-def _check_size(pattern: BlockPattern, what: str, most: int = LARGEST) -> None:
+def _check_size(pattern: BlockPattern, what: str) -> None:
     """Raise OrderingError where an exact search would hardly end."""
-    if pattern.n_blocks > most:
+    if pattern.n_blocks > LARGEST:
         raise OrderingError(
             f"the exact {what} of {pattern.n_blocks} blocks would take too long to find; "
-            f"it is for {most} blocks at most"
+            f"it is for {LARGEST} blocks at most"
         )
 
 

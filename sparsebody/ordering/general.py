@@ -11,9 +11,8 @@ from scipy.sparse import csc_matrix, csr_array, identity
 from scipy.sparse.csgraph import reverse_cuthill_mckee as scalar_cuthill_mckee
 
 from sparsebody.arrays import IntArray
-from sparsebody.errors import MissingDependencyError, UnknownNameError
 from sparsebody.ordering.cholmod import blocks_ordered
-from sparsebody.ordering.entry import Ordering, is_installed
+from sparsebody.ordering.entry import Ordering, installed_entry, is_installed
 from sparsebody.ordering.minimum_degree import unconstrained_minimum_degree
 from sparsebody.sparse.pattern import Blocks
 
@@ -46,19 +45,19 @@ def _by_cholmod(method: str) -> Ordering:
         whole = csc_matrix(_graph(pattern) + identity(pattern.n_blocks, format="csr"))
         return blocks_ordered(csc_matrix(whole[block][:, block]), block, method)
 
-    return Ordering(ordered, False, "sksparse", f"{method.upper()}, by CHOLMOD")
+    return Ordering(ordered, f"{method.upper()}, by CHOLMOD", admissible=False, needs="sksparse")
 
 
 GENERAL_ORDERINGS = {
     "minimum-degree": Ordering(
-        unconstrained_minimum_degree, False, None, "the block that couples to the fewest rows"
+        unconstrained_minimum_degree, "the block that couples to the fewest rows", admissible=False
     ),
     "cholmod-amd": _by_cholmod("amd"),
     "cholmod-metis": _by_cholmod("metis"),
     "cholmod-nesdis": _by_cholmod("nesdis"),
-    "reverse-cuthill-mckee": Ordering(_reverse_cuthill_mckee, False, None, "small bandwidth"),
-    "natural": Ordering(_natural, False, None, "as numbered"),
-    "random": Ordering(_random, False, None, "shuffled"),
+    "reverse-cuthill-mckee": Ordering(_reverse_cuthill_mckee, "small bandwidth", admissible=False),
+    "natural": Ordering(_natural, "as numbered", admissible=False),
+    "random": Ordering(_random, "shuffled", admissible=False),
 }
 
 
@@ -77,14 +76,4 @@ def general_order(pattern: Blocks, name: str) -> IntArray:
     MissingDependencyError
         If the ordering needs a package that is not installed.
     """
-    if name not in GENERAL_ORDERINGS:
-        raise UnknownNameError(
-            f"no ordering {name!r} of a matrix that is not a mechanism's; there are "
-            f"{', '.join(GENERAL_ORDERINGS)}"
-        )
-    entry = GENERAL_ORDERINGS[name]
-    if not is_installed(entry.needs):
-        raise MissingDependencyError(
-            f"the ordering {name} needs {entry.needs}: pip install 'sparsebody[cholmod]'"
-        )
-    return entry.function(pattern)
+    return installed_entry(GENERAL_ORDERINGS, name).function(pattern)

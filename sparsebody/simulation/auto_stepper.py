@@ -12,10 +12,11 @@ from sparsebody.equations.accelerations import WORST_RESIDUAL
 from sparsebody.errors import SimulationError, SingularSystemError
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
+from sparsebody.simulation.constraint_errors import largest
 from sparsebody.simulation.implicit.stepper import ImplicitStepper
 from sparsebody.simulation.implicit.stiffness import fastest_spring
 from sparsebody.simulation.singular_poses import carried, moved_on
-from sparsebody.simulation.stabilization import largest, projected
+from sparsebody.simulation.stabilization import projected
 from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.trajectory import Event
 
@@ -74,11 +75,6 @@ class AutoStepper:
         return self._stepper.rank
 
     @property
-    def typical_correction(self) -> float:
-        """By the stabilization [rad/s, m/s]."""
-        return self._stepper.typical_correction
-
-    @property
     def memory(self) -> FloatArray:
         """What else the next step depends on: zeros as long as steps are explicit."""
         if isinstance(self._stepper, ImplicitStepper):
@@ -95,11 +91,11 @@ class AutoStepper:
         else:
             self._stepper.start(state)
 
-    def resume(self, checkpoint: Checkpoint) -> None:
-        """Go on from a checkpoint."""
+    def resume(self, first: State, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint of a run that began at a state."""
         if checkpoint.memory[-1]:
             self._stepper = self._make_implicit(self._note)
-        self._stepper.resume(checkpoint)
+        self._stepper.resume(first, checkpoint)
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6)."""

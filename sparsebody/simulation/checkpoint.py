@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,10 +12,10 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.model.system import State, System
 
-_N_SCALARS = 8
+_N_SCALARS = 10
 
 
-@dataclass(frozen=True)
+@dataclass
 class RankWatch:
     """Where the rank of the constraint rows stands."""
 
@@ -22,6 +23,9 @@ class RankWatch:
     full_rank: int = 0  # the largest rank seen
     wait: int = 1  # steps between two attempts to reach the full rank again
     countdown: int = 0  # steps until the next attempt
+    left_at: float = -math.inf  # time [s] of the newest analysis at a singular pose
+    sine: float = math.inf  # smallest pivot of the factors at the newest state; NaN if unknown
+    best_sine: float = 0.0  # largest of the rows in use since they were compared with others
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +38,6 @@ class Checkpoint:
     n_events: int
     wall_time: float  # [s]
     rank: RankWatch
-    typical_correction: float  # by the stabilization [rad/s, m/s]
     memory: FloatArray  # what else the stepper needs
 
     def pack(self) -> FloatArray:
@@ -48,7 +51,9 @@ class Checkpoint:
             float(self.rank.wait),
             float(self.rank.countdown),
             float(analyzed is not None),
-            self.typical_correction,
+            self.rank.left_at,
+            self.rank.sine,
+            self.rank.best_sine,
         ]
         parts = [
             np.array(scalars),
@@ -68,9 +73,9 @@ def row_size(system: System, memory_size: int) -> int:
 
 def unpack(system: System, row: FloatArray) -> Checkpoint | None:
     """Return the checkpoint of a row; None if it was written only in part, or never."""
-    if row[-1] != _checksum(row[:-1]) or not row.any():
+    if len(row) < row_size(system, 0) or row[-1] != _checksum(row[:-1]) or not row.any():
         return None
-    step, n_events, wall_time, full_rank, wait, countdown, analyzed, typical = row[:_N_SCALARS]
+    step, n_events, wall_time, full_rank, wait, countdown, analyzed, *others = row[:_N_SCALARS]
     ends = np.cumsum([_N_SCALARS, _state_size(system), 6 * system.n_bodies, _state_size(system)])
     state, acceleration, analysis = (row[a:b] for a, b in pairwise(ends))
     rank = RankWatch(
@@ -78,6 +83,7 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
         int(full_rank),
         int(wait),
         int(countdown),
+        *map(float, others),
     )
     return Checkpoint(
         int(step),
@@ -86,7 +92,6 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
         int(n_events),
         float(wall_time),
         rank,
-        float(typical),
         row[ends[-1] : -1].copy(),
     )
 

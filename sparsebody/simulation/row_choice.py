@@ -13,19 +13,21 @@ from sparsebody.equations.accelerations import WORST_RESIDUAL
 from sparsebody.errors import SingularSystemError
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import RankWatch
+from sparsebody.simulation.constraint_errors import largest
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
     carried,
     closed_by_all_rows,
     moved_on,
 )
-from sparsebody.simulation.stabilization import largest, projected
+from sparsebody.simulation.stabilization import projected, smallest_pivot
 from sparsebody.simulation.trajectory import Event
 
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
 _AHEAD = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose
 _MOST_TRIALS, _PATIENCE = 60, 12  # of finding the way out of a singular pose
 _SETTLED, _ACCEPTED = 1e-6, 1e-2  # changes of the acceleration by a trial, relative
+_HALF = 0.5  # of a pivot: worth looking for other rows, and worth taking them
 _MOST_NAMES = 3  # of joints in a message
 _UNDETERMINED = (
     "the motion begins at rest at a singular pose, and no one way out of it was found: the branch "
@@ -60,10 +62,15 @@ class RowChoice:
         self.adopt(analyzed_at(self.dynamics, state), state, reason)
 
     def adopt(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
-        """Use dynamics that were analyzed at a state, and tell."""
+        """Use dynamics that were analyzed at a singular pose, and tell."""
+        self._use(dynamics, state, reason)
+        self.watch = replace(self.watch, left_at=state.time)
+
+    def _use(self, dynamics: ForwardDynamics, state: State, reason: str) -> None:
         changed = np.setxor1d(self.dynamics.redundant_rows, dynamics.redundant_rows)
         self.dynamics = dynamics
-        self.watch = RankWatch(state, max(dynamics.rank, self.watch.full_rank))
+        full_rank = max(dynamics.rank, self.watch.full_rank)
+        self.watch = RankWatch(state, full_rank, left_at=self.watch.left_at)
         joints = np.unique(dynamics.system.row_joint[changed])
         names = [repr(dynamics.system.joint_names[j]) for j in joints[:_MOST_NAMES]]
         more = ", ..." if len(joints) > _MOST_NAMES else ""
@@ -137,6 +144,31 @@ class RowChoice:
         except SingularSystemError:
             return False
         return self.dynamics.evaluator.dropped_residual() <= WORST_RESIDUAL
+
+    def follow(self, sine: float) -> None:
+        """Take note of the smallest pivot after a step."""
+        watch = self.watch
+        watch.sine, watch.best_sine = sine, max(sine, watch.best_sine)
+
+    def exchange(self, state: State) -> bool:
+        """Keep other rows of the same rank where these are much better conditioned.
+
+        Looked for as often as the smallest pivot of the rows in use has halved.
+        """
+        watch = self.watch
+        if not watch.sine < _HALF * watch.best_sine:
+            return False
+        self.watch = replace(watch, best_sine=watch.sine)
+        if not self.dynamics.evaluator.assembler.has_alternatives:
+            return False
+        dynamics = analyzed_at(self.dynamics, state)
+        evaluation = dynamics.evaluate(state)
+        evaluation.acceleration()
+        better = smallest_pivot(evaluation).sine
+        if dynamics.rank != self.dynamics.rank or not watch.sine < _HALF * better:
+            return False
+        self._use(dynamics, state, "the rows kept so far become dependent")
+        return True
 
     def doubt(self, dropped: float) -> None:
         """Expect more independent rows where those left out are violated."""

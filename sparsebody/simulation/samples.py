@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.energy import energy, total_momentum
+from sparsebody.dynamics.energy import energy_and_momentum
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import TimeFunction
+from sparsebody.simulation.constraint_errors import constraint_errors, largest
 from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.stabilization import constraint_errors, largest
 
 Sample = dict[str, Any]  # channel name -> number or array
 
@@ -73,7 +73,7 @@ def sample(
     system: System, state: State, joint_wrench: Callable[[State], FloatArray] | None
 ) -> Sample:
     """Return one record; `joint_wrench` computes the reactions where they are asked for."""
-    now = energy(system, state)
+    now, momentum = energy_and_momentum(system, state)
     position_error, velocity_error = constraint_errors(system, state)
     record: Sample = {
         "time": state.time,
@@ -83,7 +83,7 @@ def sample(
         "coordinate": state.coordinate,
         "kinetic_energy": now.kinetic,
         "potential_energy": now.potential,
-        "momentum": total_momentum(system, state),
+        "momentum": momentum,
         "position_error": largest(position_error),
         "velocity_error": largest(velocity_error),
     }

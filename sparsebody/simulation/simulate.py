@@ -376,12 +376,11 @@ class _Run:
             self._n_events,
             self._wall_time,
             stepper.rank,
-            stepper.typical_correction,
             stepper.memory,
         )
 
     def _go_back_to(self, checkpoint: Checkpoint) -> None:
-        self._stepper.resume(checkpoint)
+        self._stepper.resume(self._state, checkpoint)
         self._state, self._is_under_way = checkpoint.state, True
         self._step, self._n_events = checkpoint.step, checkpoint.n_events
         self._clock -= checkpoint.wall_time

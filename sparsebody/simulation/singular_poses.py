@@ -8,20 +8,15 @@ from dataclasses import replace
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import KrylovSolver
-from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
+from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import RankWarning
 from sparsebody.factorization.quasi_definite import DELTA
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
-from sparsebody.simulation.stabilization import (
-    OpenJointError,
-    constraint_errors,
-    largest,
-    projected,
-)
+from sparsebody.simulation.constraint_errors import constraint_errors, largest
+from sparsebody.simulation.stabilization import OpenJointError, projected
 
 WEAK = 1e-6  # remainder of a row that drift outweighs: it is held by closing the joints alone
-FAR = 0.2  # a pivot that does not vanish within a step
 FIRST_PART = 1e-3  # of a step, where a motion leaves a singular pose
 GROWTH = 1.2  # of each part to the next one: what happens there has no scale but its own age
 FIRST_DAMPING = 1e-4  # of corrections, relative to the squares of unit rows
@@ -111,12 +106,3 @@ def n_parts_after(age: float, step: float) -> int:
     if age <= 0.0:
         return MOST_PARTS
     return max(1, min(MOST_PARTS, math.ceil(step / ((GROWTH - 1.0) * age))))
-
-
-def weakest_joint(evaluation: Evaluation) -> tuple[float, str]:
-    """Return the smallest pivot of the newest factors, the sine of an angle, and its joint."""
-    dynamics = evaluation.dynamics
-    sine, row = dynamics.evaluator.solver.smallest_pivot()
-    if row < 0:
-        return math.inf, ""
-    return sine, dynamics.system.joint_names[dynamics.system.row_joint[row]] if sine < FAR else ""

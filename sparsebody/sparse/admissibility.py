@@ -52,8 +52,8 @@ def early_joints(pattern: BlockPattern, order: IntArray) -> IntArray:
     """
     check_order(pattern, order)
     position, ends = kernels.positions(order), pattern.ends
-    latest_end = np.where(ends >= 0, position[ends], -1).max(axis=1, initial=-1)
-    is_early = position[pattern.n_primal :] < latest_end
+    later_end = np.maximum(*np.where(ends >= 0, position[ends], -1).T)
+    is_early = position[pattern.n_primal :] < later_end
     if is_early.any():
         is_early &= (
             kernels.tree_parts(pattern.adjacency, pattern.block_sizes, ends, position)[0] < 0

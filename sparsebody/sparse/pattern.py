@@ -87,11 +87,6 @@ class BlockPattern:
         """First row of each dual block, counted from those, and the total: (n_dual + 1,)."""
         return self.offsets[self.n_primal :] - self.n_primal_rows
 
-    @cached_property
-    def has_full_blocks(self) -> bool:
-        """Whether every primal block has six rows."""
-        return bool(np.all(self.block_sizes[: self.n_primal] == 6))
-
     @property
     def n_rows(self) -> int:
         """Scalar size of the whole matrix."""

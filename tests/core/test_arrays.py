@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sparsebody import _core
-from sparsebody._core import graph, model
+from sparsebody._core import dynamics, graph, model
 
 ORDER = [2, 0, 3, 1]
 
@@ -32,6 +32,32 @@ def test_results_own_their_memory_and_are_writeable():
     assert rotations.flags.writeable
     np.testing.assert_array_equal(rotations, np.tile(np.eye(3), (3, 1, 1)))
     assert model.rotations(np.zeros((0, 4))).shape == (0, 3, 3)
+
+
+def test_structs_go_over_as_tuples_of_arrays_that_own_their_memory():
+    start, edge, other = graph.incidence(3, np.array([[-1, 0], [0, 1], [1, 2], [2, 2]]))
+    assert (list(start), list(edge), list(other)) == (
+        [0, 2, 4, 6],
+        [0, 1, 1, 2, 2, 3],
+        [-1, 1, 0, 2, 1, -1],
+    )
+    del start, edge
+    other += 1
+    np.testing.assert_array_equal(other, [0, 2, 1, 3, 2, 0])
+    assert len(graph.incidence(0, np.zeros((0, 2), dtype=np.intp))[1]) == 0
+
+
+def test_an_object_that_keeps_arrays_takes_no_copies_of_them():
+    indices, points = np.zeros(2, dtype=np.intp), np.zeros((2, 3))
+    others = np.zeros((2, 3, 3)), points, np.zeros((1, 6))
+    before = sys.getrefcount(indices)
+    frames = dynamics.SuccessorFrames(indices, indices, *others)
+    assert sys.getrefcount(indices) > before
+    del frames
+    assert sys.getrefcount(indices) == before
+    for joints in (indices.astype(np.int32), np.repeat(indices, 2)[::2]):  # would have to be copied
+        with pytest.raises(TypeError):
+            dynamics.SuccessorFrames(joints, indices, *others)
 
 
 def test_the_build_in_use_can_be_chosen_by_name():

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from patterns import graph_pattern, pattern_of, shuffled
 
-from sparsebody.ordering.spectral import _fiedler_vector, _weights, spectral
+from sparsebody.ordering.sweeps import _fiedler_vector, _weights, spectral
 from sparsebody.sparse.etree import ordering_metrics
 
 

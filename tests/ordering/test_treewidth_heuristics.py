@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patterns import graph_pattern, ladder
 
-from sparsebody.ordering.treewidth_heuristics import (
+from sparsebody.ordering.minimum_fill import (
     elimination_of,
     treewidth_by_degree,
     treewidth_by_fill,

@@ -5,12 +5,14 @@ from sparsebody.dynamics.evaluators.evaluator import Evaluator
 from sparsebody.dynamics.evaluators.krylov_solver import KrylovSolver
 from sparsebody.dynamics.evaluators.planar_assembler import PlanarAssembler
 from sparsebody.dynamics.evaluators.solvers import (
+    BlockLDLSolver,
     BlockQRSolver,
     InaccurateFactors,
 )
 from sparsebody.dynamics.evaluators.spatial_assembler import SpatialAssembler, SubgroupAssembler
 
 __all__ = [
+    "BlockLDLSolver",
     "BlockQRSolver",
     "Evaluator",
     "InaccurateFactors",

@@ -136,6 +136,16 @@ class Assembler(ABC):
         Relative to the largest term of any row, with the solution or with the bodies free.
         """
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether native code alone fills rows and forces, but for wrenches given with a state."""
+        return self._general.is_empty
+
+    @property
+    @abstractmethod
+    def has_alternatives(self) -> bool:
+        """Whether rows were left out that could take the place of kept ones."""
+
     def add_complementary_reactions(
         self,
         state: State,

@@ -37,6 +37,11 @@ class Evaluator:
         self.solver = direct_solver(assembler) if solver is None else solver
         self._fused = fused_pass(self.assembler, self.solver)
 
+    @property
+    def is_fused(self) -> bool:
+        """Whether one native call assembles, factorizes and solves."""
+        return self._fused is not None
+
     def __reduce__(self) -> tuple[type[Evaluator], tuple[Assembler, Solver]]:
         """Pickle the parts."""
         return Evaluator, (self.assembler, self.solver)

@@ -115,6 +115,11 @@ class PlanarAssembler(Assembler):
         terms = self._terms.rows, self._terms.gamma, self._stabilization
         return self.native.violation(self._left_out.native, *terms)
 
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether rows were left out that have a part in the plane, as far as they were filled."""
+        return bool(self._left_out.values.any())
+
     @cached_property
     def reaction_tree(self) -> ReactionTree:  # type: ignore[override]
         """The joints that hold each body in the plane, with three rows."""
@@ -224,7 +229,7 @@ def _planar_table(
         values,
     )
     frames = dynamics.SuccessorFrames(
-        joints, rows, system.successor_rotation, system.successor_point, system.subspace
+        joints, rows, system.successor_rotation, system.successor_point, *system.subspaces
     )
     return _PlanarTable(rows, values, table, frames)
 

@@ -60,6 +60,10 @@ class Solver(ABC):
         self._factorize(time)
         self._factorized = self.assembler.assembly
 
+    def accept_assembled(self) -> None:
+        """Take the native factors for those of what was assembled last."""
+        self._factorized = self.assembler.assembly
+
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
         """Fill x of the assembler for a right-hand side, and return the relative residual.
 

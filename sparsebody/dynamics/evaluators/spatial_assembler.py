@@ -142,7 +142,8 @@ class SpatialAssembler(Assembler):
             system.row_joint,
             system.successor_rotation,
             system.successor_point,
-            system.subspace,
+            system.subspaces,
+            self._threads,
         )
         return table, values
 
@@ -152,6 +153,11 @@ class SpatialAssembler(Assembler):
             return 0.0
         terms = self._terms.rows, self._terms.gamma, self._stabilization
         return self.native.violation(self._left_out, *terms, self._left_out_gamma)
+
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether rows were left out."""
+        return len(self._left_out_gamma) > 0
 
 
 class SubgroupAssembler(SpatialAssembler):

@@ -68,7 +68,6 @@ class ImplicitStepper:
         self._halvings, self._n_calm = 0, 0  # of steps now; steps since that changed
 
     rank = RankWatch()
-    typical_correction = 0.0
 
     @property
     def now(self) -> AlphaState:
@@ -98,7 +97,7 @@ class ImplicitStepper:
         if self._now is None:
             self._now, self._h = self._starting.at(state, self._nominal), self._nominal
 
-    def resume(self, checkpoint: Checkpoint) -> None:
+    def resume(self, _first: State, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         shape = checkpoint.acceleration.shape
         ends = np.cumsum([checkpoint.acceleration.size, self._system.n_rows, 3])

@@ -1,10 +1,6 @@
 """Time integrators, one file each; the table INTEGRATORS."""
 
-from sparsebody.simulation.integrators.base import (
-    AccelerationOf,
-    ImplicitIntegrator,
-    Integrator,
-)
+from sparsebody.simulation.integrators.base import ImplicitIntegrator, Integrator, Stage
 from sparsebody.simulation.integrators.rk4 import rk4_step
 from sparsebody.simulation.integrators.semi_implicit_euler import semi_implicit_euler_step
 
@@ -14,4 +10,4 @@ INTEGRATORS: dict[str, Integrator | ImplicitIntegrator] = {
     "generalized-alpha": ImplicitIntegrator(order=2),
 }
 
-__all__ = ["INTEGRATORS", "AccelerationOf", "ImplicitIntegrator", "Integrator"]
+__all__ = ["INTEGRATORS", "ImplicitIntegrator", "Integrator", "Stage"]

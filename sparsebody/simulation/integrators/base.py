@@ -1,4 +1,4 @@
-"""The interface of an integrator, and the pose kinematics that all of them share."""
+"""The interface of an integrator, and poses as curves in R^7, on which all of them work."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.model.system import State
 
-AccelerationOf = Callable[[State], FloatArray]
-"""From a state to the accelerations (n_bodies, 6) of all bodies in body coordinates."""
+Stage = Callable[[State], tuple[State, FloatArray]]
+"""From a state to the nearest state at which accelerations are taken, and these (n_bodies, 6)."""
 
-Step = Callable[[AccelerationOf, State, FloatArray, float], State]
-"""step(acceleration_of, state, acceleration, h): the state a time h [s] later.
+Step = Callable[[Stage, State, FloatArray, float], State]
+"""step(stage, state, acceleration, h): the state a time h [s] later.
 
 `acceleration` is that of `state`, which the time loop already knows.
 """
@@ -34,28 +34,27 @@ class ImplicitIntegrator:
     order: int
 
 
-def pose_rates(state: State) -> tuple[FloatArray, FloatArray]:
-    """Return dx/dt (n_bodies, 3) and dq/dt (n_bodies, 4) of a state.
+def pose_derivatives(state: State, acceleration: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return y' and y'' (n_bodies, 7) of the poses y = (x, q).
 
-    The center of mass moves with R u, the unit quaternion with q (0, w) / 2.
+    The center of mass moves with x' = R u, the unit quaternion with q' = q (0, w) / 2.
     """
-    return simulation.pose_rates(state.orientation, state.velocity)
+    return simulation.pose_derivatives(state.orientation, state.velocity, acceleration)
 
 
 def moved(
-    state: State,
-    position_rate: FloatArray,
-    orientation_rate: FloatArray,
-    acceleration: FloatArray,
-    h: float,
+    state: State, rate: FloatArray, pose_curvature: FloatArray, rate_curvature: FloatArray, h: float
 ) -> State:
-    """Return the state plus h times the rates, quaternions normalized."""
-    orientation = state.orientation + h * orientation_rate
-    simulation.normalize(orientation)
-    return State(
-        state.position + h * position_rate,
-        orientation,
-        state.velocity + h * acceleration,
-        state.coordinate,
-        state.time + h,
+    """Return the state at y + h y' + h^2 C / 2 and y' + h c, quaternions normalized.
+
+    With rate y', pose_curvature C and rate_curvature c (n_bodies, 7).
+    """
+    moved = simulation.moved(
+        state.position, state.orientation, rate, pose_curvature, rate_curvature, h
     )
+    return State(*moved, state.coordinate, state.time + h)
+
+
+def at_time(state: State, time: float) -> State:
+    """Return the state at a time [s]."""
+    return State(state.position, state.orientation, state.velocity, state.coordinate, time)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sparsebody.arrays import FloatArray
 from sparsebody.model.system import State
-from sparsebody.simulation.integrators.base import AccelerationOf, moved, pose_rates
+from sparsebody.simulation.integrators.base import Stage, moved, pose_derivatives
 
 
 def semi_implicit_euler_step(
-    acceleration_of: AccelerationOf, state: State, acceleration: FloatArray, h: float
+    stage: Stage, state: State, acceleration: FloatArray, h: float
 ) -> State:
     """Return the state after h: first the velocity, then the pose with the new velocity.
 
     Keeps the energy of oscillations bounded, where the explicit method lets it grow.
     """
     faster = state.with_(velocity=state.velocity + h * acceleration)
-    position_rate, orientation_rate = pose_rates(faster)
-    return moved(state, position_rate, orientation_rate, acceleration, h)
+    rate, _ = pose_derivatives(faster, acceleration)
+    still = np.zeros_like(rate)
+    return moved(state, rate, still, still, h).with_(velocity=faster.velocity)

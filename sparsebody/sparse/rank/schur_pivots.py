@@ -25,9 +25,6 @@ class Fronts(NamedTuple):
     """A joint enters at the first of its bodies, and is decided at the last one."""
 
     order: IntArray  # (n_primal,) the bodies as they are met
-    entering: IntArray  # (n_dual,) joints by the step in which they enter
-    start: IntArray  # (n_primal + 1,) the first one of each step
-    last: IntArray  # (n_dual,) the step in which a joint is decided
     width: int  # most rows in the front
 
 
@@ -36,9 +33,13 @@ def fronts(pattern: BlockPattern, order: IntArray) -> Fronts:
 
     Every dual block has to touch at least one primal block.
     """
-    order = np.ascontiguousarray(order, dtype=np.intp)
-    sizes = pattern.block_sizes[pattern.n_primal :]
-    return Fronts(order, *graph.sweep_fronts(order, pattern.ends, sizes))
+    order, n = np.ascontiguousarray(order, dtype=np.intp), len(order)
+    ends, sizes = pattern.ends, pattern.block_sizes[pattern.n_primal :]
+    step = graph.positions(order)[ends]
+    entering = np.minimum(*np.where(ends >= 0, step, n).T)
+    leaving = np.maximum(*np.where(ends >= 0, step, -1).T) + 1
+    change = np.bincount(entering, sizes, n + 1) - np.bincount(leaving, sizes, n + 1)
+    return Fronts(order, int(np.cumsum(change).max(initial=0.0)))
 
 
 def schur_pivots(
@@ -59,7 +60,7 @@ def schur_pivots(
     delta : float
         The shift.
     """
-    return kernels.schur_pivots(sweep, kernel_part(pattern, rows), delta)
+    return kernels.schur_pivots(*sweep, kernel_part(pattern, rows), delta)
 
 
 def largest_gap(pivots: FloatArray, delta: float = SCHUR_SHIFT) -> tuple[float, float]:
@@ -67,7 +68,4 @@ def largest_gap(pivots: FloatArray, delta: float = SCHUR_SHIFT) -> tuple[float, 
 
     Where all pivots are far above delta, none is dropped and the ratio is that to delta.
     """
-    ordered = np.sort(np.append(pivots.clip(min=delta), delta))
-    k = np.argmax(ordered[1:] / ordered[:-1])
-    below, above = ordered[k : k + 2]
-    return float(np.sqrt(below * above)), float(above / below)
+    return kernels.largest_gap(pivots, delta)

@@ -7,7 +7,7 @@ from scipy.special import ellipj
 import sparsebody as sb
 from sparsebody.kinematics.motion import body_rotations
 from sparsebody.simulation import INTEGRATORS
-from sparsebody.simulation.integrators.base import pose_rates
+from sparsebody.simulation.integrators.base import moved, pose_derivatives
 
 INERTIA = np.array([1.0, 2.0, 3.0])
 START = np.array([1.0, 0.0, 1.0])  # [rad/s]; above the separatrix
@@ -98,17 +98,41 @@ def test_semi_implicit_euler_keeps_the_energy_of_an_oscillation_bounded():
     assert np.ptp(run.energy[half:]) == pytest.approx(np.ptp(run.energy[:half]), rel=0.05)
 
 
-def test_pose_rates_are_the_derivatives_of_the_pose():
+def test_pose_derivatives_are_those_of_the_pose():
+    """Of a body that moves with a linear velocity and acceleration in its axes."""
     rng = np.random.default_rng(0)
     q = rng.normal(size=(3, 4))
     q /= np.linalg.norm(q, axis=1)[:, None]
     state = sb.State(rng.normal(size=(3, 3)), q, rng.normal(size=(3, 6)), np.zeros(0))
-    x_rate, q_rate = pose_rates(state)
-    h = 1e-6
-    ahead, behind = (sb.displaced(state, sign * h * state.velocity) for sign in (1, -1))
-    np.testing.assert_allclose(x_rate, (ahead.position - behind.position) / (2 * h), atol=1e-8)
-    np.testing.assert_allclose(
-        q_rate, (ahead.orientation - behind.orientation) / (2 * h), atol=1e-8
+    acceleration = rng.normal(size=(3, 6))
+    rate, curvature = pose_derivatives(state, acceleration)
+    h = 1e-4
+    ahead, behind = (
+        sb.displaced(state, sign * h * (state.velocity + 0.5 * sign * h * acceleration))
+        for sign in (1, -1)
     )
-    world = np.einsum("nij,nj->ni", body_rotations(state), state.velocity[:, 3:])
-    np.testing.assert_allclose(x_rate, world, atol=1e-14)
+    pose, first, last = (np.hstack([s.position, s.orientation]) for s in (state, ahead, behind))
+    np.testing.assert_allclose(rate, (first - last) / (2 * h), atol=1e-6)
+    # `displaced` keeps the axes for the translation: w x u is added
+    w, u = state.velocity[:, :3], state.velocity[:, 3:]
+    turned = np.einsum("nij,nj->ni", body_rotations(state), np.cross(w, u))
+    expected = (first - 2 * pose + last) / h**2 + np.hstack([turned, np.zeros((3, 4))])
+    np.testing.assert_allclose(curvature, expected, atol=1e-5)
+
+
+def test_velocities_follow_the_rates_of_the_pose():
+    rng = np.random.default_rng(1)
+    q = rng.normal(size=(3, 4))
+    q /= np.linalg.norm(q, axis=1)[:, None]
+    state = sb.State(rng.normal(size=(3, 3)), q, rng.normal(size=(3, 6)), np.zeros(0))
+    rate, curvature = pose_derivatives(state, rng.normal(size=(3, 6)))
+    h = 0.1
+    end = moved(state, rate, curvature, curvature, h)
+    assert end.time == h
+    np.testing.assert_allclose(
+        end.position, state.position + h * rate[:, :3] + h**2 / 2 * curvature[:, :3]
+    )
+    there = pose_derivatives(end, np.zeros((3, 6)))[0]
+    np.testing.assert_allclose(there[:, :3], (rate + h * curvature)[:, :3])
+    same = moved(state, rate, curvature, curvature, 0.0)
+    np.testing.assert_allclose(same.velocity, state.velocity, atol=1e-14)

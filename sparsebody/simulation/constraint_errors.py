@@ -1,0 +1,82 @@
+"""Position and velocity errors of the constraint rows, and how small they have to be."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsebody._core import simulation
+from sparsebody.arrays import FloatArray
+from sparsebody.assembly.constraint import constraint_rows, velocity_errors
+from sparsebody.equations.initial import mechanism_size
+from sparsebody.kinematics.coordinates import coordinate_motion
+from sparsebody.kinematics.loop_closure import position_errors
+from sparsebody.kinematics.motion import joint_motion
+from sparsebody.model.system import State, System
+
+_CLOSURE_TOLERANCE = 1e-14  # of rotations [rad], and of translations in sizes of the mechanism
+_ROUNDING_TOLERANCE = 8 * np.finfo(float).eps  # of translations, relative to the farthest position
+
+_CREEP = 1e-9  # of the mechanism's size in a step: hardly a motion
+
+
+def constraint_errors(system: System, state: State) -> tuple[FloatArray, FloatArray]:
+    """Return the position and the velocity errors (n_rows,) of all constraint rows."""
+    if len(system.coordinates.prescribed) == 0:
+        return joint_errors(system)((state.position, state.orientation, state.velocity))
+    motion = joint_motion(system, state)
+    coordinates = coordinate_motion(system, state, motion)
+    return (
+        position_errors(system, state, motion, coordinates),
+        velocity_errors(system, state, motion, coordinates),
+    )
+
+
+def joint_errors(system: System) -> simulation.JointErrors:
+    """Return the native function from positions, orientations and velocities to both errors.
+
+    It holds views of the system's arrays. None of the coordinates may be prescribed.
+    """
+    return simulation.JointErrors(
+        system.joint_frames,
+        system.joint_kind,
+        system.first_row,
+        system.parameter,
+        system.subspace,
+    )
+
+
+def row_sizes(system: System, state: State) -> FloatArray:
+    """Return (n_rows,) errors that are as large as the mechanism: 1 rad, its typical length."""
+    motion = joint_motion(system, state)
+    rows = constraint_rows(system, state, motion, coordinate_motion(system, state, motion))
+    moment, force = rows.subspace[:, :3], rows.subspace[:, 3:]
+    return np.asarray(
+        np.linalg.norm(moment, axis=1) + mechanism_size(system) * np.linalg.norm(force, axis=1)
+    )
+
+
+class Scales(NamedTuple):
+    """What is small in a mechanism."""
+
+    tolerance: FloatArray  # (n_rows,) position errors of joints that are closed [rad, m]; and
+    # velocity errors for velocities of 1 rad/s or m/s
+    creep: float = 0.0  # velocity that is hardly one [rad/s, m/s]
+
+    def relative(self, correction: float, speed: float) -> float:
+        """Return a correction of velocities relative to the largest of them."""
+        return correction / max(speed, self.creep) if correction > 0.0 else 0.0
+
+
+def scales(system: System, state: State, step: float = math.inf) -> Scales:
+    """Return what is small in a mechanism, for steps [s]."""
+    farthest = _ROUNDING_TOLERANCE * largest(state.position)
+    tolerance = _CLOSURE_TOLERANCE * row_sizes(system, state) + farthest
+    return Scales(tolerance, _CREEP * mechanism_size(system) / step)
+
+
+def largest(array: FloatArray) -> float:
+    """Return the largest magnitude, zero for an empty array."""
+    return float(np.abs(array).max(initial=0.0))
