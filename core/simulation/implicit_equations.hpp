@@ -102,7 +102,7 @@ struct Spring {
 struct JointTerms {
   Transform<double> X_s, X_p;  // from the bodies to S
   Motion<double> v_J, v_p;
-  Force<double> wrench;        // T lambda and the springs' forces on the successor's opposite
+  Force<double> wrench;        // T lambda + W mu, mu the forces that springs and dampers resist with
   bool has_rate = false;
   Matrix6 wrench_rate;         // dw/dq, of a twist x, where it is not zero
   int n_rows = 0;
@@ -116,17 +116,14 @@ class Equations {
             const PointSprings& point_springs, const Loads& loads, const Compliance& compliance, const Start& start,
             const End& end, const Given& given, const Residual& residual);
 
-  // Dual rows of the matrix: constraints, springs on coordinates, springs between points.
-  Index n_dual_rows() const { return n_rows_ + springs_.item.size() + point_springs_.first.size(); }
-
   // Fills the poses at the end from the displacements, and the residuals. Returns -1, or the first spring between points
   // that coincide.
   Index evaluate();
-  // Fills H, G, Y and the rows (n_dual_rows, 2, 6) of [1 A'; A -1], which is [H A'; A -C] in other units, for the
-  // coefficients b and c. `evaluate` comes first. Returns the number of bodies of which H is not positive definite:
+  // Fills H, G, Y and the rows (k, 2, 6) of [1 A'; A -1], which is [H A'; A -C] in other units, for the coefficients b
+  // and c: k rows of constraints, of springs on coordinates and of springs between points. `evaluate` comes first. Returns the number of bodies of which H is not positive definite:
   // of their H - b M only three, two, one or no quarters are taken.
   Index linearize(double b, double c, View<double, 3> rows);
-  // The right-hand side (6 n + n_dual_rows,) of Newton's equations in these units.
+  // The right-hand side (6 n + k,) of Newton's equations in these units.
   void right_side(View<double> rhs) const;
   // What is left of blocks on the diagonal beside H: fills `changed` with the right-hand side less its product with x.
   void subtract_rest(View<const double> x, View<const double> rhs, View<double> changed) const;
