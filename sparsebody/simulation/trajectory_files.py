@@ -255,7 +255,7 @@ def _names(file: h5py.File, lost: dict[str, str], name: str, n: int) -> tuple[st
 @contextmanager
 def open_trajectory(path: Path) -> Iterator[h5py.File]:
     """Open a trajectory file for reading, whether it was closed or not, its structure checked."""
-    if path.is_file() and (missing := missing_bytes(path)):
+    if path.is_file() and (missing := missing_bytes(path)) and not is_left_open(path):
         raise SimulationOptionError(
             f"{str(path)!r} was cut: {missing} bytes are missing; {RECOVERY}"
         )

@@ -65,7 +65,9 @@ def missing_bytes(path: Path) -> int:
     """Return how many bytes a file is shorter than it says."""
     head = _head(path)
     if len(head) < _SUPERBLOCK.size or not head.startswith(_HDF5_SIGNATURE):
-        raise SimulationOptionError(f"{str(path)!r} is no HDF5 file")
+        raise SimulationOptionError(
+            f"{str(path)!r} cannot be read as a trajectory: it is no HDF5 file"
+        )
     *_, end = _SUPERBLOCK.unpack(head)
     return max(0, end - path.stat().st_size)
 
