@@ -68,8 +68,10 @@ def missing_bytes(path: Path) -> int:
         raise SimulationOptionError(
             f"{str(path)!r} cannot be read as a trajectory: it is no HDF5 file"
         )
-    *_, end = _SUPERBLOCK.unpack(head)
-    return max(0, end - path.stat().st_size)
+    _, version, size_of_offsets, *_, end = _SUPERBLOCK.unpack(head)
+    if version not in (2, 3) or size_of_offsets != 8:  # not written here
+        return 0
+    return max(0, int(end) - path.stat().st_size)
 
 
 def _head(path: Path) -> bytes:
