@@ -56,8 +56,8 @@ def error_of_n_four_bar(run: sb.Trajectory, loops: int) -> float:
     for i, name in enumerate(run.body_names):
         kind, number = name.split("-")
         middle = 0.5 * tip if kind == "vertical" else tip - (0.5, 0.0)
-        expected = middle + (float(number), 0.0)
-        error = max(error, np.abs(run.position[:, i, :2] - expected).max())
+        found = run.position[:, i, :2] - (float(number), 0.0)
+        error = max(error, np.abs(found - middle).max())
     return error
 
 
@@ -171,7 +171,7 @@ def test_reactions_near_a_flat_pose_are_those_of_the_equilibrium_of_each_rod():
         for i in range(loops):
             names = f"node-{i}-right", f"node-{i + 1}-left"
             found = [np.linalg.norm(run.joint_wrench[k, run.joint(name), 3:5]) for name in names]
-            np.testing.assert_allclose(found, expected[i], rtol=1e-5)
+            np.testing.assert_allclose(found, expected[i], rtol=1e-4)
 
 
 def test_joints_of_a_mechanism_of_millimetres_close_to_its_rounding():
