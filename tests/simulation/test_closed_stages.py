@@ -155,7 +155,7 @@ def pin_forces(loops: int, phi: float, rate: float) -> np.ndarray:
 
 
 def test_reactions_near_a_flat_pose_are_those_of_the_equilibrium_of_each_rod():
-    """They grow as the inverse of the distance, to 0.02 degrees here."""
+    """They grow as the inverse of the distance, to 0.02 degrees here; their rounding as its square."""
     loops = 20
     system = build("n-four-bar", loops=loops).compile()
     run = sb.simulate(system, duration=1.25, step=1e-3, record_reactions=True)
@@ -171,7 +171,7 @@ def test_reactions_near_a_flat_pose_are_those_of_the_equilibrium_of_each_rod():
         for i in range(loops):
             names = f"node-{i}-right", f"node-{i + 1}-left"
             found = [np.linalg.norm(run.joint_wrench[k, run.joint(name), 3:5]) for name in names]
-            np.testing.assert_allclose(found, expected[i], rtol=1e-4)
+            np.testing.assert_allclose(found, expected[i], rtol=1e-3)
 
 
 def test_joints_of_a_mechanism_of_millimetres_close_to_its_rounding():
