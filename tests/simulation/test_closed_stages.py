@@ -155,7 +155,7 @@ def pin_forces(loops: int, phi: float, rate: float) -> np.ndarray:
 
 
 def test_reactions_near_a_flat_pose_are_those_of_the_equilibrium_of_each_rod():
-    """They grow as the inverse of the distance, to 0.02 degrees here; their rounding as its square."""
+    """They grow as the inverse of the distance; next to the pose, they are not given."""
     loops = 20
     system = build("n-four-bar", loops=loops).compile()
     run = sb.simulate(system, duration=1.25, step=1e-3, record_reactions=True)
@@ -164,7 +164,9 @@ def test_reactions_near_a_flat_pose_are_those_of_the_equilibrium_of_each_rod():
     near = np.flatnonzero(np.abs(np.sin(phi)) < 0.02)
     assert np.abs(np.sin(phi[near])).min() < 1e-3
     crank = run.body("vertical-0")
-    for k in near:
+    known = near[~np.isnan(run.joint_wrench[near]).any(axis=(1, 2))]
+    assert len(known) > len(near) - 3
+    for k in known:
         q = run.orientation[k, crank]
         angle = 2.0 * np.arctan2(q[3], q[0])
         expected = pin_forces(loops, angle, run.velocity[k, crank, 2])
