@@ -140,7 +140,7 @@ def subgroup_assembler(
     """Return the assembler of a reduction, in an elimination order of its pattern."""
     freedoms, structure = reduction.motion.freedoms, reduction.structure
     order = _order_with_freedoms(structure.pattern, order, freedoms)
-    subgroups = reduction.basis, freedoms, reduction.fixed, reduction.tree
+    subgroups = reduction.basis, _inverse_roots(system), freedoms, reduction.fixed, reduction.tree
     return SubgroupAssembler(system, structure, order, factorization, threads, *subgroups)
 
 

@@ -171,6 +171,8 @@ class SubgroupAssembler(SpatialAssembler):
         Orthonormal twists of the freedoms in the leading columns, where inertias are one.
     freedoms : (n_bodies,) int array
         Their number.
+    inverse_root : (n_bodies, 6, 6) float array
+        From twists where inertias are one to those of the bodies.
     fixed : (n_bodies, 28) float array
         Directions and points that bodies keep in place; see `reduced.fixed_directions`.
     tree : ReactionTree
@@ -185,12 +187,13 @@ class SubgroupAssembler(SpatialAssembler):
         factorization: str,
         threads: int,
         basis: FloatArray,
+        inverse_root: FloatArray,
         freedoms: IntArray,
         fixed: FloatArray,
         tree: ReactionTree,
     ) -> None:
         super().__init__(system, structure, order, factorization, threads)
-        self._arguments = (*self._arguments, basis, freedoms, fixed, tree)
+        self._arguments = (*self._arguments, basis, inverse_root, freedoms, fixed, tree)
         bodies, n = self.bodies, system.n_bodies
         assert isinstance(self.native, dynamics.SpatialEvaluation)
         self.values[:] = 0.0
@@ -203,14 +206,17 @@ class SubgroupAssembler(SpatialAssembler):
         )
         self.reaction_tree, self._fixed = tree, np.ascontiguousarray(fixed)
         self._has_points = bool(np.any(fixed[:, 18:27]))
+        within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
+        self._projection = inverse_root @ basis @ within  # of twists, in the metric of the inertias
 
     def retracted(self, state: State) -> State:
-        """Return the state with the points of bodies put back to where they have to stay."""
+        """Return the state with points of bodies where they have to stay, and twists within."""
         if not self._has_points:
             return state
         position = np.array(state.position)
         dynamics.retract(self._fixed, state.position, state.orientation, position)
-        return state.with_(position=position)
+        velocity = (self._projection @ state.velocity[:, :, None])[:, :, 0]
+        return state.with_(position=position, velocity=velocity)
 
     def violates_subgroup(self, state: State) -> bool:
         """Tell whether points are not where they have to stay."""
