@@ -266,7 +266,7 @@ def _start(
         return _Start(state, None, MemoryRecorder(head))
     if resume and path.exists():
         with open_trajectory(path) as file:
-            checkpoint = read_checkpoint(file, system)
+            checkpoint = read_checkpoint(path, file, system, row_size(system, memory))
             if checkpoint is not None:
                 _check_first_record(path, state, first_record(file))
         if checkpoint is not None:

@@ -290,8 +290,14 @@ def _opened(whole: Path, path: Path) -> Iterator[h5py.File]:
         ) from error
 
 
-def read_checkpoint(file: h5py.File, system: System) -> Checkpoint | None:
-    """Return the newest whole checkpoint, None if there is none."""
+def read_checkpoint(path: Path, file: h5py.File, system: System, size: int) -> Checkpoint | None:
+    """Return the newest whole checkpoint, None if there is none; `size` is that of one here."""
+    if file[CHECKPOINTS].shape[1] != size:
+        raise SimulationOptionError(
+            f"cannot resume {str(path)!r}: its checkpoints are those of sparsebody "
+            f"{file.attrs.get('sparsebody_version')}, which this version does not read; go on with "
+            "that one, or give another output"
+        )
     checkpoints = [unpack(system, row) for row in file[CHECKPOINTS][:]]
     whole = [checkpoint for checkpoint in checkpoints if checkpoint is not None]
     return max(whole, key=lambda checkpoint: checkpoint.step, default=None)

@@ -145,3 +145,16 @@ def test_a_cut_file_ends_at_once_and_its_records_are_recovered(sound, tmp_path):
         Trajectory.load(path)
     rest = Trajectory.load(path, recover=True)
     np.testing.assert_array_equal(rest.position, whole.position[: len(rest)])
+
+
+def test_a_run_of_another_version_is_not_overwritten(sound, system, tmp_path):
+    path = tmp_path / "run.h5"
+    path.write_bytes(sound.read_bytes())
+    with h5py.File(path, "r+") as file:
+        slots = file["checkpoint"][:, :-3]
+        del file["checkpoint"]
+        file["checkpoint"] = slots
+    content = path.read_bytes()
+    with pytest.raises(SparsebodyError, match="which this version does not read"):
+        simulate(system, output=path, source="{}", resume=True, **RUN | {"duration": 0.1})
+    assert path.read_bytes() == content
