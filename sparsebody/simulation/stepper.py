@@ -47,9 +47,12 @@ _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 
 _PASSED = 0.5  # of a pivot that a step leaves where it comes to a singular pose, or passes it
 _SMALL = 0.2  # pivot of a pose that might be called singular
-_UNSOLVABLE = 2e-4  # pivot, the sine of an angle, whose inverse square rounding does not bear
+# Pivots, sines of angles, that tell of a singular pose, unless the mechanism has no larger ones:
+_UNSOLVABLE = 2e-4  # whose inverse square rounding does not bear
 _UNSOLVABLE_OPEN = 1e-3  # the same where no projection takes errors out
 _UNDETERMINED = 1e-3  # the same for reactions
+_USUAL = 0.1  # of the pivot where the run began: below it, a pose is not like that one
+_NEVER_USUAL = 1e-6  # a pivot that tells of a singular pose by itself
 _ANOTHER_BRANCH = 0.1  # of the velocity: a larger correction is none by a neighbouring motion
 _BEARABLE = 1e-5  # [rad, m] that joints may open where no choice of rows closes them
 _BEYOND = 1e30  # [m, m/s, rad/s]: no motion gets there
@@ -94,7 +97,7 @@ class Stepper:
         self._nominal = step
         self._integrate = integrator.step
         self._stabilization = stabilization
-        self._unsolvable = _UNSOLVABLE if stabilization.closes else _UNSOLVABLE_OPEN
+        self._unsolvable, self._undetermined = 0.0, 0.0  # pivots
         self._control = control
         self._note = note
         self._small = Scales(np.zeros(0))
@@ -132,6 +135,18 @@ class Stepper:
         self._small = scales(self._rows.dynamics.system, first, self._nominal)
         if self._stabilization.closes and self._control is None:
             self._closing = Closing(self._small)
+        largest_limit = max(_NEVER_USUAL, _USUAL * self._first_pivot(first))
+        unsolvable = _UNSOLVABLE if self._stabilization.closes else _UNSOLVABLE_OPEN
+        self._unsolvable = min(unsolvable, largest_limit)
+        self._undetermined = min(_UNDETERMINED, largest_limit)
+
+    def _first_pivot(self, first: State) -> float:
+        evaluation = self._rows.dynamics.evaluate(first)
+        try:
+            evaluation.acceleration()
+        except SingularSystemError:
+            return 0.0
+        return smallest_pivot(evaluation).sine
 
     def evaluate(self, state: State) -> Evaluation:
         """Return the evaluation of the dynamics, control included."""
@@ -147,7 +162,8 @@ class Stepper:
             wrench = evaluation.accelerations().joint_wrench
         except SingularSystemError:
             return undetermined
-        return undetermined if smallest_pivot(evaluation).sine < _UNDETERMINED else wrench
+        is_near = smallest_pivot(evaluation).sine < self._undetermined
+        return undetermined if is_near else wrench
 
     def advance(self, time: float) -> State:
         """Return the state at `time`.

@@ -197,3 +197,11 @@ def test_stiff_springs_are_named_where_steps_are_too_long_for_them():
         sb.simulate(system, duration=1.0, step=1e-3)
     assert "dependent" not in str(stop.value)
     assert sb.simulate(system, duration=0.1, step=1e-4).position_error.max() < 1e-12
+
+
+def test_long_lifts_are_not_singular():
+    """Their pivots are small everywhere, as those of everything long and slender."""
+    system = build("scissor", pairs=150, drive=True).compile()
+    run = sb.simulate(system, duration=0.05, step=0.005, record_reactions=True)
+    assert not [event for event in run.events if "singular" in event.message]
+    assert np.isfinite(run.joint_wrench).all()
