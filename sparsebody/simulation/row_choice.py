@@ -31,7 +31,7 @@ _HALF = 0.5  # of a pivot: worth looking for other rows, and worth taking them
 _MOST_NAMES = 3  # of joints in a message
 _UNDETERMINED = (
     "the motion begins at rest at a singular pose, and no one way out of it was found: the branch "
-    "that is taken may depend on the step"
+    'that is taken may depend on the step; method="auto" takes implicit steps from there'
 )
 
 
