@@ -12,7 +12,7 @@ for name in {OPTIONAL!r}:
     sys.modules[name] = None  # importing it now raises ImportError
 import sparsebody
 for module in pkgutil.walk_packages(sparsebody.__path__, "sparsebody."):
-    if not module.name.endswith("__main__"):
+    if not module.name.endswith(("__main__", ".sanitized")):  # that needs its runtime
         importlib.import_module(module.name)
 """
 
