@@ -56,8 +56,8 @@ def error_of_n_four_bar(run: sb.Trajectory, loops: int) -> float:
     for i, name in enumerate(run.body_names):
         kind, number = name.split("-")
         middle = 0.5 * tip if kind == "vertical" else tip - (0.5, 0.0)
-        found = run.position[:, i, :2] - (float(number), 0.0)
-        error = max(error, np.abs(found - middle).max())
+        position = run.position[:, i, :2] - (float(number), 0.0)
+        error = max(error, np.abs(position - middle).max())
     return error
 
 
@@ -172,8 +172,8 @@ def test_reactions_near_a_flat_pose_are_those_of_the_equilibrium_of_each_rod():
         expected = pin_forces(loops, angle, run.velocity[k, crank, 2])
         for i in range(loops):
             names = f"node-{i}-right", f"node-{i + 1}-left"
-            found = [np.linalg.norm(run.joint_wrench[k, run.joint(name), 3:5]) for name in names]
-            np.testing.assert_allclose(found, expected[i], rtol=1e-3)
+            force = [np.linalg.norm(run.joint_wrench[k, run.joint(name), 3:5]) for name in names]
+            np.testing.assert_allclose(force, expected[i], rtol=1e-3)
 
 
 def test_joints_of_a_mechanism_of_millimetres_close_to_its_rounding():

@@ -137,8 +137,8 @@ def test_correction_by_the_factors_is_that_of_the_whole_matrix_but_for_skew_part
         residual = np.concatenate([equations.force_residual.ravel(), equations.row_residual])
         matrix.factorize(B, C)
         matrix.solve()
-        found = np.concatenate([matrix.twist.ravel(), matrix.multiplier])
-        error = np.abs(whole @ found + residual).max() / np.abs(residual).max()
+        solution = np.concatenate([matrix.twist.ravel(), matrix.multiplier])
+        error = np.abs(whole @ solution + residual).max() / np.abs(residual).max()
         assert error < 0.3 * scale + 3e-3
 
 
