@@ -10,8 +10,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, ShapeError, SimulationError, UnknownNameError
-from sparsebody.model.gallery.chain import chain
-from sparsebody.model.gallery.pendulum import pendulum
+from sparsebody.model.gallery.open_chains import chain, pendulum
 from sparsebody.simulation import StoppedSimulationError
 
 
