@@ -73,7 +73,7 @@ def test_velocities_around_a_loop_add_up_to_nothing():
     system = random_loops(np.random.default_rng(4), 6, 3, moving=True).compile()
     state = consistent_state(system)
     free, n_free = joint_freedoms(system, state)
-    motion = sb.ForwardDynamics(system, state).evaluate(state).motion
+    motion = sb.ForwardDynamics(system, state).evaluate(state).joints
     velocities = []
     for j in range(system.n_joints):
         S = free[j, : n_free[j]]

@@ -313,9 +313,9 @@ def test_steps_that_stall_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_contradictions_are_met_in_least_squares(name: str, factorization: str) -> None:
     system = GALLERY[name]().compile()
     state = wild(sb.consistent_state(system))
-    found = sb.ForwardDynamics(
-        system, state, inconsistent="least-squares", factorization=factorization
-    )(state)
+    found = sb.ForwardDynamics(system, state, redundancy="krylov", factorization=factorization)(
+        state
+    )
     expected = least_squares(system, state)
     assert found.dropped_residual > 1e-3
     assert found.solver.converged
@@ -325,7 +325,7 @@ def test_contradictions_are_met_in_least_squares(name: str, factorization: str) 
 def test_baumgarte_terms_that_contradict_each_other_are_met_in_least_squares() -> None:
     system = GALLERY["bricard"]().compile()
     state = wild(sb.consistent_state(system))
-    options = {"baumgarte": 0.1, "inconsistent": "least-squares"}
+    options = {"baumgarte": 0.1, "redundancy": "krylov"}
     found = sb.ForwardDynamics(system, state, **options)(state).acceleration
     error = sb.ForwardDynamics(system, state).evaluate(state).velocity_error
     expected = least_squares(system, state, -2.0 / 0.1 * error)
@@ -335,7 +335,7 @@ def test_baumgarte_terms_that_contradict_each_other_are_met_in_least_squares() -
 def test_kept_rows_hold_exactly_whatever_the_others_ask_for() -> None:
     system = GALLERY["scissor"]().compile()
     state = wild(sb.consistent_state(system))
-    dynamics = sb.ForwardDynamics(system, inconsistent="kept", reduction="none")
+    dynamics = sb.ForwardDynamics(system, reduction="none")
     with pytest.warns(RankWarning):
         found = dynamics(state)
     book, n = assemble(system, state), 6 * system.n_bodies
@@ -348,23 +348,9 @@ def test_kept_rows_hold_exactly_whatever_the_others_ask_for() -> None:
     assert gap[dynamics.redundant_rows].max() > 1e-3 * size
 
 
-@pytest.mark.parametrize(
-    ("options", "match"),
-    [
-        ({"redundancy": "krylov", "inconsistent": "kept"}, "leaves no rows out"),
-        ({"redundancy": "keep", "inconsistent": "least-squares"}, "give redundancy 'krylov'"),
-        ({"method": "aba", "inconsistent": "least-squares"}, "give method 'sparse'"),
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(options: dict, match: str) -> None:
-    with pytest.raises(ModelError, match=match):
-        sb.forward_dynamics(build("pendulum").compile(), **options)
-
-
-@pytest.mark.parametrize("tolerance", [0.0, -1.0, 1.0, np.nan])
-def test_a_rank_tolerance_is_a_share(tolerance: float) -> None:
-    with pytest.raises(ModelError, match=r"rank_tolerance is .* between 0 and 1"):
-        sb.ForwardDynamics(build("pendulum").compile(), rank_tolerance=tolerance)
+def test_options_of_the_sparse_method_are_refused_with_others() -> None:
+    with pytest.raises(ModelError, match=r"'aba' has no option redundancy; give method 'sparse'"):
+        sb.forward_dynamics(build("pendulum").compile(), method="aba", redundancy="krylov")
 
 
 def test_backends_that_need_a_rank_are_refused_without_one() -> None:
