@@ -1,8 +1,10 @@
+"""The four forms of a constrained system are one system. Featherstone (2008), sec. 3.2."""
+
 import math
 
 import numpy as np
 import pytest
-from random_mechanisms import random_tree
+from random_mechanisms import random_loops, random_tree
 from scipy.integrate import solve_ivp
 
 import sparsebody as sb
@@ -10,12 +12,23 @@ from examples.ex06_ram import JOINTS, arm, positions, slopes, velocity_products
 from sparsebody.dynamics.energy import energy
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.tree import ExplicitDynamics, LoopClosure, joint_coordinates, spanning_tree
+from sparsebody.tree.crba import joint_space_inertia
 from sparsebody.tree.joint_coordinates import position_rates
+from sparsebody.tree.loops.explicit_dynamics import (
+    dual_system,
+    explicit_system,
+    implicit_system,
+    projected_system,
+)
+from sparsebody.tree.loops.jets import Jet, differentiate
 from sparsebody.tree.loops.loop_equations import (
     loop_matrix,
     loop_right_hand_side,
     loop_rows,
 )
+from sparsebody.tree.ltl import symmetric
+from sparsebody.tree.method import TreeProblem
+from sparsebody.tree.rnea import joint_space_bias_force
 from sparsebody.tree.tree_inverse import independent_velocities
 
 Y, V = np.array([0.9, -0.4]), np.array([0.7, -1.1])
@@ -212,3 +225,137 @@ def test_drives_are_refused_beside_independent_variables():
     )
     with pytest.raises(ModelError, match="'hinge' has a drive"):
         LoopClosure(spanning_tree(mechanism.compile()), lambda y: y)
+
+
+FUNCTIONS = {
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "arcsin": np.arcsin,
+    "arccos": np.arccos,
+    "arctan": np.arctan,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "reciprocal": np.reciprocal,
+    "square": np.square,
+    "cube": lambda x: x**3,
+    "root": lambda x: x**-0.5,
+    "power": lambda x: x**x,
+    "base": lambda x: 2.0**x,
+    "quotient": lambda x: (1.0 - x) / (3.0 + x) - x / 2.0 + 1.0 / x,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_of_elementary_functions_are_those_of_complex_steps(name):
+    function, h = FUNCTIONS[name], 1e-20
+    for x in (0.3, 0.8):
+        value, slope, second = differentiate(lambda y: [function(y[0])], np.array([x]), [1.0])
+        assert value[0] == pytest.approx(function(x), rel=1e-14)
+        assert slope[0, 0] == pytest.approx(function(x + 1j * h).imag / h, rel=1e-13)
+        circle = np.exp(1j * np.pi * (np.arange(32) + 0.5) / 16)  # Cauchy's formula
+        points = function(x + 0.1 * circle)
+        assert second[0] == pytest.approx(np.mean(2.0 * points / (0.1 * circle) ** 2).real, 1e-10)
+
+
+def test_angles_of_points_are_differentiated_in_every_quadrant():
+    for turn in np.linspace(-3.0, 3.0, 7):
+        y, rate, bend = np.array([2.0, turn]), np.array([0.3, -0.7]), np.array([0.1, 0.4])
+
+        def point(y):
+            x = y[0] * np.array([np.cos(y[1]), np.sin(y[1])])
+            return [np.hypot(x[0], x[1]), np.arctan2(x[1], x[0])]
+
+        value, slope, second = differentiate(point, y, rate, bend)
+        np.testing.assert_allclose(value, y, rtol=1e-14)
+        np.testing.assert_allclose(slope, np.eye(2), atol=1e-14)
+        np.testing.assert_allclose(second, bend, atol=1e-14)
+
+
+def test_arrays_go_through_products_and_norms():
+    A = np.array([[1.0, 2.0], [3.0, -1.0]])
+    y, rate = np.array([0.4, -0.3]), np.array([1.0, 2.0])
+    value, slope, second = differentiate(
+        lambda y: [*(A @ y), y @ A @ y, np.linalg.norm(y), 7.0, abs(y[1]), max(y)], y, rate
+    )
+    length = np.linalg.norm(y)
+    np.testing.assert_allclose(value, [*(A @ y), y @ A @ y, length, 7.0, 0.3, 0.4])
+    expected = [*A, (A + A.T) @ y, y / length, [0, 0], [0, -1], [1, 0]]
+    np.testing.assert_allclose(slope, expected, atol=1e-15)
+    across = rate @ rate / length - (rate @ y) ** 2 / length**3
+    np.testing.assert_allclose(second, [0, 0, rate @ (A + A.T) @ rate, across, 0, 0, 0], atol=1e-13)
+
+
+def test_jets_are_compared_by_value_and_shown_with_derivatives():
+    x = Jet(1.0, np.array([1.0]), 0.0)
+    assert x < 2.0
+    assert x <= 1.0
+    assert x > 0.5
+    assert x >= 1.0
+    assert (+x).conjugate() is x
+    assert repr(x) == "Jet(1.0, array([1.]), 0.0)"
+
+
+@pytest.fixture(params=range(4))
+def constrained(request):
+    """H, C, tau, K, k, G, g and qd of a mechanism with loops."""
+    rng = np.random.default_rng(request.param)
+    while True:
+        mechanism = random_loops(rng, 6, 2, loop_names=("spherical", "universal"), moving=True)
+        system = mechanism.compile()
+        state = sb.consistent_state(system)
+        tree = spanning_tree(system)
+        problem = TreeProblem(tree, state)
+        G, g = independent_velocities(problem)
+        if G.shape[1] and tree.n_loops == 2:
+            break
+    H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
+    C = joint_space_bias_force(tree, problem.motion, problem.force)
+    rows = loop_rows(problem)
+    K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
+    _, qd = joint_coordinates(tree, state)
+    return H, C, rng.normal(size=len(C)), K, k, G, g, qd
+
+
+def solution(matrix, right):
+    return np.linalg.lstsq(matrix, right, rcond=1e-12)[0]
+
+
+def test_both_constraints_describe_the_same_motions(constrained):
+    *_, K, k, G, g, qd = constrained
+    np.testing.assert_allclose(K @ G, 0.0, atol=1e-12 * np.abs(K).max())
+    np.testing.assert_allclose(K @ g, k, atol=1e-10 * np.abs(k).max())
+    assert np.linalg.matrix_rank(K, 1e-9) + np.linalg.matrix_rank(G) == len(qd)
+    yd = np.linalg.lstsq(G, qd, rcond=None)[0]
+    np.testing.assert_allclose(G @ yd, qd, atol=1e-9 * np.abs(qd).max())
+
+
+def test_the_implicit_the_explicit_the_dual_and_the_projected_system_agree(constrained):
+    H, C, tau, K, k, G, g, _ = constrained
+    n, m = G.shape
+    x = solution(*implicit_system(H, K, tau - C, k))
+    qdd, force = x[:n], -K.T @ x[n:]
+    size, strength = np.abs(qdd).max(), np.abs(force).max()
+    y = solution(*explicit_system(H, G, tau - C, g))
+    np.testing.assert_allclose(y[:n], qdd, atol=1e-9 * size)
+    np.testing.assert_allclose(y[n : 2 * n], force, atol=1e-9 * strength)
+    z = solution(*dual_system(H, G, tau - C, g))
+    np.testing.assert_allclose(z[:n], force, atol=1e-9 * strength)
+    np.testing.assert_allclose(-z[n:], y[2 * n :], atol=1e-9 * size)
+    H_G, C_G = projected_system(H, C, G, g)
+    ydd = np.linalg.solve(H_G, G.T @ tau - C_G)
+    np.testing.assert_allclose(G @ ydd + g, qdd, atol=1e-9 * size)
+    np.testing.assert_allclose(G.T @ force, np.zeros(m), atol=1e-9 * strength)
+
+
+def test_energy_and_power_are_those_of_the_tree(constrained):
+    H, C, tau, *_, G, g, qd = constrained
+    H_G, _ = projected_system(H, C, G, g)
+    yd = np.linalg.lstsq(G, qd, rcond=None)[0]
+    assert np.linalg.eigvalsh(H_G).min() > 0.0
+    assert yd @ H_G @ yd == pytest.approx(qd @ H @ qd, rel=1e-9)
+    assert (G.T @ tau) @ yd == pytest.approx(tau @ qd, rel=1e-9, abs=1e-12)
