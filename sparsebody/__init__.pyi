@@ -22,6 +22,7 @@ from .methods import forward_dynamics, inverse_dynamics
 from .model.bodies import RigidBody
 from .model.files import load_mechanism, read_mechanism, write_mechanism
 from .model.frames import Frame, Frames
+from .model.gallery import build
 from .model.joints import (
     JOINT_TYPES,
     ConstantDistance,
@@ -46,6 +47,7 @@ from .model.time_functions import Polynomial, Sinusoid, SmoothStep
 from .ordering import register_ordering
 from .simulation import Trajectory, simulate
 from .sparse.files.pattern_files import read_order, read_pattern, write_order
+from .sparse.pattern import BlockPattern
 from .study.certificates import certify
 
 __version__: str
@@ -56,6 +58,7 @@ __all__ = [
     "Accelerations",
     "Actuation",
     "ActuatorForces",
+    "BlockPattern",
     "Box",
     "ConstantDistance",
     "Cylinder",
@@ -90,6 +93,7 @@ __all__ = [
     "Universal",
     "advise",
     "apply_advice",
+    "build",
     "certify",
     "consistent_state",
     "count_mobility",
