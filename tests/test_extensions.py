@@ -29,7 +29,8 @@ def swing(length: float = 1.0) -> sb.Mechanism:
     """A pendulum of a point's inertia on a hinge, from horizontal."""
     mechanism = sb.Mechanism("swing", gravity=[0, 0, -9.81])
     mechanism.add_body("bob", mass=1.0, inertia=[1e-6] * 3, position=[length, 0, 0])
-    mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "bob", axis=[0, 1, 0])
+    hinge = {"point": [0, 0, 0], "axis": [0, 1, 0]}
+    mechanism.add_joint("hinge", sb.Revolute(), sb.WORLD, "bob", **hinge)
     return mechanism
 
 
