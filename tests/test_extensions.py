@@ -99,7 +99,7 @@ def test_a_mechanism_ordering_and_backend_from_outside_serve_commands(module):
 
 def test_an_integrator_from_outside_has_its_order(module, tmp_path):
     run("--import", module, "gallery")
-    angle, step = [], 0.02
+    angle, step = [], 0.005
     for k in range(3):
         path = str(tmp_path / f"{k}.h5")
         choice = ("--method", "midpoint", "--factorization", "inversion", "--output", path)
