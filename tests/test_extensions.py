@@ -17,8 +17,7 @@ SOURCE = '''
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.factorization import FACTORIZATIONS
-from sparsebody.factorization.base import Backend
+from sparsebody.factorization import FACTORIZATIONS, Backend
 from sparsebody.model.gallery import GALLERY, GalleryEntry
 from sparsebody.simulation.integrators import INTEGRATORS, Integrator
 from sparsebody.simulation.integrators.base import moved, pose_derivatives

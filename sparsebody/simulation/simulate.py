@@ -14,7 +14,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
     InterruptionWarning,
     OutputError,

@@ -13,7 +13,7 @@ from sparsebody.dynamics.mobility import (
     generic_mobility,
     generic_mobility_in_plane,
 )
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Free, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism

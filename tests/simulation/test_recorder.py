@@ -15,10 +15,9 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.errors import InterruptionWarning, OutputError, SimulationError
-from sparsebody.model.gallery.chain import chain
-from sparsebody.model.gallery.lattice import lattice
-from sparsebody.model.gallery.n_four_bar import n_four_bar
-from sparsebody.model.gallery.pendulum import pendulum
+from sparsebody.model.gallery.four_bars import n_four_bar
+from sparsebody.model.gallery.lattices import lattice
+from sparsebody.model.gallery.open_chains import chain, pendulum
 from sparsebody.simulation import trajectory_files
 
 CHANNELS = (
@@ -113,7 +112,7 @@ def test_killed_run_is_readable_and_resumes_bit_for_bit(tmp_path):
             """
             import sys, time
             import sparsebody as sb
-            from sparsebody.model.gallery.pendulum import pendulum
+            from sparsebody.model.gallery.open_chains import pendulum
 
             sb.simulate(
                 pendulum().compile(), duration=1e4, step=0.01, output=sys.argv[1],

@@ -16,8 +16,7 @@ from sparsebody.errors import (
     SimulationError,
     UnknownNameError,
 )
-from sparsebody.model.gallery.chain import chain
-from sparsebody.model.gallery.pendulum import pendulum
+from sparsebody.model.gallery.open_chains import chain, pendulum
 from sparsebody.simulation import StoppedSimulationError
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray
-from sparsebody.equations.initial import mechanism_size
+from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
