@@ -23,6 +23,7 @@ from .model.bodies import Box, Cylinder, Polyline, RigidBody, Sphere
 from .model.connections import Joint
 from .model.files import load_mechanism, read_mechanism, write_mechanism
 from .model.frames import Frame, Frames
+from .model.gallery import build
 from .model.joints import (
     JOINT_TYPES,
     ConstantDistance,
@@ -45,6 +46,7 @@ from .model.system import State, System
 from .model.time_functions import Polynomial, Sinusoid, SmoothStep
 from .ordering import register_ordering
 from .simulation import Trajectory, simulate
+from .sparse.pattern import BlockPattern
 from .sparse.pattern_files import read_order, read_pattern, write_order
 from .study.certificates import certify
 
@@ -56,6 +58,7 @@ __all__ = [
     "Accelerations",
     "Actuation",
     "ActuatorForces",
+    "BlockPattern",
     "Box",
     "ConstantDistance",
     "Cylinder",
@@ -90,6 +93,7 @@ __all__ = [
     "Universal",
     "advise",
     "apply_advice",
+    "build",
     "certify",
     "consistent_state",
     "count_mobility",

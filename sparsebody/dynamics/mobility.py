@@ -29,8 +29,13 @@ class Mobility:
     mobility: int  # freedoms of the bodies less the rank of the constraints
 
 
-def count_mobility(system: System, dynamics: ForwardDynamics) -> Mobility:
-    """Return the counts with the rank decision of `dynamics`; prescribed rows count as rows."""
+def count_mobility(system: System, dynamics: ForwardDynamics | None = None) -> Mobility:
+    """Return the counts with the rank decision of `dynamics`; prescribed rows count as rows.
+
+    By default that is the decision at the initial pose.
+    """
+    if dynamics is None:
+        dynamics = ForwardDynamics(system)
     return Mobility(
         bodies=system.n_bodies,
         joints=system.n_joints,

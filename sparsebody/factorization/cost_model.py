@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import UnknownNameError
-from sparsebody.factorization import available_factorizations
+from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 from sparsebody.factorization.banded import LARGEST_BAND
 from sparsebody.factorization.block_ldl import MOST_UPDATES, TILE, safe_order
 from sparsebody.factorization.dense import MOST_ROWS
@@ -62,7 +62,7 @@ COSTS = {
     "cholmod-ldl": Cost(call=5.1e-5, row=1e-8, entry=3.3e-8, flop=5e-10),
     "block-ldl": Cost(call=3.3e-6, row=1.8e-8, entry=1e-12, flop=5.7e-11),
     "multifrontal": Cost(call=2.5e-5, row=1.6e-7, entry=1.8e-9, flop=4.4e-11),
-    "block-qr": Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9),
+    "block-qr": Cost(call=5.0e-6, row=3e-8, entry=2e-9, flop=1e-9),  # never the fastest
     "banded": Cost(call=6.0e-6, row=3e-7, entry=6e-10, flop=6.5e-12),
     "dense": Cost(call=1.0e-5, row=1e-8, entry=4.5e-9, flop=1.8e-11),
 }
@@ -149,14 +149,20 @@ def predict_seconds(name: str, pattern: BlockPattern, order: IntArray) -> float:
     Raises
     ------
     UnknownNameError
-        If there is no cost model of that name.
+        If there is no backend of that name.
     ShapeError
         If `order` does not list every block once.
     """
-    if not isinstance(name, str) or name not in COSTS:
-        raise UnknownNameError(f"unknown factorization {name!r}; there are {', '.join(COSTS)}")
+    if not isinstance(name, str) or name not in FACTORIZATIONS:
+        known = ", ".join(FACTORIZATIONS)
+        raise UnknownNameError(f"unknown factorization {name!r}; there are {known}")
     check_order(pattern, order)
-    return COSTS[name].seconds(WORK[name](Case(pattern, order)))
+    return _seconds(name, Case(pattern, order))
+
+
+def _seconds(name: str, case: Case) -> float:
+    """Return the predicted time [s]; of a backend from elsewhere, as if it were SuperLU."""
+    return COSTS.get(name, COSTS["superlu"]).seconds(WORK.get(name, _whole_work)(case))
 
 
 def pivoted_seconds(pattern: Blocks, order: IntArray) -> dict[str, float]:
@@ -168,7 +174,7 @@ def pivoted_seconds(pattern: Blocks, order: IntArray) -> dict[str, float]:
         If `order` does not list every block once.
     """
     case = Case(cast(BlockPattern, pattern), order)  # these look at rows and metrics alone
-    return {name: COSTS[name].seconds(WORK[name](case)) for name in PIVOTING}
+    return {name: _seconds(name, case) for name in PIVOTING}
 
 
 def least_seconds(name: str, case: Case) -> float:
@@ -189,6 +195,7 @@ def choose_factorization(
 ) -> tuple[str, dict[str, float]]:
     """Return the available backend with the least predicted time, and all predictions [s].
 
+    Those from elsewhere, whose times were never measured, are not among them.
     In large patterns "cholmod" is predicted by a lower bound where that is enough to rule it out. A
     `case` of the same pattern and order saves work.
 
@@ -198,11 +205,11 @@ def choose_factorization(
         If `order` does not list every block once.
     """
     case = Case(pattern, order) if case is None else case
-    names = [name for name in available_factorizations() if name != "block-qr"]  # never faster
-    predicted = {name: COSTS[name].seconds(WORK[name](case)) for name in names if name != "cholmod"}
+    names = [name for name in available_factorizations() if name in COSTS and name != "block-qr"]
+    predicted = {name: _seconds(name, case) for name in names if name != "cholmod"}
     if "cholmod" in names:  # it needs an analysis of its own
         bound = least_seconds("cholmod", case)
         cannot_win = pattern.n_primal >= LARGE and bound > min(predicted.values())
-        predicted["cholmod"] = bound if cannot_win else COSTS["cholmod"].seconds(_schur_work(case))
+        predicted["cholmod"] = bound if cannot_win else _seconds("cholmod", case)
     predicted = {name: predicted[name] for name in names}
     return min(predicted, key=lambda name: predicted[name]), predicted

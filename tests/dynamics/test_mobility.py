@@ -36,7 +36,7 @@ def test_known_mechanisms_have_their_known_mobility(
     name: str, parameters: dict[str, object], counts: tuple[int, ...]
 ) -> None:
     system = build(name, **parameters).compile()
-    found = count_mobility(system, ForwardDynamics(system))
+    found = count_mobility(system)
     assert tuple(vars(found).values()) == counts
 
 

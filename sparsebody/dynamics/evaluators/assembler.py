@@ -175,7 +175,17 @@ class Assembler(ABC):
     @property
     def is_compiled(self) -> bool:
         """Whether native code alone fills rows and forces, but for wrenches given with a state."""
-        return self._general.is_empty
+        return self._general.is_empty or self.varying_rows is not None
+
+    @property
+    def varying_rows(self) -> dynamics.VaryingRows | None:
+        """What fills all general terms, if those are rows alone."""
+        return self._general.varying_rows
+
+    @property
+    def retraction(self) -> tuple[FloatArray, FloatArray]:
+        """Points (n_bodies, 28) that subgroups fix, and projections (n_bodies, 6, 6) of twists."""
+        return np.zeros((0, 28)), np.zeros((0, 6, 6))
 
     @property
     @abstractmethod

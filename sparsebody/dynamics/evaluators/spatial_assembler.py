@@ -208,6 +208,11 @@ class SubgroupAssembler(SpatialAssembler):
         within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
         self._projection = inverse_root @ basis @ within  # of twists, in the metric of the inertias
 
+    @property
+    def retraction(self) -> tuple[FloatArray, FloatArray]:
+        """Points that have to stay, and projections of twists."""
+        return (self._fixed, self._projection) if self._has_points else super().retraction
+
     def retracted(self, state: State) -> State:
         """Return the state with points of bodies where they have to stay, and twists within."""
         if not self._has_points:
