@@ -80,6 +80,6 @@ def model_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArr
         raise ModelError(f"{what} is {value!r}; give numbers of shape {shape}") from error
     if array.shape != shape:
         raise ModelError(f"{what} has shape {array.shape}; give one of shape {shape}")
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         raise ModelError(f"{what} is {array.tolist()}; give finite numbers")
     return array

@@ -11,6 +11,9 @@ from .joint_motion import (
 # Bodies and points
 from .poses import (
     displaced as displaced,
+    joint_positions as joint_positions,
+    joint_velocities as joint_velocities,
+    world_wrenches as world_wrenches,
     linear_accelerations as linear_accelerations,
     point_position as point_position,
     point_velocity as point_velocity,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sparsebody._core import spatial as native
@@ -71,15 +73,19 @@ def check_inertia(mass: float, inertia: ArrayLike, who: str) -> None:
     The mass [kg] is positive; the inertia (3, 3) [kg m^2], about the center of mass, is symmetric
     and positive definite, and no principal moment exceeds the sum of the others (to 1e-9 relative).
     """
-    if not (np.isfinite(mass) and mass > 0.0):
+    if not (math.isfinite(mass) and mass > 0.0):
         raise ModelError(
             f"{who}: mass {mass} kg; give a positive one, or leave the body out and join its "
             "neighbours directly"
         )
     matrix = model_array(inertia, (3, 3), f"{who}: the rotational inertia")
-    _check_symmetric(matrix, who)
-    moments: FloatArray = np.linalg.eigvalsh(matrix).astype(float)
-    _check_principal_moments(moments, who)
+    upper, lower = matrix[[0, 0, 1], [1, 2, 2]], matrix[[1, 2, 2], [0, 0, 1]]
+    if not (upper.any() or lower.any()):
+        moments = np.sort(np.diagonal(matrix))
+    else:
+        _check_symmetric(matrix, who)
+        moments = np.linalg.eigvalsh(matrix).astype(float)
+    _check_principal_moments(moments.tolist(), who)
 
 
 def _check_symmetric(inertia: FloatArray, who: str) -> None:
@@ -93,15 +99,16 @@ def _check_symmetric(inertia: FloatArray, who: str) -> None:
         )
 
 
-def _check_principal_moments(moments: FloatArray, who: str) -> None:
+def _check_principal_moments(moments: list[float], who: str) -> None:
     """`moments` (3,) increasing [kg m^2]."""
-    shown = ", ".join(f"{moment:.9g}" for moment in moments)
-    if moments[0] <= ROUNDING * np.max(np.abs(moments)):
+    low, middle, high = moments
+    shown = f"{low:.9g}, {middle:.9g}, {high:.9g}"
+    if low <= ROUNDING * max(abs(low), abs(high)):
         raise ModelError(
             f"{who}: the rotational inertia has principal moments {shown} kg m^2 and is not "
             "positive definite; give every axis a positive moment (a thin rod: a small radius)"
         )
-    if moments[2] > (1.0 + INERTIA_TOLERANCE) * (moments[0] + moments[1]):
+    if high > (1.0 + INERTIA_TOLERANCE) * (low + middle):
         raise ModelError(
             f"{who}: no body has principal moments {shown} kg m^2, as the largest exceeds the sum "
             "of the others; check the units and that they are about the center of mass"

@@ -27,7 +27,7 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 from sparsebody.factorization import available_factorizations
-from sparsebody.factorization.superlu import SuperLUSymbolic
+from sparsebody.factorization.pivoted_lu import SuperLUSymbolic
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.kinematics.poses import displaced, linear_accelerations
 from sparsebody.methods import forward_dynamics
