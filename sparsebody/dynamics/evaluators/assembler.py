@@ -1,9 +1,10 @@
-"""Multipliers of the rows that keep bodies in their plane, or within their displacement subgroups.
+"""Assembly of (8.64) at a state, bodies and kept rows numbered in elimination order.
 
-There is a joint for every such body that does so, nearer to the world than the body, and at least
-as many of its rows as the body has lost freedoms. Where all other wrenches on a body are known, the
-equations of motion outside the subgroup give those of that joint: one body after the other, the
-outermost first.
+Multipliers of the rows that keep bodies in their plane, or within their displacement subgroups,
+follow from the solution: there is a joint for every such body that does so, nearer to the world
+than the body, and at least as many of its rows as the body has lost freedoms. Where all other
+wrenches on a body are known, the equations of motion outside the subgroup give those of that joint:
+one body after the other, the outermost first.
 """
 
 from __future__ import annotations
@@ -18,14 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsebody._core import dynamics
-from sparsebody._core import dynamics as native
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import KKTStructure, constraint_rows
+from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms, general_joints
+from sparsebody.equations.desired_motion import DesiredMotion
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Symbolic
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
@@ -48,18 +47,11 @@ def add_complementary_reactions(
     multiplier: FloatArray,
 ) -> None:
     """Add to the multipliers (n_rows,) what the joints of a tree need; the others are known."""
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    rows = constraint_rows(system, state, motion, coordinates).rows
-    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
-    if body_force is not None:
-        force += body_force
-    required = np.empty((system.n_bodies, 6))  # of the wrenches of all constraints on each body
-    required[:, :3] = np.einsum("nab,nb->na", system.inertia, acceleration[:, :3])
-    required[:, 3:] = system.mass[:, None] * acceleration[:, 3:]
-    required -= force
-    ends = system.predecessor, system.successor
-    native.fill_complementary_reactions(*tree, *ends, system.row_joint, rows, required, multiplier)
+    desired = DesiredMotion(system, state, body_force, acceleration)
+    ends, rows = (system.predecessor, system.successor), desired.constraint.rows
+    dynamics.fill_complementary_reactions(
+        *tree, *ends, system.row_joint, rows, desired.required, multiplier
+    )
 
 
 Evaluation = dynamics.SpatialEvaluation | dynamics.ReducedEvaluation | dynamics.PlanarEvaluation

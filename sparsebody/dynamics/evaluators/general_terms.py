@@ -12,10 +12,7 @@ import numpy as np
 from sparsebody._core import dynamics
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.body_forces import model_loads
-from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.equations.system_motion import VaryingRows
-from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
+from sparsebody.equations.system_motion import SystemMotion, VaryingRows, checked_vectors
 from sparsebody.model.system import State, System, check_state, with_joints
 
 
@@ -42,7 +39,7 @@ class GeneralTerms:
     """
 
     def __init__(self, system: System, but: BoolArray | None = None) -> None:
-        self._body_names, self._first_row = system.body_names, system.first_row
+        self._first_row = system.first_row
         self.is_general = general_joints(system)
         if but is not None:
             self.is_general &= ~but
@@ -67,7 +64,9 @@ class GeneralTerms:
 
     def at(self, state: State, body_force: FloatArray | None) -> Terms:
         """Return the terms at a state with contiguous arrays of the right shapes."""
-        load = NO_TERMS.load if body_force is None else self._checked(body_force)
+        load = NO_TERMS.load
+        if body_force is not None:
+            load = checked_vectors(self._system, body_force, "body_force")
         if self.is_empty:
             return NO_TERMS._replace(load=load)
         if self._varying is not None:
@@ -76,26 +75,13 @@ class GeneralTerms:
         system = self._system
         if len(system.coordinates.joint):
             check_state(system, state)  # compiled code does not see the coordinates
-        motion = joint_motion(system, state)
-        coordinates = coordinate_motion(system, state, motion)
+        moving = SystemMotion(system, state)
         if self._has_loads:
-            applied = model_loads(system, state, motion, coordinates)
+            applied = model_loads(system, state, moving.joints, moving.coordinates)
             load = applied if body_force is None else applied + load
         if not system.n_joints:
             return NO_TERMS._replace(load=load)
-        constraint = constraint_rows(system, state, motion, coordinates)
-        return Terms(load, constraint.rows, constraint.acceleration)
-
-    def _checked(self, body_force: FloatArray) -> FloatArray:
-        names = self._body_names
-        if np.shape(body_force) != (len(names), 6):
-            raise ShapeError(f"body_force is {np.shape(body_force)}, not {(len(names), 6)}")
-        finite = np.isfinite(body_force).all(axis=1)
-        if not finite.all():
-            raise ModelError(
-                f"body_force of {names[int(np.argmin(finite))]!r} is not finite; give six numbers"
-            )
-        return np.ascontiguousarray(body_force, dtype=float)
+        return Terms(load, moving.constraint.rows, moving.constraint.acceleration)
 
 
 def general_joints(system: System) -> BoolArray:
