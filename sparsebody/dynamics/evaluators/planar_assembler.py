@@ -10,8 +10,7 @@ import numpy as np
 from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.dynamics.evaluators.assembler import Assembler, ReactionTree
-from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms
+from sparsebody.dynamics.evaluators.assembler import NO_TERMS, Assembler, GeneralTerms, ReactionTree
 from sparsebody.factorization import analyze, block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic

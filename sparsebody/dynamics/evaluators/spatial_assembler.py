@@ -11,8 +11,7 @@ import numpy as np
 from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.dynamics.evaluators.assembler import Assembler, ReactionTree
-from sparsebody.dynamics.evaluators.general_terms import GeneralTerms
+from sparsebody.dynamics.evaluators.assembler import Assembler, GeneralTerms, ReactionTree
 from sparsebody.factorization import analyze, block_ldl
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic
