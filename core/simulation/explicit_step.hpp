@@ -140,7 +140,7 @@ class ExplicitSteps {
     return end;
   }
 
- private:
+ protected:
   Array<double, 2> mean(View<const double> weight) const {
     Array<double, 2> sum(curvatures_[0].shape());
     for (std::size_t j = 0; j < curvatures_.size(); ++j) {
@@ -157,11 +157,13 @@ class ExplicitSteps {
     if (!factorize(e_, input(s)) || !close_pose(s)) return false;
     close_velocity(s);
     if (!accelerate(e_, input(s), s.acceleration.view())) return false;
-    s.pivot = {};
-    if (kept_.size() == 0) return true;
-    std::tie(s.pivot.sine, s.pivot.row) = smallest_pivot(e_, right_.size() - kept_.size());
-    if (s.pivot.row >= 0) s.pivot.row = kept_[s.pivot.row];
+    s.pivot = smallest();
     return true;
+  }
+  Pivot smallest() const {
+    if (kept_.size() == 0) return {};
+    const auto [sine, row] = smallest_pivot(e_, right_.size() - kept_.size());
+    return {sine, row >= 0 ? kept_[row] : row};
   }
   void retract(StageState& s) {
     if (retraction_.fixed.rows() == 0) return;
