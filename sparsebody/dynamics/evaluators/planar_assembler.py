@@ -8,14 +8,14 @@ import numpy as np
 
 from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
-from sparsebody.assembly.kkt import KKTStructure
+from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.dynamics.evaluators.assembler import (
     Assembler,
+    ReactionTree,
     Table,
     row_table,
     successor_frames,
 )
-from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms
 from sparsebody.factorization import analyze, block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
