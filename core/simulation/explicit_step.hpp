@@ -30,7 +30,7 @@ inline bool factorize(ReducedEvaluation& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
 inline bool factorize(PlanarEvaluation& e, const EvaluationInput& in) {
-  return e.assemble(in) == PlanarEvaluation::good && e.qr->factorize(e.kept.A) == BlockQR::regular;
+  return e.assemble(in) == PlanarEvaluation::good && e.qr->factorize(e.rows()) == BlockQR::regular;
 }
 inline void solve(SpatialEvaluation& e, View<const double> right) {
   e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
@@ -44,7 +44,7 @@ inline std::pair<double, Index> smallest_pivot(const ReducedEvaluation& e, Index
   return smallest_pivot(e.reduced, n_primal_rows);
 }
 inline std::pair<double, Index> smallest_pivot(const PlanarEvaluation& e, Index) {
-  return e.qr->smallest_pivot(e.kept.A);
+  return e.qr->smallest_pivot(e.rows());
 }
 template <class E>
 bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
