@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.corpus.problem import TOLERANCE
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.inverse_dynamics import InverseDynamics
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.actuators import Freedom
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import TOLERANCE, ActuatorForces, InverseMethod
+from sparsebody.equations.inverse import ActuatorForces, InverseMethod
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.system import State, System
 from sparsebody.tree import TREE_INVERSE_METHODS, TREE_METHODS, TreeDynamics, tree_dynamics

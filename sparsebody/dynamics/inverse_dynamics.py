@@ -9,6 +9,7 @@ from scipy.sparse import block_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.corpus.problem import TOLERANCE
 from sparsebody.dynamics.redundancy import independent_rows
 from sparsebody.dynamics.solver_choice import choose_solver
 from sparsebody.equations.actuators import (
@@ -26,7 +27,7 @@ from sparsebody.equations.desired_motion import (
     row_gaps,
 )
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import TOLERANCE, Actuation, Balance, InverseMethod
+from sparsebody.equations.inverse import Actuation, Balance, InverseMethod
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends
 from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve

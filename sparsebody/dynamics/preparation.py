@@ -33,7 +33,7 @@ from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.rank.tolerances import RANK_TOLERANCE
+from sparsebody.tolerances import RANK_TOLERANCE
 
 REDUNDANCY = ("remove", "keep", "krylov", "auto")
 REDUCTION = ("auto", "none")

@@ -23,12 +23,11 @@ from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.rank.constraint_parts import PartOfRows, Rows
-from sparsebody.sparse.rank.tolerances import GRAM_SHIFT, RANK_TOLERANCE
 from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.tolerances import EIGENVALUE_TOLERANCE, GRAM_SHIFT, RANK_TOLERANCE
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
 LONGEST = 60.0  # [s] predicted
-EIGENVALUE_TOLERANCE = 1e-3  # relative, of an inverse: some four Lanczos steps
 VECTORS = 8  # that ARPACK keeps
 
 

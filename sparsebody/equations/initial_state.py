@@ -19,9 +19,8 @@ from sparsebody.model.checks import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quaternion_product
+from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 
-_CLOSURE_TOLERANCE = 1e-12  # errors of closed joints, relative to the size of the mechanism
-_ROUNDING_TOLERANCE = 8 * np.finfo(float).eps  # and below this, relative to the farthest position
 Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 _PROJECTIONS = 5  # of the velocity's projection; two are usual
 _ITERATIONS = 100
@@ -184,7 +183,7 @@ def _goal(moving: SystemMotion) -> float:
     """Return the error below which a joint is closed."""
     farthest = float(np.abs(moving.state.position).max())
     size = max(1.0, mechanism_size(moving.system))
-    return max(_CLOSURE_TOLERANCE * size, _ROUNDING_TOLERANCE * farthest)
+    return max(CLOSURE_TOLERANCE * size, POSITION_ROUNDING * farthest)
 
 
 def _rotations_first(

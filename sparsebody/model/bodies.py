@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
+from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.errors import ModelError
 from sparsebody.model.checks import (
     ObjectArray,
@@ -25,7 +26,7 @@ from sparsebody.model.checks import (
 )
 from sparsebody.model.frames import Frame, are_unit_quaternions
 from sparsebody.spatial import check_inertia, check_unit_quaternion, rotation_from_quaternion
-from sparsebody.spatial.inertia import INERTIA_TOLERANCE, ROUNDING
+from sparsebody.tolerances import INERTIA_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)

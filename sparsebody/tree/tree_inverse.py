@@ -12,10 +12,12 @@ from scipy.linalg import cho_solve, cholesky, lstsq, qr, solve_triangular, svd
 from sparsebody._core import tree as native
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
+from sparsebody.corpus.problem import TOLERANCE
 from sparsebody.equations.actuators import ActuatorRows, Freedom
 from sparsebody.equations.desired_motion import DesiredMotion, freed_norms
-from sparsebody.equations.inverse import TOLERANCE, Actuation, Balance, InverseMethod
+from sparsebody.equations.inverse import Actuation, Balance, InverseMethod
 from sparsebody.model.system import System
+from sparsebody.tolerances import SINGULAR_TOLERANCE
 from sparsebody.tree.crba import joint_space_inertia
 from sparsebody.tree.loops.loop_equations import (
     loop_matrix,
@@ -28,8 +30,6 @@ from sparsebody.tree.rnea import inverse_dynamics
 from sparsebody.tree.spanning_tree import loop_error
 from sparsebody.tree.tree_choice import spanning_tree
 from sparsebody.tree.tree_motion import joint_accelerations, powers
-
-SINGULAR_TOLERANCE = 1e-9  # singular values below this, relative, of K with rows made comparable
 
 
 class TreeInverseMethod(InverseMethod):

@@ -11,21 +11,26 @@ import numpy as np
 from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.dynamics.evaluators.assembler import Assembler, GeneralTerms, ReactionTree
+from sparsebody.dynamics.evaluators.assembler import (
+    Assembler,
+    GeneralTerms,
+    ReactionTree,
+    Table,
+    row_table,
+    successor_frames,
+)
 from sparsebody.factorization import analyze, block_ldl
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import positions
+from sparsebody.tolerances import POINT_ROUNDING, POINT_TOLERANCE, ROUNDING_RESIDUAL
 
 CHUNK_LENGTH = 512  # pivots
 MAX_REFINEMENTS = 2  # of a solution by block LDL'
-ROUNDING_RESIDUAL = 4e-16  # relative: rounding of the residual itself
 EVEN_TREE_RESIDUAL = 1e-11  # not refined where inertias are summed from the leaves of trees
 EVEN_ROOTS = 1e3  # the largest over the smallest root of an inertia with which that is so
 INERTIA_ROOTS, MASS_ROOT = [0, 2, 5], 12  # columns of a table of units: diagonal of C, sqrt(m)
-POINT_TOLERANCE = 1e-6  # of points of bodies, in their sizes: integrators only correct them
-CLOSED_DISTANCE = 1e-11  # of points, in sizes of the body, that is rounding
 
 
 class SpatialAssembler(Assembler):
@@ -77,31 +82,25 @@ class SpatialAssembler(Assembler):
         self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
         dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
         self.native, self.values, self.right, self.x = self._evaluation()
-        self._left_out = self._row_table(structure.left_out)[0]
-        self._left_out_gamma = np.zeros(len(structure.left_out))
+        self._leave_out(self._table(structure.left_out), self.native)
 
     def _evaluation(
         self,
     ) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
         """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
         n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
-        kept, values = self._row_table(self.rows)
+        kept = self._table(self.rows)
         right, padded_x = large_zeros(n_rows), large_zeros(n_rows + 2 * dynamics.MARGIN)
-        rotation = large_zeros((n + 1, 9))
-        rotation[n, ::4] = 1.0
         factors, is_even_tree = None, False
         if isinstance(self.symbolic, BlockLDLSymbolic):
             factors = self.symbolic.factors
             is_even_tree = self.symbolic.layout.is_leaves_first and _is_even(self._unit[:n])
         native = dynamics.SpatialEvaluation(
-            kept,
+            kept.native,
             factors,
             body=self.bodies.astype(np.uint32),
             gravity=np.array(self.system.gravity, dtype=float),
             unit=self._unit,
-            position=large_zeros((n + 1, 3)),
-            rotation=rotation,
-            velocity=large_zeros((n + 1, 6)),
             right=right,
             padded_x=padded_x,
             residual=large_zeros(n_rows),
@@ -112,50 +111,17 @@ class SpatialAssembler(Assembler):
             chunk_length=CHUNK_LENGTH,
         )
         native.threads = self._threads
-        return native, values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
+        native.fill_rows_on_successors(kept.native, successor_frames(self.system))
+        return native, kept.values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
 
-    def _row_table(self, rows: IntArray) -> tuple[dynamics.RowTable, FloatArray]:
-        """Return a table of `rows`, the user's numbers, those of a joint together, and A (k, 2, 6).
-
-        Rows that are constant on the successors are filled there.
-        """
-        system = self.system
-        starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
-        joints = system.row_joint[rows][starts]
-        index = np.append(self._body_index[:-1], system.n_bodies).astype(np.uint32)  # world last
-        values = large_zeros((len(rows), 2, 6))
-        table = dynamics.RowTable(
-            predecessor=index[system.predecessor[joints]],
-            successor=index[system.successor[joints]],
-            anchor=system.successor_point[joints],
-            is_general=self._general.is_general[joints],
-            first_row=np.append(starts, len(rows)).astype(np.uint32),
-            user_row=rows.astype(np.uint32),
-            general_row=self._general.sources(rows).astype(np.uint32),
-            rows=values,
-        )
-        dynamics.fill_rows_on_successors(
-            table,
-            self._unit,
-            system.row_joint,
-            system.successor_rotation,
-            system.successor_point,
-            system.subspaces,
-            self._threads,
-        )
-        return table, values
-
-    def violation(self) -> float:
-        """Return the largest violation of the rows left out; see `Assembler`."""
-        if len(self._left_out_gamma) == 0:
-            return 0.0
-        terms = self._terms.rows, self._terms.gamma, self._stabilization
-        return self.native.violation(self._left_out, *terms, self._left_out_gamma)
+    def _table(self, rows: IntArray) -> Table:
+        anchor = self.system.successor_point
+        return row_table(self.system, self.bodies, rows, self._general, anchor, self.width)
 
     @property
     def has_alternatives(self) -> bool:
         """Whether rows were left out."""
-        return len(self._left_out_gamma) > 0
+        return len(self._left_out.rows) > 0
 
 
 class SubgroupAssembler(SpatialAssembler):
@@ -227,7 +193,7 @@ class SubgroupAssembler(SpatialAssembler):
             return False
         position = np.empty_like(state.position)
         distance = dynamics.retract(self._fixed, state.position, state.orientation, position)
-        return distance * POINT_TOLERANCE > CLOSED_DISTANCE
+        return distance * POINT_TOLERANCE > POINT_ROUNDING
 
 
 def _is_even(unit: FloatArray) -> bool:
