@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.corpus.problem import TOLERANCE
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.inverse_dynamics import InverseDynamics
 from sparsebody.equations.accelerations import Accelerations
@@ -21,6 +20,7 @@ from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.inverse import ActuatorForces, InverseMethod
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.system import State, System
+from sparsebody.tolerances import MOTION_TOLERANCE
 from sparsebody.tree import TREE_INVERSE_METHODS, TREE_METHODS, TreeDynamics, tree_dynamics
 
 SPARSE = "sparse"
@@ -83,7 +83,7 @@ def inverse_dynamics(
     body_force: FloatArray | None = None,
     tree: str = "minimum-nonzeros",
     reactions: str = "minimum-norm",
-    tolerance: float = TOLERANCE,
+    tolerance: float = MOTION_TOLERANCE,
 ) -> ActuatorForces:
     """Return the forces of actuators that cause a motion, at one state.
 

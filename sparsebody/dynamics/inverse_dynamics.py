@@ -9,7 +9,6 @@ from scipy.sparse import block_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from sparsebody.corpus.problem import TOLERANCE
 from sparsebody.dynamics.redundancy import independent_rows
 from sparsebody.dynamics.solver_choice import choose_solver
 from sparsebody.equations.actuators import (
@@ -35,6 +34,7 @@ from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.tolerances import MOTION_TOLERANCE
 
 PROXIMAL = 1e-10  # of motions that no actuator resists, in units of the bodies' inertias
 _MOST_STEPS = 60
@@ -153,7 +153,7 @@ class InverseDynamics(InverseMethod):
         actuated: Iterable[Freedom] | None = None,
         weights: ArrayLike | None = None,
         reactions: str = "minimum-norm",
-        tolerance: float = TOLERANCE,
+        tolerance: float = MOTION_TOLERANCE,
     ) -> None:
         super().__init__(
             system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
@@ -262,7 +262,7 @@ def driven_accelerations(
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
     gap, scale = row_gaps(moving, acceleration, joint, rows, gamma)
-    if np.abs(gap).max(initial=0.0) > TOLERANCE * scale:
+    if np.abs(gap).max(initial=0.0) > MOTION_TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
         raise MotionError(
             "the wanted accelerations contradict each other at joint "

@@ -12,12 +12,11 @@ from scipy.linalg import cho_solve, cholesky, lstsq, qr, solve_triangular, svd
 from sparsebody._core import tree as native
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
-from sparsebody.corpus.problem import TOLERANCE
 from sparsebody.equations.actuators import ActuatorRows, Freedom
 from sparsebody.equations.desired_motion import DesiredMotion, freed_norms
 from sparsebody.equations.inverse import Actuation, Balance, InverseMethod
 from sparsebody.model.system import System
-from sparsebody.tolerances import SINGULAR_TOLERANCE
+from sparsebody.tolerances import MOTION_TOLERANCE, SINGULAR_TOLERANCE
 from sparsebody.tree.crba import joint_space_inertia
 from sparsebody.tree.loops.loop_equations import (
     loop_matrix,
@@ -60,7 +59,7 @@ class TreeInverseMethod(InverseMethod):
         actuated: Iterable[Freedom] | None = None,
         weights: ArrayLike | None = None,
         reactions: str = "minimum-norm",
-        tolerance: float = TOLERANCE,
+        tolerance: float = MOTION_TOLERANCE,
     ) -> None:
         super().__init__(
             system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
