@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from random_mechanisms import random_loops, random_tree
+from random_mechanisms import copied, random_loops, random_tree
 
 import sparsebody as sb
 from benchmarks import oracle
@@ -131,29 +131,9 @@ def wild_tree(seed: int, decades: float) -> tuple[System, State]:
     """Return a random tree in motion with masses over so many decades."""
     rng = np.random.default_rng(seed)
     given = random_tree(rng, 12)
-    mechanism = sb.Mechanism(gravity=given.gravity)
-    for name, body in given.bodies.items():
-        mass = 10.0 ** rng.uniform(-decades / 2, decades / 2)
-        mechanism.add_body(
-            name,
-            mass=mass,
-            inertia=mass * body.inertia,
-            center_of_mass=body.center_of_mass,
-            position=body.position,
-            orientation=body.orientation,
-            linear_velocity=body.linear_velocity,
-            angular_velocity=body.angular_velocity,
-        )
-    for name, joint in given.joints.items():
-        mechanism.add_joint(
-            name,
-            joint.type,
-            joint.predecessor,
-            joint.successor,
-            predecessor_frame=joint.predecessor_frame,
-            successor_frame=joint.successor_frame,
-        )
-    system = mechanism.compile()
+    wanted = 10.0 ** rng.uniform(-decades / 2, decades / 2, size=given.n_bodies)
+    mass = np.array([body.mass for body in given.bodies.values()])
+    system = copied(given, masses=wanted / mass).compile()
     return system, sb.consistent_state(system)
 
 
