@@ -23,7 +23,7 @@ from sparsebody.errors import (
     SparsebodyError,
 )
 from sparsebody.model.system import State, System, check_state
-from sparsebody.simulation.auto_stepper import AutoStepper, Note
+from sparsebody.simulation.auto_stepper import N_OWN, AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
 from sparsebody.simulation.implicit.stepper import ImplicitStepper, memory_size
 from sparsebody.simulation.integrators import INTEGRATORS, Integrator
@@ -59,7 +59,7 @@ def simulate(
     *,
     duration: float,
     step: float = 1e-3,
-    method: str = "rk4",
+    method: str = "auto",
     stabilization: str = "projection",
     time_constant: float | None = None,
     dynamics: ForwardDynamics | None = None,
@@ -88,9 +88,8 @@ def simulate(
     duration, step : float
         How long, and in which steps [s]; the last step is shorter if need be.
     method : str
-        A name in INTEGRATORS, or "auto": "rk4" with projection as long as the mechanism is regular
-        and not stiff, "generalized-alpha" from where it is not; events say which, why, and how far
-        joints opened.
+        A name in INTEGRATORS, or "auto": "rk4" as long as the mechanism is regular and not stiff,
+        "generalized-alpha" where it is not; events say which, why, and how far joints opened.
     stabilization : str
         A name in STABILIZATIONS: "projection" closes the joints after every step, "baumgarte"
         pulls them together with `time_constant` [s] (default ten steps), "none" lets them drift.
@@ -161,7 +160,7 @@ def simulate(
         compliance=compliance,
         spectral_radius=spectral_radius,
     )
-    if dynamics is not None and method in ("generalized-alpha", "auto"):
+    if dynamics is not None and method == "generalized-alpha":
         raise SimulationOptionError(f"dynamics cannot be given: {method!r} makes its own equations")
     if dynamics is not None:
         _check_dynamics(system, dynamics, stabilization)
@@ -195,13 +194,14 @@ def _stepper_maker(
     prepared = _dynamics(system, state, options) if dynamics is None else dynamics
     stabilization = STABILIZATIONS[options.stabilization]
 
-    def explicit(note: Note) -> Stepper:
-        return Stepper(prepared, options.step, integrator, stabilization, control, note)
+    def explicit(dynamics: ForwardDynamics, note: Note) -> Stepper:
+        return Stepper(dynamics, options.step, integrator, stabilization, control, note)
 
     if options.method != "auto":
-        return explicit, 0
-    size = 1 + memory_size(system, control is not None)
-    return partial(AutoStepper, explicit, implicit, prepared, options.step, size), size
+        return partial(explicit, prepared), 0
+    size = memory_size(system, control is not None)
+    auto = partial(AutoStepper, explicit, implicit, prepared, options.step, size)
+    return auto, size + N_OWN
 
 
 def _check_dynamics(system: System, dynamics: ForwardDynamics, stabilization: str) -> None:
