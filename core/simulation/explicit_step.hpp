@@ -156,7 +156,7 @@ class ExplicitSteps {
   // Moves to the nearest closed state, and fills its acceleration; whether that was possible. Where the newest factors
   // are those of a near pose, they do.
   bool close(StageState& s, bool is_near) {
-    retract(s);
+    put_back(s);
     if (!is_near && !factorize(e_, input(s))) return false;
     if (!close_pose(s)) return false;
     close_velocity(s);
@@ -167,9 +167,10 @@ class ExplicitSteps {
     if (s.pivot.row >= 0) s.pivot.row = kept_[s.pivot.row];
     return true;
   }
-  void retract(StageState& s) {
+  // Puts bodies back within their subgroups.
+  void put_back(StageState& s) {
     if (retraction_.fixed.rows() == 0) return;
-    sparsebody::retract(retraction_.fixed, s.position, s.orientation, s.position);
+    retract(retraction_.fixed, s.position, s.orientation, s.position);
     for (Index i = 0; i < twists_.shape(0); ++i) {
       for (Index a = 0; a < 6; ++a) {
         twists_(i, a) = 0.0;
@@ -209,6 +210,7 @@ class ExplicitSteps {
     for (int step = 0; step < most_corrections && opening > 1.0; ++step) {
       fill_twists(delta_);
       model::Poses trial = model::displaced(s.position, s.orientation, twists_);
+      retract(retraction_.fixed, trial.position, trial.orientation, trial.position);
       fill_errors({trial.position.view(), trial.orientation.view(), s.velocity.view()}, trial_delta_,
                   trial_velocity_error_);
       const double trial_opening = relative(trial_delta_);

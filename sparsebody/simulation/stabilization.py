@@ -193,7 +193,8 @@ def _pose_projected(
     for _ in range(_CORRECTIONS):
         if opening <= 1.0:
             break
-        trial = displaced(state, _closing_twists(evaluation, errors[0]))
+        moved = displaced(state, _closing_twists(evaluation, errors[0]))
+        trial = evaluation.dynamics.retracted(moved)
         trial_errors = constraint_errors(system, trial)
         trial_opening = largest(trial_errors[0] / tolerance)
         if not trial_opening < opening:
