@@ -88,6 +88,11 @@ class AutoStepper:
         return self._stepper.acceleration
 
     @property
+    def multiplier(self) -> FloatArray | None:
+        """Those of compliant joints; None where they are rigid."""
+        return self._stepper.multiplier
+
+    @property
     def rank(self) -> RankWatch:
         """Where the rank of the constraint rows stands."""
         return self._stepper.rank

@@ -360,7 +360,8 @@ class _Run:
             yield
 
     def _record(self) -> None:
-        self._recorder.append(sample(self._system, self._state, self._joint_wrench))
+        multiplier = self._stepper.multiplier if self._is_under_way else None
+        self._recorder.append(sample(self._system, self._state, multiplier, self._joint_wrench))
         self._recorded_at = self._state.time
 
     def _note(self, event: Event) -> None:

@@ -104,6 +104,7 @@ class Stepper:
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     memory = np.zeros(0)
+    multiplier: FloatArray | None = None  # of compliant joints: these are rigid
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""

@@ -85,6 +85,11 @@ class ImplicitStepper:
         return self.now.acceleration
 
     @property
+    def multiplier(self) -> FloatArray:
+        """The multipliers (n_rows,) at the newest state."""
+        return self.now.multiplier
+
+    @property
     def memory(self) -> FloatArray:
         """What else the next step depends on."""
         scalars = [self._h, float(self._halvings), float(self._n_calm)]
