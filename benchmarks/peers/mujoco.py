@@ -23,7 +23,7 @@ from benchmarks.peers.tree import (
     spanning_tree,
 )
 from sparsebody.arrays import FloatArray
-from sparsebody.spatial import quaternion_from_rotation
+from sparsebody.spatial.transform import quaternion_from_rotation
 
 VERSION = f"mujoco {mujoco.__version__}"
 HARDEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # the impedance that regularizes least

@@ -16,7 +16,7 @@ from sparsebody.model.frames import Frames
 from sparsebody.model.joints import JointType
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
-from sparsebody.spatial import quaternion_from_rotation
+from sparsebody.spatial.transform import quaternion_from_rotation
 from sparsebody.tolerances import VIOLATION_TOLERANCE
 
 Substitute = tuple[JointType, FloatArray]  # and the axes (3, 3) of its frames in the old ones

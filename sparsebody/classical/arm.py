@@ -22,11 +22,8 @@ from sparsebody.model.checks import numbers, vector
 from sparsebody.model.frames import Frame
 from sparsebody.model.joints import Prismatic, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.spatial import (
-    quaternion_from_rotation,
-    rotation_about,
-    spatial_inertia,
-)
+from sparsebody.spatial.inertia import spatial_inertia
+from sparsebody.spatial.transform import quaternion_from_rotation, rotation_about
 
 CONVENTIONS = ("standard", "modified")
 _ROUNDED = 1e-15  # a cosine or sine smaller than this is that of a right angle

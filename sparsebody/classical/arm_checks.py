@@ -9,7 +9,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.checks import numbers
-from sparsebody.spatial import check_inertia
+from sparsebody.spatial.inertia import check_inertia
 
 _THIN = 1e-9  # relative; rods and point masses, without inertia about an axis, are links as well
 _CANCELLED = 1e-14  # relative to mass times squared distance, of moments moved to the center

@@ -32,7 +32,7 @@ from sparsebody.classical.operator_blocks import (
 from sparsebody.classical.operator_recursions import velocity_terms
 from sparsebody.errors import ModelError
 from sparsebody.model.checks import vector
-from sparsebody.spatial import rotation_about
+from sparsebody.spatial.transform import rotation_about
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ from sparsebody.classical.operators import SpatialOperators
 from sparsebody.classical.symbols import array_of, constant, symbol
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.checks import numbers
-from sparsebody.spatial import rod_inertia
+from sparsebody.spatial.inertia import rod_inertia
 
 N = 6
 BODIES = ("points", "rods")

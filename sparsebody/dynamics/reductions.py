@@ -33,7 +33,7 @@ from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
-from sparsebody.spatial import rotation_from_quaternion
+from sparsebody.spatial.transform import rotation_from_quaternion
 from sparsebody.tolerances import POINT_TOLERANCE
 
 

@@ -25,7 +25,7 @@ from sparsebody.model.frames import Frame, Frames, all_axes, axes, rotations
 from sparsebody.model.joints import JointType
 from sparsebody.model.names import WORLD, Names
 from sparsebody.model.time_functions import TimeFunction, time_function
-from sparsebody.spatial import quaternion_from_rotation
+from sparsebody.spatial.transform import quaternion_from_rotation
 
 Motion = Mapping[int, float | TimeFunction] | float | TimeFunction | None
 

@@ -16,7 +16,7 @@ from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
-from sparsebody.spatial import symmetric_inverse
+from sparsebody.spatial.inertia import symmetric_inverse
 
 
 @dataclass(frozen=True, eq=False)

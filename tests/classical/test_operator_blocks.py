@@ -12,13 +12,8 @@ from sparsebody.classical.operator_blocks import (
     summed_series,
     turn_operators,
 )
-from sparsebody.spatial import (
-    force_transform,
-    plucker_transform,
-    rotation_about,
-    skew,
-    spatial_inertia,
-)
+from sparsebody.spatial.inertia import spatial_inertia
+from sparsebody.spatial.transform import force_transform, plucker_transform, rotation_about, skew
 
 RNG = np.random.default_rng(0)
 

@@ -21,7 +21,7 @@ from sparsebody.model.gallery.parameters import (
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import chained, interleaved, numbered
-from sparsebody.spatial import box_inertia
+from sparsebody.spatial.inertia import box_inertia
 
 SIDES: Vector = (0.9, 0.1, 0.1)  # of a bar [m]
 

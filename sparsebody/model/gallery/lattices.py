@@ -25,7 +25,7 @@ from sparsebody.model.gallery.parameters import (
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
-from sparsebody.spatial import box_inertia
+from sparsebody.spatial.inertia import box_inertia
 
 SIDES: Vector = (0.9, 0.9, 0.9)  # of a body [m]
 NAME = "cube-{}-{}-{}"

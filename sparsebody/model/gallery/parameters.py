@@ -16,7 +16,8 @@ from sparsebody.model.frames import Frame, Frames, all_axes
 from sparsebody.model.joints import JOINT_TYPES, JointType, Revolute
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.time_functions import TimeFunction
-from sparsebody.spatial import box_inertia, quaternion_from_rotation
+from sparsebody.spatial.inertia import box_inertia
+from sparsebody.spatial.transform import quaternion_from_rotation
 
 WORDS = {"true": True, "yes": True, "on": True, "1": True}
 WORDS |= {"false": False, "no": False, "off": False, "0": False}

@@ -19,7 +19,7 @@ from sparsebody.model.joints import PointOnPlane, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import chained, interleaved, numbered
 from sparsebody.model.time_functions import SmoothStep
-from sparsebody.spatial import quaternion_exponential
+from sparsebody.spatial.transform import quaternion_exponential
 
 TOWARDS_VIEWER: Vector = (0.0, -1.0, 0.0)  # of all hinges, so that bars seen from there turn left
 

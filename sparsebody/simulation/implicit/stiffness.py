@@ -8,7 +8,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.model.system import State, System
-from sparsebody.spatial import symmetric_inverse
+from sparsebody.spatial.inertia import symmetric_inverse
 
 
 def fastest_spring(system: System, state: State) -> float:
