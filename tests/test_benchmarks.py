@@ -27,8 +27,7 @@ from benchmarks.peers.tree import UnsupportedError, spanning_tree
 from benchmarks.results import key_of, put_row, read_rows
 from benchmarks.spanning_tree import comparisons, ladder_comparison
 from benchmarks.worker import REFERENCE, row_of, run_case
-from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.model.gallery import build
 
 SIZE = 8
@@ -61,9 +60,8 @@ def cache(tmp_path_factory) -> Path:
 @pytest.mark.parametrize("mechanism", CASES)
 def test_velocities_are_consistent_and_not_zero(mechanism, relabelled):
     given = problem(mechanism, 30, seed=3, relabelled=relabelled)
-    motion = joint_motion(given.system, given.state)
-    coordinates = coordinate_motion(given.system, given.state, motion)
-    rows = constraint_rows(given.system, given.state, motion, coordinates)
+    moving = SystemMotion(given.system, given.state)
+    rows = moving.constraint
     np.testing.assert_allclose(rows.velocity, 0.0, atol=1e-13)
     assert np.abs(rows.acceleration).max() > 1e-3
     assert given.system.n_bodies == CASES[mechanism].size(30)
