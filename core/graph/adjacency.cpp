@@ -7,13 +7,19 @@ namespace sparsebody {
 
 namespace {
 
-// Lists the items of n rows that visit(add) adds, add(row, item), in their sequence.
+// Where each of n rows begins to which visit(add) adds items.
+template <class Visit>
+std::vector<Index> starts(Index n, const Visit& visit) {
+  std::vector<Index> start(n + 1);
+  visit([&](Index row, auto...) { ++start[row + 1]; });
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  return start;
+}
+
+// The rows of items that visit(add) adds, add(row, item), in their sequence.
 template <class Visit>
 GraphArrays listed(Index n, const Visit& visit) {
-  std::vector<Index> start(n + 1);
-  visit([&](Index row, Index) { ++start[row + 1]; });
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  std::vector<Index> next(start.begin(), start.end() - 1), items(start[n]);
+  std::vector<Index> start = starts(n, visit), next = start, items(start[n]);
   visit([&](Index row, Index item) { items[next[row]++] = item; });
   return {std::move(start), std::move(items)};
 }
@@ -23,19 +29,16 @@ GraphArrays listed(Index n, const Visit& visit) {
 Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world) {
   const bool has_world = world == World::is_last_node;
   const auto node = [&](Index e, Index side) { return ends(e, side) < 0 && has_world ? n_nodes : ends(e, side); };
-  auto [start, edges] = listed(n_nodes + has_world, [&](auto&& add) {
+  const auto visit_ends = [&](auto&& visit) {  // visit(node, edge, the other node or -1)
     for (Index e = 0; e < ends.rows(); ++e) {
       const Index a = node(e, 0), b = node(e, 1);
-      if (a >= 0) add(a, e);
-      if (b >= 0 && a != b) add(b, e);
+      if (a >= 0) visit(a, e, a == b ? -1 : b);
+      if (b >= 0 && a != b) visit(b, e, a);
     }
-  });
-  std::vector<Index> others(edges.size());
-  for (Index here = 0; here < n_nodes + has_world; ++here)
-    for (Index entry = start[here]; entry < start[here + 1]; ++entry) {
-      const Index a = node(edges[entry], 0), b = node(edges[entry], 1);
-      others[entry] = a == b ? -1 : a + b - here;
-    }
+  };
+  std::vector<Index> start = starts(n_nodes + has_world, visit_ends), next = start;
+  std::vector<Index> edges(start.back()), others(start.back());
+  visit_ends([&](Index here, Index edge, Index there) { edges[next[here]] = edge, others[next[here]++] = there; });
   return {std::move(start), std::move(edges), std::move(others)};
 }
 

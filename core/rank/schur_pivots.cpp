@@ -91,7 +91,6 @@ Array<double> schur_pivots(View<const Index> order, Index width, const PartOfRow
   const auto& [rows, ends, first_row, sizes] = part;
   const Incidence at = incidence(sizes.size(), ends);
   std::vector<bool> is_met(sizes.size());
-  std::vector<char> touches(ends.rows());  // which joints are on the present body
   const auto is_met_or_none = [&](Index body) { return body < 0 || is_met[body]; };
   Array<double> pivots(rows.rows());
   SchurFront front(width);
@@ -99,8 +98,6 @@ Array<double> schur_pivots(View<const Index> order, Index width, const PartOfRow
   std::vector<double> parts(rows.shape(2) * stride);
   std::vector<Index> touching, complete;
   for (const Index body : order) {
-    const Indices joints = Graph{at.start, at.edge}[body];
-    for (const Index j : joints) touches[j] = true;
     for (Index entry = at.start[body]; entry < at.start[body + 1]; ++entry)
       if (const Index j = at.edge[entry], other = at.other[entry]; other < 0 || !is_met[other])
         for (Index r = first_row[j]; r < first_row[j + 1]; ++r) front.append(r, j, delta);
@@ -110,14 +107,13 @@ Array<double> schur_pivots(View<const Index> order, Index width, const PartOfRow
     complete.clear();
     for (Index column = 0; column < front.size(); ++column) {
       const Index j = front.joint(column), r = front.row(column);
-      if (!touches[j]) continue;
+      if (ends(j, 0) != body && ends(j, 1) != body) continue;
       touching.push_back(column);
       if (is_met_or_none(ends(j, 0)) && is_met_or_none(ends(j, 1))) complete.push_back(column);
       for (int side = 0; side < 2; ++side)
         for (Index a = 0; a < (ends(j, side) == body ? sizes[body] : 0); ++a)
           parts[a * stride + column] += rows(r, side, a);
     }
-    for (const Index j : joints) touches[j] = false;
     front.add_products(parts, sizes[body], touching);
     front.eliminate(complete, pivots);
   }
