@@ -31,7 +31,7 @@ inline bool factorize(ReducedEvaluation& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
 inline bool factorize(PlanarEvaluation& e, const EvaluationInput& in) {
-  return e.assemble(in) == PlanarEvaluation::good && e.qr->factorize(e.kept.A) == BlockQR::regular;
+  return e.assemble(in) == PlanarEvaluation::good && e.qr->factorize(e.rows()) == BlockQR::regular;
 }
 inline void solve(SpatialEvaluation& e, View<const double> right) {
   e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
@@ -45,7 +45,7 @@ inline std::pair<double, Index> smallest_pivot(const ReducedEvaluation& e, Index
   return smallest_pivot(e.reduced, n_primal_rows);
 }
 inline std::pair<double, Index> smallest_pivot(const PlanarEvaluation& e, Index) {
-  return e.qr->smallest_pivot(e.kept.A);
+  return e.qr->smallest_pivot(e.rows());
 }
 template <class E>
 bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
@@ -142,7 +142,7 @@ class ExplicitSteps {
     return end;
   }
 
- private:
+ protected:
   Array<double, 2> mean(View<const double> weight) const {
     Array<double, 2> sum(curvatures_[0].shape());
     for (std::size_t j = 0; j < curvatures_.size(); ++j) {
@@ -161,11 +161,13 @@ class ExplicitSteps {
     if (!close_pose(s)) return false;
     close_velocity(s);
     if (!accelerate(e_, input(s), s.acceleration.view())) return false;
-    s.pivot = {};
-    if (kept_.size() == 0) return true;
-    std::tie(s.pivot.sine, s.pivot.row) = smallest_pivot(e_, right_.size() - kept_.size());
-    if (s.pivot.row >= 0) s.pivot.row = kept_[s.pivot.row];
+    s.pivot = smallest();
     return true;
+  }
+  Pivot smallest() const {
+    if (kept_.size() == 0) return {};
+    const auto [sine, row] = smallest_pivot(e_, right_.size() - kept_.size());
+    return {sine, row >= 0 ? kept_[row] : row};
   }
   // Puts bodies back within their subgroups.
   void put_back(StageState& s) {

@@ -41,7 +41,8 @@ _INTERRUPTED = 130
     default="auto",
     metavar="NAME",
     show_default=True,
-    help="Integrator: rk4, semi-implicit-euler, generalized-alpha, or auto: rk4 where it does.",
+    help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
+    "or auto: rk4 where it does.",
 )
 @click.option(
     "--compliance",

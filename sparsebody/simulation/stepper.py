@@ -16,7 +16,7 @@ from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.constraint_errors import Scales, largest, scales
 from sparsebody.simulation.explicit_steps import ExplicitSteps
-from sparsebody.simulation.integrators import Integrator
+from sparsebody.simulation.integrators import Composition, Integrator
 from sparsebody.simulation.integrators.base import at_time, moved, pose_derivatives
 from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
@@ -37,6 +37,7 @@ from sparsebody.simulation.stabilization import (
     solved,
 )
 from sparsebody.simulation.trajectory import Event
+from sparsebody.simulation.variational_steps import variational_step
 
 Control = Callable[[float, State], FloatArray]
 """control(time, state): wrenches (n_bodies, 6) about the centers of mass in body axes."""
@@ -101,6 +102,7 @@ class Stepper:
         self._note = note
         self._small = Scales(np.zeros(0))
         self._compiled: ExplicitSteps | None = None
+        self._n_others = 0  # steps that a composition could not do
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     memory = np.zeros(0)
@@ -108,7 +110,10 @@ class Stepper:
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""
-        return []
+        if self._n_others == 0:
+            return []
+        message = f"{self._n_others} steps near singular poses were those of rk4"
+        return [Event(time, "other steps", message)]
 
     @property
     def rank(self) -> RankWatch:
@@ -139,9 +144,9 @@ class Stepper:
 
     def _set_scales(self, first: State) -> None:
         self._small = scales(self._rows.dynamics.system, first, self._nominal)
-        tableau = self._integrator.tableau
-        if tableau is not None and self._stabilization.closes and self._control is None:
-            self._compiled = ExplicitSteps(tableau, self._small)
+        scheme = self._integrator.scheme
+        if scheme is not None and self._stabilization.closes and self._control is None:
+            self._compiled = ExplicitSteps(scheme, self._small)
         largest_limit = max(_NEVER_USUAL, _USUAL * self._first_pivot(first))
         unsolvable = _UNSOLVABLE if self._stabilization.closes else _UNSOLVABLE_OPEN
         self._unsolvable = min(unsolvable, largest_limit)
@@ -269,6 +274,13 @@ class Stepper:
             compiled = self._compiled(self._rows.dynamics, state, acceleration, time)
             if compiled is not None:
                 return self._reached(start, *compiled)
+        scheme = self._integrator.scheme
+        if isinstance(scheme, Composition):
+            arguments = scheme, state, acceleration, time, self._small
+            reached = variational_step(self.evaluate, *arguments)
+            if reached is not None:
+                return self._reached(start, *reached)
+            self._n_others += 1
         end = self._integrated(self.evaluate, start, time)
         try:
             return self._reached_by_stages(start, self._stabilized(self.evaluate, end))
