@@ -60,7 +60,9 @@ from .model.system import (
     System as System,
 )
 from .equations.initial_state import (
+    StateChange as StateChange,
     consistent_state as consistent_state,
+    state_changes as state_changes,
 )
 from .kinematics.poses import (
     displaced as displaced,
