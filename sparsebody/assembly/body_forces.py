@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.elastic_forces import add_elastic_forces
 from sparsebody.assembly.point_forces import add_point_forces
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.coordinates import CoordinateMotion
@@ -62,6 +63,8 @@ def model_loads(
         _add_joint_forces(system, state, motion, coordinates, force)
     if len(system.point_forces.first):
         add_point_forces(system, state, point_efforts(system, state.time), force)
+    if len(system.elastic):
+        add_elastic_forces(system, state, force)
     return force
 
 

@@ -14,7 +14,7 @@ from sparsebody.dynamics.compliance import least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.reactions import joint_wrenches, minimum_norm
+from sparsebody.equations.reactions import joint_reactions, minimum_norm
 from sparsebody.errors import ShapeError
 from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
 from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
@@ -149,7 +149,7 @@ class Evaluation:
         return Accelerations(
             acceleration,
             multiplier,
-            joint_wrenches(system, self._subspace, multiplier),
+            joint_reactions(system, self.state, self._subspace, multiplier),
             residual,
             dropped,
             dynamics.evaluator.solver.report,

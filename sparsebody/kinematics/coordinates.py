@@ -10,7 +10,7 @@ import numpy as np
 from sparsebody._core import joints
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.motion import JointMotion, joint_poses
+from sparsebody.kinematics.motion import JointMotion, coordinate_poses
 from sparsebody.model.system import State, System
 
 
@@ -30,7 +30,7 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
     if len(tracked.joint) == 0:
         return CoordinateMotion(np.zeros(0), np.zeros(0), np.zeros((0, 6)), np.zeros(0))
     value, dual, drift = joints.coordinate_motions(
-        tracked.joint, tracked.index, joint_poses(system, motion), motion.velocity
+        tracked.joint, tracked.index, coordinate_poses(system, motion), motion.velocity
     )
     turn = 2.0 * math.pi
     near = value + turn * np.round((state.coordinate - value) / turn)

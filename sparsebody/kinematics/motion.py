@@ -41,6 +41,14 @@ def joint_poses(
     return system.joint_kind, motion.rotation, motion.translation, system.parameter
 
 
+def coordinate_poses(
+    system: System, motion: JointMotion
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Return the same with the types that state the coordinates, of compliant joints too."""
+    kind, parameter = system.coordinate_types
+    return kind, motion.rotation, motion.translation, parameter
+
+
 def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
     """Return the relative motion at every joint.
 

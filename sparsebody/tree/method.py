@@ -13,7 +13,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.reactions import REACTIONS, joint_wrenches, minimum_norm
+from sparsebody.equations.reactions import REACTIONS, joint_reactions, joint_wrenches, minimum_norm
 from sparsebody.equations.system_motion import joint_ends, padded
 from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
 from sparsebody.model.system import State, System
@@ -156,7 +156,7 @@ def accelerations_of(
     return Accelerations(
         bodies,
         multiplier,
-        joint_wrenches(system, subspace, multiplier),
+        joint_reactions(system, problem.state, subspace, multiplier),
         residual,
         solution.dropped_residual,
     )

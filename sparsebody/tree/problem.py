@@ -99,8 +99,7 @@ class TreeProblem(SystemMotion):
     def load(self) -> FloatArray | None:
         """(n_bodies, 6) wrenches on the bodies besides gravity in body axes, None for none."""
         system = self.system
-        sources = system.external_forces.body, system.joint_forces.item, system.point_forces.first
-        if not any(map(len, sources)):
+        if not system.has_loads:
             return self.body_force
         load = model_loads(system, self.state, self.joints, self.coordinates)
         return load if self.body_force is None else load + self.body_force

@@ -50,15 +50,19 @@ def solver_choice(pattern: BlockPattern, ordering: str, factorization: str) -> S
 
 
 def step_pattern(system: System, equations: StepEquations) -> BlockPattern:
-    """Return bodies, joints with rows, and springs as blocks."""
-    size = np.diff(system.first_row)
+    """Return bodies, joints with rows, elastic elements and springs as blocks."""
+    size, elastic = np.diff(system.first_row), system.elastic
     joints = np.flatnonzero(size)
-    ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
-    springs = equations.spring_ends
-    sizes = (np.full(system.n_bodies, 6), size[joints], np.ones(len(springs)))
-    return BlockPattern(
-        np.concatenate(sizes).astype(np.intp), np.concatenate([ends, springs]).astype(np.intp)
+    ends = [
+        np.stack([system.predecessor[joints], system.successor[joints]], axis=1),
+        np.stack([elastic.predecessor, elastic.successor], axis=1),
+        equations.spring_ends,
+    ]
+    sizes = (
+        *(np.full(system.n_bodies, 6), size[joints]),
+        *(elastic.n_rows, np.ones(len(equations.spring_ends))),
     )
+    return BlockPattern(np.concatenate(sizes).astype(np.intp), np.concatenate(ends).astype(np.intp))
 
 
 class NewtonMatrix:
@@ -74,7 +78,7 @@ class NewtonMatrix:
         self._rows = np.zeros((pattern.n_rows - pattern.n_primal_rows, 2, 6))
         self._rhs, self._changed, self._x = np.zeros((3, pattern.n_rows))
         self.twist = np.zeros((equations.system.n_bodies, 6))
-        self.multiplier = np.zeros(equations.system.n_rows)
+        self.multiplier = np.zeros(equations.n_rows)
         self._is_rough = False  # a block of a body is not positive definite
         self._direct: Solve | None = None  # where the factors do not do
 
@@ -100,7 +104,7 @@ class NewtonMatrix:
     def assembled(self, b: float, c: float) -> csc_array:
         """Return [J A'; A -C] at the present unknowns, nothing left out."""
         row, column, value = self._native.assemble(b, c)
-        n = 6 * self._equations.system.n_bodies + self._equations.system.n_rows
+        n = 6 * self._equations.system.n_bodies + self._equations.n_rows
         return coo_array((value, (row, column)), shape=(n, n)).tocsc()
 
     def solve(self) -> None:
@@ -108,8 +112,10 @@ class NewtonMatrix:
         if self._direct is None:
             self._solve_by_factors()
             return
-        force, row = self._equations.force_residual, self._equations.row_residual
-        x, n = self._direct(-np.concatenate([force.ravel(), row])), self.twist.size
+        n = self.twist.size
+        rhs = np.zeros(n + self.multiplier.size)
+        self._native.whole_right_side(rhs)
+        x = self._direct(rhs)
         self.twist[:], self.multiplier[:] = x[:n].reshape(-1, 6), x[n:]
 
     def _solve_by_factors(self) -> None:
