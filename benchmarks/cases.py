@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.frames import Frames
 from sparsebody.model.gallery import build
 from sparsebody.model.mechanism import Mechanism

@@ -22,7 +22,7 @@ from benchmarks.extended import extended_reference
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.options import RESIDUALS
+from sparsebody.dynamics.solver_options import RESIDUALS
 from sparsebody.errors import SparsebodyError
 from sparsebody.factorization import available_factorizations
 

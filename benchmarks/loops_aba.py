@@ -25,7 +25,7 @@ from benchmarks.peers import pinocchio_lean
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.tree import SpanningTree, spanning_tree
-from sparsebody.tree.fronts.loops_aba import LoopsArticulatedBody
+from sparsebody.tree.loops.loops_aba import LoopsArticulatedBody
 
 SIZES = (32, 128, 512, 2048)
 MECHANISMS = ("ladder", "scissor", "lattice")

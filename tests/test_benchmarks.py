@@ -28,8 +28,7 @@ from benchmarks.results import key_of, put_row, read_rows
 from benchmarks.spanning_tree import comparisons, ladder_comparison
 from benchmarks.worker import REFERENCE, row_of, run_case
 from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import build
 
 SIZE = 8

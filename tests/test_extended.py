@@ -12,7 +12,7 @@ from benchmarks import conditioning
 from benchmarks.cases import problem
 from benchmarks.doubled import EPS, Doubled, doubled, stack
 from benchmarks.extended import Extended, extended_reference
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build

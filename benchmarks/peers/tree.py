@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.cases import Problem, body_axes
 from sparsebody.arrays import FloatArray
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import joint_motion
 
 TreeKind = Literal["breadth-first", "depth-first"]
 CARRIAGE_MASS = 0.05  # part of a body's mass that goes to the carriage of a sphere on a plane

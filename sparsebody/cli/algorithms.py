@@ -21,7 +21,7 @@ from sparsebody.cli.arguments import (
 from sparsebody.cli.output import print_facts, print_json, print_table, seconds
 
 if TYPE_CHECKING:
-    from sparsebody.analysis.algorithms import AlgorithmComparison
+    from sparsebody.analysis.algorithm_comparison import AlgorithmComparison
     from sparsebody.study.algorithm_growth import AlgorithmGrowth
 
 
@@ -66,7 +66,7 @@ def algorithms(
     for picture in (spy, growth):
         if picture is not None:
             check_picture(picture, overwrite)
-    from sparsebody.analysis.algorithms import EPS, compare_algorithms
+    from sparsebody.analysis.algorithm_comparison import EPS, compare_algorithms
     from sparsebody.study.algorithm_growth import algorithm_growth, growing_family
 
     loaded = load(mechanism, parameters)

@@ -30,7 +30,7 @@ def loop_bases(
     The minimum cycle basis, faces, and what joints close with spanning trees. Every loop has six
     rows of K, on the velocities of its joints; H is the joint-space inertia of the tree.
     """
-    from sparsebody.analysis.loop_bases import compare_loop_bases
+    from sparsebody.analysis.cycle_bases import compare_loop_bases
 
     comparison = compare_loop_bases(load(mechanism, parameters), names, seed=seed)
     if as_json:

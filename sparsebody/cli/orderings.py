@@ -10,7 +10,7 @@ import click
 from sparsebody.cli.output import print_table, seconds
 
 if TYPE_CHECKING:
-    from sparsebody.analysis.orderings import OrderingLine
+    from sparsebody.analysis.order_comparison import OrderingLine
 
 _HEADER = ("ordering", "flops", "nnz(L)", "band", "blocks", "height", "front", "with", "time")
 

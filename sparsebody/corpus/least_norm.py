@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.corpus.reference_solution import residual, scaled_solver
-from sparsebody.sparse.norms import Product
+from sparsebody.sparse.saddle import Product
 
 STEPS = 1000  # of conjugate gradients at most
 RESIDUAL_TOLERANCE = 1e-15  # relative residual

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.plots.style import BLUE, FAINT, INK, ORANGE, styled
-from sparsebody.sparse.etree import elimination_tree, postorder
+from sparsebody.sparse.elimination_tree import elimination_tree, postorder
 from sparsebody.sparse.pattern import BlockPattern
 
 

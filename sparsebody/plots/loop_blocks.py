@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.plots.style import BLUE, INK, ORANGE, styled
-from sparsebody.tree.loops.elimination import ExplicitBlocks
+from sparsebody.tree.loops.loops_projection import ExplicitBlocks
 
 _BLOCK, _ONE, _ENTRY = 1, 2, 3
 _COLORS = ("white", "#cfd8e0", ORANGE, BLUE)

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.plots.style import BLUE, INK, ORANGE, styled
-from sparsebody.sparse.etree import (
+from sparsebody.sparse.elimination_tree import (
     OrderingMetrics,
     column_structures,
     ordered_adjacency,

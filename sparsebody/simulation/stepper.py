@@ -11,8 +11,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.closing import Closing

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.sparse.etree import pivot_flops
+from sparsebody.sparse.elimination_tree import pivot_flops
 from sparsebody.study.fits import Growth
 from sparsebody.study.laws import LogarithmicGrowth, law, local_exponents
 from sparsebody.study.proofs import Proof

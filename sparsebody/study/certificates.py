@@ -37,7 +37,7 @@ from sparsebody.study.laws import (
 )
 from sparsebody.study.proofs import proof_of_bounded_fronts
 from sparsebody.study.timing import Timer, timer
-from sparsebody.tree.choice import TREE_CHOICES
+from sparsebody.tree.tree_choice import TREE_CHOICES
 
 METHODS = {"sparse": ordered, "loops-aba": recursed}
 LARGEST = {"sparse": 4096, "loops-aba": 1024}

@@ -13,8 +13,8 @@ from sparsebody.study.eliminations import tree_of
 from sparsebody.study.fits import Growth
 from sparsebody.study.growing import FamilyLike, Member, growing_family, measured_values
 from sparsebody.study.laws import asymptotic, law
-from sparsebody.tree.choice import joint_freedoms
 from sparsebody.tree.nonzero_bound import MOST_BODIES, nonzero_bound
+from sparsebody.tree.tree_choice import joint_freedoms
 
 LARGEST = 1024
 TREES = ("minimum-nonzeros", "breadth-first", "depth-first")

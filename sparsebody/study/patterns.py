@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from matplotlib.figure import Figure
 
-from sparsebody.analysis.orderings import compared
+from sparsebody.analysis.order_comparison import compared
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.plots.elimination import graph_places, plot_elimination
 from sparsebody.plots.etree import plot_elimination_tree

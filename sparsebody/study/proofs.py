@@ -22,8 +22,7 @@ from itertools import chain
 
 import numpy as np
 
-from sparsebody.sparse.subtree_rules import Rules, affine_rules, closed, merged
-from sparsebody.sparse.subtree_types import Productions
+from sparsebody.sparse.subtree_rules import Productions, Rules, affine_rules, closed, merged
 from sparsebody.study.eliminations import Eliminated
 
 SAMPLE = 48  # consecutive members, up to half of the largest, that rules are read off

@@ -11,7 +11,7 @@ from benchmarks.extended import Extended, extended_reference
 from benchmarks.oracle import scissor_reference
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute

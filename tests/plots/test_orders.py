@@ -8,7 +8,7 @@ from sparsebody.plots.elimination import graph_places, plot_elimination
 from sparsebody.plots.etree import plot_elimination_tree, tree_layout
 from sparsebody.plots.fill import plot_fill
 from sparsebody.plots.growth import Line, plot_growth
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 def structure_of(name, **parameters):

@@ -8,8 +8,8 @@ from sparsebody.errors import ModelError
 from sparsebody.model.gallery import build
 from sparsebody.study.inertia_certificates import certify_inertia
 from sparsebody.tree import spanning_tree
-from sparsebody.tree.choice import joint_freedoms
 from sparsebody.tree.nonzero_bound import nonzero_bound
+from sparsebody.tree.tree_choice import joint_freedoms
 
 
 def all_trees(system, root):

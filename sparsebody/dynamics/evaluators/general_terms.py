@@ -12,10 +12,9 @@ import numpy as np
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.body_forces import model_loads
 from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.equations.varying_rows import VaryingRows
+from sparsebody.equations.system_motion import VaryingRows
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System, check_state, with_joints
 
 

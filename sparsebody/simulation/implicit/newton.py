@@ -15,7 +15,7 @@ from scipy.sparse import coo_array, csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.choice import SolverChoice, choose_solver
+from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
 from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic

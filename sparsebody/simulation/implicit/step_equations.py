@@ -11,7 +11,7 @@ from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import joint_efforts, point_efforts
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.coordinates import prescribed_motion
+from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.compliance import Compliance
 

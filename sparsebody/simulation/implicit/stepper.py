@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.equations.initial import mechanism_size
-from sparsebody.equations.reactions import joint_reactions
+from sparsebody.equations.accelerations import joint_reactions
+from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System

@@ -5,7 +5,7 @@ import pytest
 from random_mechanisms import random_loops, random_tree
 from scipy.linalg import expm, logm
 
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State
