@@ -46,6 +46,9 @@ from .model.system import State, System
 from .model.time_functions import Polynomial, Sinusoid, SmoothStep
 from .ordering import register_ordering
 from .simulation import Trajectory, simulate
+from .simulation.implicit.continuation import follow
+from .simulation.implicit.equilibrium import equilibrium
+from .simulation.implicit.vibration import natural_frequencies
 from .sparse.pattern import BlockPattern
 from .sparse.pattern_files import read_order, read_pattern, write_order
 from .study.certificates import certify
@@ -100,10 +103,13 @@ __all__ = [
     "determined_reactions",
     "displaced",
     "driven_accelerations",
+    "equilibrium",
+    "follow",
     "forward_dynamics",
     "inverse_dynamics",
     "linear_accelerations",
     "load_mechanism",
+    "natural_frequencies",
     "numbered",
     "point_position",
     "point_velocity",

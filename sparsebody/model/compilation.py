@@ -342,4 +342,5 @@ def _external_forces(
         wrench=_stack(wrench, 6),
         point=_stack(point, 3) - center[body],
         in_world=np.array([force.axes == "world" for force in forces], dtype=bool),
+        names=tuple(force.name for force in forces),
     )

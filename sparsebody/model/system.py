@@ -112,6 +112,7 @@ class ExternalForces:
     wrench: FloatArray  # (n, 6) moment first; the moment of a shifted force is added at run time
     point: FloatArray  # (n, 3) from the com in body axes [m]
     in_world: BoolArray  # (n,)
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

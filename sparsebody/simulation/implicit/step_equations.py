@@ -103,6 +103,10 @@ class StepEquations:
         if len(self._point_effort):
             self._point_effort[:] = point_efforts(system, time)
 
+    def prescribe(self, index: int, value: float) -> None:
+        """Set a prescribed coordinate, by its number among these, to another value."""
+        self._prescribed[index] = value
+
     def evaluate(self) -> None:
         """Fill the poses and the residuals.
 
