@@ -652,12 +652,17 @@ class Mechanism:
         in_bodies: tuple[Frame | None, Frame | None],
     ) -> tuple[Frame, Frame]:
         """Return a frame in either body, given there or in the world."""
-        ends = joint_ends([who], [bodies[0]], [bodies[1]], self._bodies.names)
+        for body in bodies:
+            if body != WORLD:
+                self.body(body)
+        if bodies[0] == bodies[1]:
+            raise ModelError(f"{who}: connects {bodies[0]!r} to itself; give two bodies")
         if any(given is not None for given in in_bodies):
             if any(given is not None for given in in_world):
                 raise ModelError(f"{who}: give point and axis, or the two frames, not both")
             frames = frames_of_bodies([who], *in_bodies)
         else:
+            ends = joint_ends([who], [bodies[0]], [bodies[1]], self._bodies.names)
             frames = self._frames_of_world([who], ends, *in_world)
         return frames[0][0], frames[1][0]
 

@@ -8,7 +8,7 @@ Numerical Continuation Methods, ch. 2 and 8.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.sparse import block_array, coo_array, diags_array
@@ -26,6 +26,7 @@ _EASY, _HARD = 4, 8  # iterations after which steps become longer, or shorter
 _SHORTEST = 1e-6  # step, of the first one
 _LOCATED = 1e-9  # change of the step that locates a fold or a bifurcation, of the first one
 _STIFFEST = 0.01  # change of a pose, of typical lengths, that the first step is scaled by at least
+_ENDING = 1e-3  # distance to the end, of the first step, from which it is reached at once
 _REFINEMENTS = 60
 _TURN = 0.3  # [rad] between tangents of neighbours, and corrections over a step, that halve it
 
@@ -265,8 +266,12 @@ class _Walk:
             ):
                 special += self._special(point, tangent, next_tangent, reach, unstable[-2:])
             point, tangent = following, next_tangent
+            missing = ends[1] - point.parameter
+            is_over = abs(missing) < _ENDING * self._unit or way * missing <= 0.0
+            if is_over and abs(missing) < self._unit:
+                point = self.corrected(replace(point, parameter=ends[1]), None)
             points.append(point)
-            if way * (point.parameter - ends[1]) >= -_LOCATED * abs(ends[1]):
+            if is_over:
                 break
         return Path(
             np.array([point.parameter for point in points]),

@@ -16,8 +16,9 @@ from sparsebody.simulation.implicit.statics import StaticEquations, StaticPoint
 
 _LARGEST_TURN = 0.2  # [rad] of a Newton step
 _LARGEST_MOVE = 0.2  # of the mechanism's extent
-_SHIFTS = 25  # by which the matrix is made positive, each four times the last
-_DIVERGING = 4.0  # corrections that grow so much from one iteration to the next
+_BALANCED = 1e-13  # forces left over, of those that act: rounding
+_KICK = 1e-2  # of typical lengths, away from an unstable equilibrium
+_SHIFTS = 60  # by which the matrix is made positive, each twice the last
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,25 +70,34 @@ def equilibrium(
     start = consistent_state(system, state)
     equations = StaticEquations(system, start)
     extent = equations.length + float(np.linalg.norm(np.ptp(start.position, axis=0)))
-    point, last, shift = equations.start(start), np.inf, 0.0
+    point, shift, has_moved = equations.start(start), 0.0, False
     for iteration in range(1, max_iterations + 1):
         residual = equations.evaluate(point)
         matrix = equations.matrix()
         shift = _shift(equations, matrix, shift) if stable else 0.0
-        change = -static_solve(equations, matrix, residual, shift)
+        least = equations.least_shift(matrix, point)
+        change = -static_solve(equations, matrix, residual, shift + least)
         turn, move = equations.size(change)
         size = equations.length * turn + move
         if not np.isfinite(size):
             break
-        change *= min(
-            1.0, _LARGEST_TURN / max(turn, 1e-300), _LARGEST_MOVE * extent / max(move, 1e-300)
+        left = np.abs(residual[: 6 * system.n_bodies].reshape(-1, 2, 3)).max(axis=(0, 2))
+        is_balanced = max(left[0] / equations.length, left[1]) < _BALANCED * equations.acting(
+            matrix, point
         )
+        is_closed = np.abs(residual[6 * system.n_bodies :]).max(initial=0.0) < _BALANCED
+        if (is_balanced and is_closed and iteration > 1) or size < tolerance * equations.length:
+            if shift == 0.0 or has_moved or not _has_potential(system):
+                return _report(equations, point, iteration)
+            has_moved = True  # away from a maximum of the potential
+            change = equations.random_change(_KICK)
+        else:
+            change *= min(
+                1.0, _LARGEST_TURN / max(turn, 1e-300), _LARGEST_MOVE * extent / max(move, 1e-300)
+            )
         point = equations.moved(point, change)
-        if shift == 0.0 and size < tolerance * equations.length:
-            return _report(equations, point, iteration)
-        last = size
     raise SimulationError(
-        f"no equilibrium after {max_iterations} iterations (the last correction was {last:.1e} m, "
+        f"no equilibrium after {max_iterations} iterations (the last correction was {move:.1e} m, "
         f"{turn:.1e} rad); begin nearer to it, hold what moves freely, or follow a load from where "
         "the equilibrium is known"
     )
@@ -97,12 +107,21 @@ def _shift(equations: StaticEquations, matrix: csc_array, last: float) -> float:
     """Return a b >= 0 with which K + b M is positive on free motions, the least of a sequence."""
     if equations.n_unstable(matrix) == 0:
         return 0.0
-    shift = last / 16.0 if last > 0.0 else 1e-6 * equations.largest_rate(matrix)
+    shift = last / 4.0 if last > 0.0 else 1e-6 * equations.largest_rate(matrix)
     for _ in range(_SHIFTS):
         if equations.n_unstable(matrix, shift) == 0:
-            return 2.0 * shift
-        shift *= 4.0
+            return shift
+        shift *= 2.0
     raise SimulationError("no inertia makes the equations positive: a stiffness is not finite")
+
+
+def _has_potential(system: System) -> bool:
+    """Whether all loads have one: neither moments fixed in space nor forces that turn with bodies.
+
+    Otherwise the signs of K + K' do not tell of stability.
+    """
+    loads = system.external_forces
+    return not (loads.wrench[loads.in_world, :3].any() or loads.wrench[~loads.in_world].any())
 
 
 def _report(equations: StaticEquations, point: StaticPoint, iterations: int) -> Equilibrium:
@@ -121,10 +140,9 @@ def static_solve(
     equations: StaticEquations, matrix: csc_array, rhs: FloatArray, shift: float = 0.0
 ) -> FloatArray:
     """Return the solution of [K + shift M, A'; A -C], scaled, by LU factors."""
-    if shift:
-        mass = np.zeros(len(rhs))
-        mass[: len(equations.mass)] = equations.mass
-        matrix = matrix + diags_array(shift * mass)
+    mass = np.zeros(len(rhs))
+    mass[: len(equations.mass)] = equations.mass
+    matrix = matrix + diags_array(shift * mass)
     scale = equations.scale(matrix)
     try:
         factors = splu((diags_array(scale) @ matrix @ diags_array(scale)).tocsc())

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.sparse import block_array, coo_array, csc_array, diags_array
+from scipy.sparse import block_array, coo_array, csc_array, csr_array, diags_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import lsqr, splu
 
@@ -28,6 +28,8 @@ from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.compliance import uniform_compliance
 from sparsebody.simulation.implicit.step_equations import StepEquations
 
+_ZERO = 1e-13  # of the largest stiffness over inertia: what rounding leaves of zero
+_NEUTRAL = 1e-6  # of forces over a length, as a stiffness: well above the same for what is neutral
 _RIGID = 1e-9  # compliance of rigid rows over that of the rest
 
 
@@ -72,13 +74,8 @@ class StaticEquations:
         self.system, self.length = system, mechanism_size(system)
         self._equations = StepEquations(system, uniform_compliance(system, state, 1.0), None)
         self._set = self._setter(parameter)
-        self.mass = np.concatenate(
-            [
-                np.diagonal(system.inertia, axis1=1, axis2=2),
-                np.repeat(system.mass[:, None], 3, axis=1),
-            ],
-            axis=1,
-        ).ravel()
+        units = np.repeat([self.length**2, 1.0], 3)
+        self.mass = (system.mass[:, None] * units).ravel()  # of spheres: what shifts are of
         self.rigid = self._equations.compliance.diagonal
         self.stiffness = self._natural_stiffness(state)
         self.rigid = _RIGID / self.stiffness * self._equations.compliance.diagonal
@@ -158,6 +155,12 @@ class StaticEquations:
         equations.evaluate()
         return StaticPoint(equations.state(), point.multiplier + change[n:], point.parameter + rate)
 
+    def random_change(self, size: float) -> FloatArray:
+        """Return a change of poses, the same at each call, of that many typical lengths."""
+        twist = np.random.default_rng(0).uniform(-size, size, (self.system.n_bodies, 6))
+        twist[:, 3:] *= self.length
+        return np.concatenate([twist.ravel(), np.zeros(self._equations.n_rows)])
+
     def size(self, change: FloatArray) -> tuple[float, float]:
         """Return the largest rotation and translation [rad, m] in a change."""
         twist = change[: 6 * self.system.n_bodies].reshape(-1, 6)
@@ -181,6 +184,17 @@ class StaticEquations:
         scale[len(diagonal) :] = 1.0 / np.sqrt(np.where(size > 0.0, size, 1.0))
         return scale
 
+    def acting(self, matrix: csc_array, point: StaticPoint) -> float:
+        """Return the largest force on a body, weights included [N]."""
+        n = len(self.mass)
+        forces = abs(matrix[:n, n:]) @ np.abs(point.multiplier)
+        weight = float(self.system.mass.max() * np.linalg.norm(self.system.gravity))
+        return float(forces.reshape(-1, 6)[:, 3:].max(initial=0.0)) + weight
+
+    def least_shift(self, matrix: csc_array, point: StaticPoint) -> float:
+        """Return a b [1/s^2] with which b M keeps rounding from moving what is neutral."""
+        return _NEUTRAL * self.acting(matrix, point) / (self.system.mass.mean() * self.length)
+
     def largest_rate(self, matrix: csc_array) -> float:
         """Return the largest diagonal entry of K over that of M [1/s^2]."""
         K, _ = self.tangent_stiffness(matrix)
@@ -203,16 +217,24 @@ class StaticEquations:
             If a pivot is zero.
         """
         K, rows = self.tangent_stiffness(matrix)
-        if inertia:
-            K = K + diags_array(inertia * self.mass)
-        penalty = rows.T @ diags_array(_RIGID / self.rigid) @ rows
-        bordered = block_array([[K + penalty, rows.T], [rows, diags_array(-self.rigid)]])
+        K = K + diags_array(inertia * self.mass)
+        penalized = K + rows.T @ diags_array(_RIGID / self.rigid) @ rows
+        least = _ZERO * max(1.0, float((np.abs(penalized.diagonal()) / self.mass).max()))
+        for shift in (least, 1e2 * least, 1e4 * least):
+            shifted = penalized + diags_array(shift * self.mass)
+            signs = self._pivot_signs(
+                block_array([[shifted, rows.T], [rows, diags_array(-self.rigid)]]).tocsr()
+            )
+            if signs is not None:
+                return int(np.count_nonzero(signs < 0.0)) - rows.shape[0]
+        raise SimulationError("pivots of the stiffness are zero; move the state a little")
+
+    def _pivot_signs(self, bordered: csr_array) -> FloatArray | None:
+        """Return the pivots of LDL', scaled, or None where one is zero."""
         scale = 1.0 / np.sqrt(np.abs(bordered.diagonal()))
         scale[len(self.mass) :] = 1.0
-        if not np.isfinite(scale).all():
-            raise SimulationError("a body is held by nothing; hold it by a joint or by a beam")
-        order = self._elimination_order(bordered.tocsr())
-        scaled = (diags_array(scale) @ bordered @ diags_array(scale)).tocsc()[order][:, order]
+        order = self._elimination_order(bordered)
+        scaled = (diags_array(scale) @ bordered @ diags_array(scale)).tocsr()[order][:, order]
         factors = splu(
             scaled.tocsc(),
             permc_spec="NATURAL",
@@ -220,10 +242,10 @@ class StaticEquations:
             options={"SymmetricMode": True},
         )
         if (factors.perm_r != factors.perm_c).any():
-            raise SimulationError("a pivot is exactly zero; move the state a little")
-        return int(np.count_nonzero(factors.U.diagonal() < 0.0)) - rows.shape[0]
+            return None
+        return np.asarray(factors.U.diagonal())
 
-    def _elimination_order(self, bordered: csc_array) -> IntArray:
+    def _elimination_order(self, bordered: csr_array) -> IntArray:
         """Return an order with each row after its bodies, of small bandwidth."""
         if self._order is None:
             n = len(self.mass)
