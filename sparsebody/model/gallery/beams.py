@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from sparsebody.spatial import box_inertia
 SHEAR = 1.0 / 2.6  # G / E of a Poisson ratio of 0.3
 
 
-def rectangle(E: float, width: float, height: float) -> dict[str, float]:
+def rectangle(E: float, width: float, height: float) -> dict[str, Any]:
     """Return the properties of a beam of rectangular section, width along y, height along z.
 
     J by Young and Budynas (2002), Roark's Formulas, table 10.1.

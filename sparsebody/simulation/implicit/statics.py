@@ -164,7 +164,7 @@ class StaticEquations:
     def size(self, change: FloatArray) -> tuple[float, float]:
         """Return the largest rotation and translation [rad, m] in a change."""
         twist = change[: 6 * self.system.n_bodies].reshape(-1, 6)
-        return tuple(  # type: ignore[return-value]
+        return tuple(
             float(np.sqrt(np.sum(part**2, axis=1)).max()) for part in (twist[:, :3], twist[:, 3:])
         )
 
@@ -268,11 +268,11 @@ class StaticEquations:
         loads, tracked = system.external_forces, system.coordinates
         if name == "gravity":
             gravity = system.gravity.copy()
-            return lambda p: np.multiply(p, gravity, out=system.gravity)  # type: ignore[return-value]
+            return lambda p: np.multiply(p, gravity, out=system.gravity)
         if name in loads.names:
             k = loads.names.index(name)
             wrench = loads.wrench[k].copy()
-            return lambda p: np.multiply(p, wrench, out=loads.wrench[k])  # type: ignore[return-value]
+            return lambda p: np.multiply(p, wrench, out=loads.wrench[k])
         joints = [system.joint_names[tracked.joint[item]] for item in tracked.prescribed]
         if name in joints:
             return lambda p: equations.prescribe(joints.index(name), p)
