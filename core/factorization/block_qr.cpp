@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/vec.hpp"
+#include "graph/elimination_tree.hpp"
 
 namespace sparsebody {
 namespace {
@@ -20,100 +21,31 @@ constexpr double estimated_residual = 1e-3;   // one whose square is that after 
 
 // ---- The tree of fronts
 
-// Dual blocks in elimination order, and the later blocks that each front has: those of its primal blocks and of its
-// children, sorted; the first of them is its parent in the elimination tree.
+// Dual blocks in elimination order, and the later blocks that each front has: the rows of a column of the Cholesky
+// factor of A A'. Davis (2006), sec. 5.3.
 struct FrontTree {
-  std::vector<std::array<Index, 2>> ends;
-  std::vector<Index> duals_begin, duals;  // the dual blocks of each primal block
-  std::vector<Index> later_begin, later;
+  GraphArrays quotient;         // primal blocks, then dual ones
   std::vector<Index> parent;
+  GraphArrays later;
+  Index n_primal;
 
-  FrontTree(View<const Index, 2> ends_, Index n_primal, const std::vector<Index>& order) {
-    for (const Index j : order) ends.push_back({ends_(j, 0), ends_(j, 1)});
-    list_duals(n_primal);
-    list_later_blocks();
+  FrontTree(View<const Index, 2> all_ends, Index n, Indices order) : n_primal(n) {
+    Array<Index, 2> ends(all_ends.shape());
+    for (Index j = 0; j < order.size(); ++j) std::copy_n(all_ends[order[j]].begin(), 2, &ends(j, 0));
+    quotient = quotient_graph(n, ends);
+    const GraphArrays duals = dual_graph(quotient.graph(), n);
+    parent = elimination_tree(duals.graph());
+    later = column_structures(duals.graph(), parent, postorder(parent));
   }
-  View<const Index> duals_of(Index i) const {
-    return {duals.data() + duals_begin[i], duals_begin[i + 1] - duals_begin[i]};
-  }
-  View<const Index> later_than(Index j) const {
-    return {later.data() + later_begin[j], later_begin[j + 1] - later_begin[j]};
-  }
-  // Calls body(i) for every primal block on dual block j.
-  template <class F>
-  void for_each_end(Index j, F&& body) const {
-    if (ends[j][0] >= 0) body(ends[j][0]);
-    if (ends[j][1] >= 0 && ends[j][1] != ends[j][0]) body(ends[j][1]);
-  }
+  Indices later_than(Index j) const { return later.graph()[j]; }
   // Calls body(i) for the primal blocks that no front before j has.
   template <class F>
   void for_each_new_end(Index j, F&& body) const {
-    for_each_end(j, [&](Index i) {
-      if (duals[duals_begin[i]] == j) body(i);
-    });
-  }
-  // Children before parents, subtree by subtree.
-  std::vector<Index> postorder() const {
-    const Index n = Index(parent.size());
-    std::vector<Index> first_child(n, -1), sibling(n, -1), path, sequence;
-    for (Index j = n - 1; j >= 0; --j)
-      if (parent[j] >= 0) sibling[j] = std::exchange(first_child[parent[j]], j);
-    for (Index root = 0; root < n; ++root) {
-      if (parent[root] < 0) path.push_back(root);
-      while (!path.empty()) {
-        const Index node = path.back(), child = first_child[node];
-        if (child >= 0) {
-          first_child[node] = sibling[child];
-          path.push_back(child);
-        } else {
-          sequence.push_back(node);
-          path.pop_back();
-        }
-      }
-    }
-    return sequence;
-  }
-
- private:
-  void list_duals(Index n_primal) {
-    duals_begin.assign(n_primal + 1, 0);
-    const Index m = Index(ends.size());
-    for (Index j = 0; j < m; ++j) for_each_end(j, [&](Index i) { ++duals_begin[i + 1]; });
-    for (Index i = 0; i < n_primal; ++i) duals_begin[i + 1] += duals_begin[i];
-    std::vector<Index> next = duals_begin;
-    duals.resize(duals_begin[n_primal]);
-    for (Index j = 0; j < m; ++j) for_each_end(j, [&](Index i) { duals[next[i]++] = j; });
-  }
-  void list_later_blocks() {
-    const Index m = Index(ends.size());
-    std::vector<Index> mark(m, -1), newest_child(m, -1), sibling(m, -1);
-    parent.assign(m, -1);
-    later_begin.assign(m + 1, 0);
-    for (Index j = 0; j < m; ++j) {
-      mark[j] = j;
-      const auto unite = [&](const Index* begin, const Index* end) {
-        for (; begin < end; ++begin)
-          if (std::exchange(mark[*begin], j) != j) later.push_back(*begin);
-      };
-      for_each_new_end(j, [&](Index i) { unite(duals_of(i).begin(), duals_of(i).end()); });
-      for (Index child = newest_child[j]; child >= 0; child = sibling[child])
-        for (Index k = later_begin[child]; k < later_begin[child + 1]; ++k)
-          if (std::exchange(mark[later[k]], j) != j) later.push_back(later[k]);
-      later_begin[j + 1] = Index(later.size());
-      std::sort(later.begin() + later_begin[j], later.end());
-      if (later_begin[j + 1] > later_begin[j]) {
-        parent[j] = later[later_begin[j]];
-        sibling[j] = std::exchange(newest_child[parent[j]], j);
-      }
-    }
+    const Graph graph = quotient.graph();
+    for (const Index i : graph[n_primal + j])
+      if (graph[i][0] == n_primal + j) body(i);
   }
 };
-
-std::vector<Index> permuted(const std::vector<Index>& order, const std::vector<Index>& sequence) {
-  std::vector<Index> found;
-  for (const Index j : sequence) found.push_back(order[j]);
-  return found;
-}
 
 // ---- Reflections
 
@@ -127,7 +59,7 @@ SB_INLINE auto pairwise_sum(const F& body) {
 // Householder's reflection of rows t, ..., n_rows - 1 that makes column t zero below row t, but for storing the
 // zeros; returns R_tt.
 template <int t, int n_rows, int lanes>
-SB_INLINE double reflect(Vec<double, lanes> (&row)[n_rows], double (&f)[n_rows]) {
+SB_INLINE double reflect(Vec<lanes> (&row)[n_rows], double (&f)[n_rows]) {
   double v[n_rows];
   unrolled<t, n_rows>([&](auto r) SB_UNROLL { v[r] = row[r][t]; });
   const double square = pairwise_sum<t, n_rows - t>([&](auto r) SB_UNROLL { return v[r] * v[r]; });
@@ -157,12 +89,12 @@ struct FrontShape {
 // A small front of `lanes` columns in registers; n_rows = n_pivots + n_remaining.
 template <int n_pivots, int n_rows, int lanes>
 void eliminate_in_registers(double* front, const FrontShape& shape, double* R, double* stack) {
-  Vec<double, lanes> row[n_rows];
+  Vec<lanes> row[n_rows];
   double f[n_rows];
   double* const f_memory = front + (n_rows + 1) * lanes;
-  unrolled<0, n_rows>([&](auto r) SB_UNROLL { row[r] = Vec<double, lanes>::load(front + r * lanes); });
+  unrolled<0, n_rows>([&](auto r) SB_UNROLL { row[r] = Vec<lanes>::load(front + r * lanes); });
   unrolled<0, n_rows>([&](auto r) SB_UNROLL { f[r] = f_memory[r]; });
-  auto gamma = Vec<double, lanes>::load(front + n_rows * lanes);
+  auto gamma = Vec<lanes>::load(front + n_rows * lanes);
   unrolled<0, n_pivots>([&](auto t) SB_UNROLL {
     const double inverse = 1.0 / reflect<t>(row, f), y = gamma[t] * inverse;  // R'^-1 gamma
     gamma = gamma - row[t] * y;
@@ -179,18 +111,18 @@ void eliminate_in_registers(double* front, const FrontShape& shape, double* R, d
 }
 constexpr Index spare = 8;  // numbers behind the stack that vectors may write to
 
-// The same reflection in memory, of the columns from t on.
-template <int lanes>
+// The same reflection in memory, of `used` columns.
+template <int lanes, int used = lanes>
 SB_INLINE void reflect_columns(double* front, Index stride, Index n_rows, Index t, double share, Index column) {
   const double* v = front + t * stride + t;
   double* p = front + t * stride + column;
-  Vec<double, lanes> total{};
-  for (Index r = t; r < n_rows; ++r, v += stride, p += stride) total += Vec<double, lanes>::load(p) * *v;
+  Vec<lanes> total{};
+  for (Index r = t; r < n_rows; ++r, v += stride, p += stride) total += Vec<lanes>::template load<used>(p) * *v;
   total = total * share;
   v = front + t * stride + t;
   p = front + t * stride + column;
   for (Index r = t; r < n_rows; ++r, v += stride, p += stride)
-    (Vec<double, lanes>::load(p) - total * *v).store(p);
+    (Vec<lanes>::template load<used>(p) - total * *v).template store<used>(p);
 }
 double reflect(double* front, Index stride, Index n_rows, double* f, Index t) {
   double* const top = front + t * stride + t;
@@ -204,10 +136,12 @@ double reflect(double* front, Index stride, Index n_rows, double* f, Index t) {
   for (Index r = t; r < n_rows; ++r) effect += top[(r - t) * stride] * f[r];
   effect *= share;
   for (Index r = t; r < n_rows; ++r) f[r] -= top[(r - t) * stride] * effect;
-  // Columns up to a multiple of four one by one, so that the others are loaded in fours.
-  Index column = t + 1;
-  for (; column < stride && column % 4 != 0; ++column)
-    reflect_columns<1>(front, stride, n_rows, t, share, column);
+  // Columns up to a multiple of four first, so that the others are loaded in fours.
+  Index column = (t + 4) / 4 * 4;
+  if (t % 4 != 3)
+    with_constant<1, 2, 3>(column - t - 1, [&](auto used) SB_UNROLL {
+      reflect_columns<4, used>(front, stride, n_rows, t, share, t + 1);
+    });
   for (; column + 8 <= stride; column += 8) reflect_columns<8>(front, stride, n_rows, t, share, column);
   if (column < stride) reflect_columns<4>(front, stride, n_rows, t, share, column);
   *top = pivot;
@@ -389,11 +323,9 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
   std::vector<Index> order(order_.begin(), order_.end());
   FrontTree tree(ends, n, order);
   const Index n_parts = part_starts.size() - 1, first_ancestor = part_starts[n_parts];
-  if (n_parts == 0) {
-    if (const auto postordered = permuted(order, tree.postorder()); postordered != order) {
-      order = postordered;
-      tree = FrontTree(ends, n, order);
-    }
+  if (Array<Index> sequence = postorder(tree.parent); n_parts == 0 && !std::ranges::is_sorted(sequence)) {
+    for (Index j = 0; j < m; ++j) order[j] = order_[sequence[j]];
+    tree = FrontTree(ends, n, order);
   }
   const auto size = [&](Index j) { return block_sizes[n + order[j]]; };
   const auto first_row = [&](Index j) { return pattern_.duals[order[j]].first_row; };
@@ -430,11 +362,12 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
     // Columns, and where they are in the parent's front.
     const Index p = tree.parent[j];
     for (Index i = 0; i < size(j); ++i) columns_.push_back(first_row(j) + std::uint32_t(i)), places_.push_back(0);
-    Index place = 0, other = p >= 0 ? tree.later_begin[p] : 0;
+    Index place = 0;
+    const Index* other = p >= 0 ? tree.later_than(p).begin() : nullptr;
     for (const Index k : tree.later_than(j)) {
       if (k != p) {
         if (place == 0) place = size(p);
-        for (; tree.later[other] != k; ++other) place += size(tree.later[other]);
+        for (; *other != k; ++other) place += size(*other);
       }
       for (Index i = 0; i < size(k); ++i) {
         columns_.push_back(first_row(k) + std::uint32_t(i));
@@ -448,11 +381,13 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
     tree.for_each_new_end(j, [&](Index i) {
       const auto width = std::uint32_t(block_sizes[i]);
       top -= width;
-      for (const Index k : tree.duals_of(i))
+      for (const Index dual : tree.quotient.graph()[i]) {
+        const Index k = dual - n;
         for (std::uint32_t side = 0; side < 2; ++side)
-          if (tree.ends[k][side] == i)
+          if (ends(order[k], side) == i)
             parts_.push_back({first_row(k), side, std::uint32_t(size(k)), width, top, std::uint32_t(column[k]),
                               k == j ? std::uint32_t(i) : none});
+      }
     });
 
     next.stack = front.stack;
@@ -471,13 +406,13 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
     fronts_.push_back(front);
   }
   fronts_.push_back(next);
-  R_ = LargeArray<double>(next.start);
-  stack_ = LargeArray<double>(height + spare);
-  gap_ = LargeArray<double>(pattern_.n_rows());
+  R_ = Array<double>(next.start);
+  stack_ = Array<double>(height + spare);
+  gap_ = Array<double>(pattern_.n_rows());
   const Index n_shared = n_parts == 0 ? 0 : pattern_.n_rows() - pattern_.duals[first_ancestor].first_row;
   for (Index p = 0; p <= n_parts; ++p)
-    subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, LargeArray<double>(largest_front),
-                         LargeArray<double>(p < n_parts ? n_shared : 0)});
+    subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, Array<double>(largest_front),
+                         Array<double>(p < n_parts ? n_shared : 0)});
 }
 
 Array<Index, 2> BlockQR::front_shapes() const {
@@ -598,7 +533,7 @@ Index BlockQR::factorize(Subtrees& part, ConstraintRows A, View<const double> rh
 void BlockQR::substitute(View<double> x) {
   for_each_part([&](Index p) { substitute(subtrees_[p], x.data()); });
   for (Index p = 0; p + 1 < Index(subtrees_.size()); ++p) {
-    LargeArray<double>& from = subtrees_[p].ancestors;
+    Array<double>& from = subtrees_[p].ancestors;
     double* const to = x.data() + x.size() - from.size();
     for (Index k = 0; k < from.size(); ++k) to[k] += std::exchange(from[k], 0.0);
   }

@@ -12,7 +12,8 @@ namespace sparsebody {
 using namespace model;
 
 template <OneOf<model::JointFrames, Subspaces, BodyMotions, Poses, JointMotions, JointMotionArrays, ConstraintRows,
-                PointForces, ElasticElements, ElasticMotion, PlanarMotion, Momentum, Groups, Placement, RotationJoints> Struct>
+                PointForces, ElasticElements, ElasticMotion, model::PlanarMotion, Momentum, Groups, Placement,
+                RotationJoints> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_model(nb::module_& m) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/array.hpp"
-#include "spatial/transform.hpp"
+#include "dynamics/constraint_rows.hpp"
 
 namespace sparsebody::model {
 
@@ -35,12 +35,7 @@ struct Subspaces {
   const double* operator[](Index k) const { return &distinct(row[k], 0); }
 };
 
-// R turns body into world axes; x is the center of mass, v in body coordinates.
-struct BodyMotion {
-  Mat3<double> R = Mat3<double>::identity();
-  Vec3<double> x;
-  Motion<double> v;
-};
+using BodyMotion = sparsebody::BodyMotion<InSpace<double>>;
 
 struct BodyMotions {
   View<const double, 2> position, orientation, velocity;

@@ -41,7 +41,8 @@ _INTERRUPTED = 130
     default="rk4",
     metavar="NAME",
     show_default=True,
-    help="Integrator: rk4, semi-implicit-euler, generalized-alpha or auto.",
+    help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
+    "or auto.",
 )
 @click.option(
     "--compliance",

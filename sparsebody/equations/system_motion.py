@@ -27,11 +27,11 @@ class VaryingRows:
     def __init__(self, system: System) -> None:
         self.rows, self.gamma = np.zeros((system.n_rows, 2, 6)), np.zeros(system.n_rows)
         kinds = system.joint_kind, system.first_row
-        self._native = dynamics.VaryingRows(system.joint_frames, *kinds, self.rows, self.gamma)
+        self.native = dynamics.VaryingRows(system.joint_frames, *kinds, self.rows, self.gamma)
 
     def fill(self, state: State) -> None:
         """Fill `rows` and `gamma` at a state with contiguous arrays."""
-        self._native.fill(state.position, state.orientation, state.velocity)
+        self.native.fill(state.position, state.orientation, state.velocity)
 
 
 class SystemMotion:

@@ -13,6 +13,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.energy import is_conservative
+from sparsebody.dynamics.evaluators import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
@@ -28,7 +29,7 @@ from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.auto_stepper import AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
 from sparsebody.simulation.implicit.stepper import ImplicitStepper, memory_size
-from sparsebody.simulation.integrators import INTEGRATORS, Integrator
+from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator
 from sparsebody.simulation.interruption import stop_request
 from sparsebody.simulation.options import (
     SimulationOptions,
@@ -195,6 +196,14 @@ def _stepper_maker(
     if not isinstance(integrator, Integrator):
         return implicit, memory_size(system, control is not None)
     prepared = _dynamics(system, state, options) if dynamics is None else dynamics
+    if isinstance(integrator.scheme, Composition):
+        if options.stabilization != "projection":
+            raise SimulationOptionError(
+                f"the stabilization is {options.stabilization!r}, but {options.method!r} closes "
+                "the joints itself; leave 'projection'"
+            )
+        if isinstance(prepared.evaluator.assembler, SubgroupAssembler):
+            prepared = prepared.unreduced  # free drifts leave subgroups about the world
     stabilization = STABILIZATIONS[options.stabilization]
 
     def explicit(note: Note) -> Stepper:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsebody._core import dynamics
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.body_forces import model_loads
 from sparsebody.assembly.constraint import constraint_rows
@@ -52,6 +53,11 @@ class GeneralTerms:
         self._varying: VaryingRows | None = None
         if system.n_joints and not (has_coordinates or self._has_loads):
             self._varying = VaryingRows(system)
+
+    @property
+    def varying_rows(self) -> dynamics.VaryingRows | None:
+        """The native function that fills all terms, where they are rows alone."""
+        return None if self._varying is None else self._varying.native
 
     def sources(self, rows: IntArray) -> IntArray:
         """Return the index in Terms.rows of rows of the system; any number for constant rows."""

@@ -39,6 +39,7 @@ class StepEquations:
     def __init__(self, system: System, compliance: Compliance, control: Control | None) -> None:
         n, tracked = system.n_bodies, system.coordinates
         self.system, self.compliance, self._control = system, compliance, control
+        self.is_controlled = control is not None
         self.start_position, self.start_orientation = np.zeros((n, 3)), np.zeros((n, 4))
         self.start_coordinate = np.zeros(len(tracked.joint))
         self.displacement, self.velocity = np.zeros((n, 6)), np.zeros((n, 6))
@@ -58,6 +59,11 @@ class StepEquations:
         self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(self.n_rows)
         springs, lines, loads = system.joint_forces, system.point_forces, system.external_forces
         frames, *elastic = system.elastic.arrays
+        self.start = self.start_position, self.start_orientation, self.start_coordinate
+        self.end = (
+            *(self.displacement, self.velocity, self.acceleration, self.multiplier),
+            *(self.position, self.orientation, self.coordinate),
+        )
         self.native = native.ImplicitEquations(
             _exact(system.mass, system.inertia, system.gravity),
             _exact(*system.joint_frames, system.joint_kind, system.first_row, system.parameter),
@@ -73,11 +79,8 @@ class StepEquations:
             (_exact(*frames), *_exact(*elastic)),
             _exact(loads.body, loads.wrench, loads.point, loads.in_world),
             _exact(compliance.entries, compliance.first_entry),
-            (self.start_position, self.start_orientation, self.start_coordinate),
-            (
-                *(self.displacement, self.velocity, self.acceleration, self.multiplier),
-                *(self.position, self.orientation, self.coordinate),
-            ),
+            self.start,
+            self.end,
             (self._prescribed, self._joint_effort, self._point_effort, self._body_force),
             (self.force_residual, self.row_residual),
         )
