@@ -163,10 +163,9 @@ class StaticEquations:
 
     def size(self, change: FloatArray) -> tuple[float, float]:
         """Return the largest rotation and translation [rad, m] in a change."""
-        twist = change[: 6 * self.system.n_bodies].reshape(-1, 6)
-        return tuple(
-            float(np.sqrt(np.sum(part**2, axis=1)).max()) for part in (twist[:, :3], twist[:, 3:])
-        )
+        parts = change[: 6 * self.system.n_bodies].reshape(-1, 2, 3)
+        turn, move = np.linalg.norm(parts, axis=2).max(axis=0)
+        return float(turn), float(move)
 
     def scale(self, matrix: csc_array) -> FloatArray:
         """Return factors that bring rows and columns of [K A'; A -C] to similar sizes."""
@@ -267,12 +266,9 @@ class StaticEquations:
         system, equations = self.system, self._equations
         loads, tracked = system.external_forces, system.coordinates
         if name == "gravity":
-            gravity = system.gravity.copy()
-            return lambda p: np.multiply(p, gravity, out=system.gravity)
+            return _multiple(system.gravity)
         if name in loads.names:
-            k = loads.names.index(name)
-            wrench = loads.wrench[k].copy()
-            return lambda p: np.multiply(p, wrench, out=loads.wrench[k])
+            return _multiple(loads.wrench[loads.names.index(name)])
         joints = [system.joint_names[tracked.joint[item]] for item in tracked.prescribed]
         if name in joints:
             return lambda p: equations.prescribe(joints.index(name), p)
@@ -290,3 +286,13 @@ class StaticEquations:
         across = np.abs(K.diagonal()).reshape(-1, 6)[:, 3:]
         load = np.linalg.norm(SystemMotion(self.system, state).applied[:, 3:], axis=1).sum()
         return float(across.max() + load / self.length) or 1.0
+
+
+def _multiple(array: FloatArray) -> Setter:
+    """Return what puts a multiple of its present values into an array."""
+    unit = array.copy()
+
+    def put(parameter: float) -> None:
+        array[...] = parameter * unit
+
+    return put
