@@ -81,20 +81,16 @@ def equilibrium(
         size = equations.length * turn + move
         if not np.isfinite(size):
             break
-        left = np.abs(residual[: 6 * system.n_bodies].reshape(-1, 2, 3)).max(axis=(0, 2))
-        is_balanced = max(left[0] / equations.length, left[1]) < _BALANCED * equations.acting(
-            matrix, point
-        )
-        is_closed = np.abs(residual[6 * system.n_bodies :]).max(initial=0.0) < _BALANCED
-        if (is_balanced and is_closed and iteration > 1) or size < tolerance * equations.length:
+        is_small = size < tolerance * equations.length
+        if is_small or (iteration > 1 and _is_balanced(equations, matrix, point, residual)):
             if shift == 0.0 or has_moved or not _has_potential(system):
-                return _report(equations, point, iteration)
+                last = equations.moved(point, change) if is_small else point
+                return _report(equations, last, iteration)
             has_moved = True  # away from a maximum of the potential
             change = equations.random_change(_KICK)
         else:
-            change *= min(
-                1.0, _LARGEST_TURN / max(turn, 1e-300), _LARGEST_MOVE * extent / max(move, 1e-300)
-            )
+            largest = max(turn / _LARGEST_TURN, move / (_LARGEST_MOVE * extent))
+            change /= max(1.0, largest)
         point = equations.moved(point, change)
     raise SimulationError(
         f"no equilibrium after {max_iterations} iterations (the last correction was {move:.1e} m, "
@@ -113,6 +109,16 @@ def _shift(equations: StaticEquations, matrix: csc_array, last: float) -> float:
             return shift
         shift *= 2.0
     raise SimulationError("no inertia makes the equations positive: a stiffness is not finite")
+
+
+def _is_balanced(
+    equations: StaticEquations, matrix: csc_array, point: StaticPoint, residual: FloatArray
+) -> bool:
+    """Whether what is left is rounding, as where neutral motions let corrections not vanish."""
+    n = len(equations.mass)
+    moment, force = np.abs(residual[:n].reshape(-1, 2, 3)).max(axis=(0, 2))
+    left = max(moment / equations.length, force) / (equations.acting(matrix, point) or 1.0)
+    return max(left, np.abs(residual[n:]).max(initial=0.0)) < _BALANCED
 
 
 def _has_potential(system: System) -> bool:
