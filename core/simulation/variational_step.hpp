@@ -62,7 +62,7 @@ struct BodyInertias {
 template <class E>
 class VariationalSteps : public ExplicitSteps<E> {
   using Base = ExplicitSteps<E>;
-  using Base::e_, Base::delta_, Base::trial_delta_, Base::velocity_error_, Base::trial_velocity_error_, Base::twists_;
+  using Base::e_, Base::delta_, Base::trial_delta_, Base::velocity_error_, Base::twists_;
 
  public:
   using Base::Base;
@@ -115,12 +115,12 @@ class VariationalSteps : public ExplicitSteps<E> {
       momentum_[i] = turned(momentum_[i]);
       bodies.velocity(i, momentum_[i] + 0.5 * h * turned(push_[i])).store(&s.velocity(i, 0));
     }
-    this->retract(s);
+    this->put_back(s);
     if (!accelerate(e_, this->input(s), s.acceleration.view())) return false;
     fill_push(s, bodies);
     for (Index i = 0; i < Index(push_.size()); ++i)
       bodies.velocity(i, momentum_[i] + 0.5 * h * push_[i]).store(&s.velocity(i, 0));
-    this->template fill_errors<false, true>(s.bodies(), {}, velocity_error_);
+    this->fill_errors(s.bodies(), {}, velocity_error_);
     this->close_velocity(s);
     return true;
   }
@@ -134,8 +134,7 @@ class VariationalSteps : public ExplicitSteps<E> {
             .store(&twists_(i, 0));
       }
       model::Poses moved = model::displaced(s.position, s.orientation, twists_);
-      this->template fill_errors<true, true>({moved.position.view(), moved.orientation.view(), s.velocity.view()},
-                                             trial_delta_, trial_velocity_error_);
+      this->fill_errors({moved.position.view(), moved.orientation.view(), s.velocity.view()}, trial_delta_, {});
       const double opening = this->relative(trial_delta_);
       const bool is_slow = !(opening < near_singular * before);
       if (opening <= 1.0 || (is_slow && opening <= rounded_opening)) {

@@ -14,7 +14,7 @@ from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyEr
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
-from sparsebody.simulation.constraint_errors import Scales, scales
+from sparsebody.simulation.constraint_errors import Scales, largest, scales
 from sparsebody.simulation.explicit_steps import ExplicitSteps
 from sparsebody.simulation.integrators import Composition, Integrator
 from sparsebody.simulation.integrators.base import at_time, moved, pose_derivatives
@@ -106,6 +106,7 @@ class Stepper:
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     memory = np.zeros(0)
+    multiplier: FloatArray | None = None  # of compliant joints: these are rigid
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""
@@ -128,6 +129,12 @@ class Stepper:
             acceleration = self.evaluate(state).acceleration()
             state, acceleration = self._rows.leave_from_rest(state, acceleration)
         self.state, self.acceleration = state, acceleration
+
+    def take_over(self, first: State, state: State, dynamics: ForwardDynamics) -> None:
+        """Go on with dynamics analyzed at a closed state, in a run that began at the first."""
+        self._set_scales(first)
+        self._rows.take_over(dynamics, state)
+        self.state, self.acceleration = state, self.evaluate(state).acceleration()
 
     def resume(self, first: State, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint of a run that began at a state."""
@@ -216,7 +223,8 @@ class Stepper:
         """Say what makes a step doubtful; "" for nothing."""
         if reached.worst_pivot.sine < self._unsolvable:
             return self._near(reached.worst_pivot)
-        if reached.correction > _ANOTHER_BRANCH:
+        is_moving = largest(self.state.velocity) > self._small.creep  # along one branch
+        if is_moving and reached.correction > _ANOTHER_BRANCH:
             return f"the step is long: joints change velocities by {reached.correction:.1e} of them"
         return ""
 
@@ -379,7 +387,8 @@ class Stepper:
             name = self._rows.dynamics.system.body_names[int(np.argmin(finite))]
             raise SimulationError(
                 f"the motion of body {name!r} blew up at t = {state.time:.6g} s; take smaller "
-                "steps, or see whether a spring or a control is too stiff for them"
+                "steps, or see whether a spring or a control is too stiff for them: "
+                'method="auto" takes implicit steps there'
             )
 
     def _evaluate_anyhow(self, state: State) -> Evaluation:
