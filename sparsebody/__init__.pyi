@@ -106,6 +106,17 @@ from .simulation import (
     simulate as simulate,
 )
 
+# Forces in balance
+from .simulation.implicit.equilibrium import (
+    equilibrium as equilibrium,
+)
+from .simulation.implicit.continuation import (
+    follow as follow,
+)
+from .simulation.implicit.vibration import (
+    natural_frequencies as natural_frequencies,
+)
+
 # What is known before anything moves
 from .dynamics.mobility import (
     Mobility as Mobility,
