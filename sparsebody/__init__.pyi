@@ -2,6 +2,7 @@
 
 from .analysis.advice import advise, apply_advice
 from .analysis.reactions import determined_reactions
+from .certificates.certifying import certify
 from .corpus.index import read_corpus
 from .corpus.write import write_corpus
 from .dynamics.compliance import uniform_compliance
@@ -46,7 +47,6 @@ from .model.time_functions import Polynomial, Sinusoid, SmoothStep
 from .ordering import register_ordering
 from .simulation import Trajectory, simulate
 from .sparse.files.pattern_files import read_order, read_pattern, write_order
-from .study.certificates import certify
 
 __version__: str
 

@@ -22,7 +22,7 @@ from sparsebody.cli.output import print_facts, print_json, print_table, seconds
 
 if TYPE_CHECKING:
     from sparsebody.analysis.algorithms import AlgorithmComparison
-    from sparsebody.study.algorithm_growth import AlgorithmGrowth
+    from sparsebody.certificates.algorithm_growth import AlgorithmGrowth
 
 
 @click.command()
@@ -67,7 +67,7 @@ def algorithms(
         if picture is not None:
             check_picture(picture, overwrite)
     from sparsebody.analysis.algorithms import EPS, compare_algorithms
-    from sparsebody.study.algorithm_growth import algorithm_growth, growing_family
+    from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
 
     loaded = load(mechanism, parameters)
     family = growing_family(mechanism, dict(parameters)) if sizes is not None else None

@@ -15,9 +15,9 @@ from sparsebody.cli.arguments import (
 from sparsebody.cli.output import print_json, print_table
 
 if TYPE_CHECKING:
-    from sparsebody.study.certificate import Certificate
+    from sparsebody.certificates.certificate import Certificate
+    from sparsebody.certificates.inertia_certificates import InertiaCertificate
     from sparsebody.study.families import Family
-    from sparsebody.study.inertia_certificates import InertiaCertificate
 
 METHODS = ("sparse", "loops-aba", "crba")
 
@@ -66,11 +66,11 @@ def certify(
     grown = _family(family, parameters)
     certificate: Certificate | InertiaCertificate
     if method == "crba":
-        from sparsebody.study.inertia_certificates import LARGEST, certify_inertia
+        from sparsebody.certificates.inertia_certificates import LARGEST, certify_inertia
 
         certificate = certify_inertia(grown, largest=LARGEST if largest is None else largest)
     else:
-        from sparsebody.study.certificates import certify as certified
+        from sparsebody.certificates.certifying import certify as certified
 
         certificate = certified(
             grown,
@@ -100,7 +100,7 @@ def _check_options(method: str, ordering: str | None, tree: str | None, time: bo
 
 def _family(name: str, parameters: tuple[tuple[str, str], ...]) -> Family:
     """Return a family of the gallery with some parameters given."""
-    from sparsebody.study.growing import gallery_family
+    from sparsebody.certificates.growing_family import gallery_family
 
     if is_file_name(name):
         raise click.UsageError(f"{name} is one mechanism; give a family of `sparsebody gallery`")

@@ -23,9 +23,8 @@ from sparsebody.cli.inspect import inspect
 from sparsebody.cli.loop_bases import loop_bases
 from sparsebody.cli.order import order
 from sparsebody.cli.plot import plot
-from sparsebody.cli.report import report
 from sparsebody.cli.simulate import simulate
-from sparsebody.cli.study import study
+from sparsebody.cli.study_commands import report, study
 from sparsebody.errors import (
     ModelError,
     ShapeError,

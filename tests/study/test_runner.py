@@ -125,7 +125,7 @@ def test_a_study_killed_twice_ends_with_the_same_file_and_runs_nothing_twice(und
     draw = random.Random(8)
     journal, before = out / FILE, b""
     for wanted in (1, 6):
-        process = multiprocessing.get_context("fork").Process(target=run_study, args=(study, out))
+        process = multiprocessing.get_context("spawn").Process(target=run_study, args=(study, out))
         process.start()
         while process.is_alive():
             if journal.exists() and journal.read_bytes().count(b"\n") > wanted:
