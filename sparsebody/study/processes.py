@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import resource
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import IO, Any
 
 from sparsebody.errors import MissingDependencyError, StudyError
@@ -49,8 +51,6 @@ def isolated(
 ) -> Any:
     """Return the result of work done in a process of its own, or the Failure that it ended in.
 
-    A script that calls this guards its main program by `if __name__ == "__main__"`.
-
     Parameters
     ----------
     work : callable
@@ -73,20 +73,28 @@ def isolated(
 
 
 def _started(arguments: tuple[Any, ...]) -> BaseProcess:
-    with _starting:
+    process = _context.Process(target=_run, args=arguments)
+    with _starting, _apart_from_the_caller():
         multiprocessing.current_process().daemon = False  # workers of Dask may not have children
-        environment = dict(os.environ)
-        os.environ.update(_ONE_THREAD)
-        try:
-            forkserver.set_forkserver_preload(_PRELOADED)
-            forkserver.ensure_running()
-        finally:
-            os.environ.clear()
-            os.environ.update(environment)
-        process = _context.Process(target=_run, args=arguments)
+        forkserver.set_forkserver_preload(_PRELOADED)
+        forkserver.ensure_running()
         process.start()
         _running.add(process)
     return process
+
+
+@contextmanager
+def _apart_from_the_caller() -> Iterator[None]:
+    """Let processes have one thread, and not run the caller's script, which may have no guard."""
+    environment, main = dict(os.environ), sys.modules["__main__"]
+    os.environ.update(_ONE_THREAD)
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        os.environ.clear()
+        os.environ.update(environment)
 
 
 def _received(receiver: Connection, process: BaseProcess, seconds: float, output: IO[bytes]) -> Any:
