@@ -20,8 +20,8 @@ from sparsebody.assembly.kkt import kkt_structure
 from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
 from sparsebody.model.gallery import build
 from sparsebody.ordering.algorithms import algorithm_order
-from sparsebody.plots.saving import save_figure
 from sparsebody.plots.spy import plot_orders
+from sparsebody.plots.style import save_figure
 from sparsebody.sparse.etree import ordering_metrics
 from sparsebody.study.fits import growth
 

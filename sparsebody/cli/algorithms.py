@@ -74,13 +74,13 @@ def algorithms(
     comparison = compare_algorithms(loaded, names, eps=eps or EPS)
     grown = () if family is None else algorithm_growth(family, sizes or (), names)
     if spy is not None:
-        from sparsebody.plots.saving import save_figure
         from sparsebody.plots.spy import plot_orders
+        from sparsebody.plots.style import save_figure
 
         save_figure(plot_orders(comparison.pattern, comparison.orders, mechanism), spy)
     if growth is not None:
         from sparsebody.plots.growth import plot_growth
-        from sparsebody.plots.saving import save_figure
+        from sparsebody.plots.style import save_figure
 
         save_figure(plot_growth([one.line for one in grown], "flops", mechanism), growth)
     if as_json:

@@ -213,7 +213,7 @@ def _time(times: dict[int, float], choose: Callable[[Iterable[int]], int]) -> st
 
 def _draw(costs: Sequence[Cost], figure: Path) -> None:
     from sparsebody.classical.figure import cost_panels
-    from sparsebody.plots.costs import plot_costs
-    from sparsebody.plots.saving import save_figure
+    from sparsebody.plots.growth import plot_costs
+    from sparsebody.plots.style import save_figure
 
     save_figure(plot_costs(cost_panels(costs)), figure)

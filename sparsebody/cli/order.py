@@ -173,8 +173,8 @@ def _compared_matrix(
 
 
 def _draw(comparison: OrderingComparison, best: str, title: str, target: Path) -> None:
-    from sparsebody.plots.saving import save_figure
     from sparsebody.plots.spy import plot_spy
+    from sparsebody.plots.style import save_figure
     from sparsebody.sparse.pattern import BlockPattern
 
     if not isinstance(comparison.pattern, BlockPattern):

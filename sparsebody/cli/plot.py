@@ -75,7 +75,7 @@ def plot(
 ) -> None:
     """Draw a trajectory (.h5) or a mechanism; one picture for each kind."""
     from sparsebody.plots import Options, mechanism_subject, trajectory_subject
-    from sparsebody.plots.saving import save_figure
+    from sparsebody.plots.style import save_figure
 
     options = Options(bodies, instants, ordering, factorization)
     if Path(source).suffix.lower() in _TRAJECTORY_SUFFIXES:

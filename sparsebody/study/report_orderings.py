@@ -11,9 +11,12 @@ from matplotlib.figure import Figure
 
 from sparsebody.analysis.orderings import compared
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.plots.elimination import graph_places, plot_elimination
-from sparsebody.plots.etree import plot_elimination_tree
-from sparsebody.plots.fill import plot_fill
+from sparsebody.plots.elimination_orders import (
+    graph_places,
+    plot_elimination,
+    plot_elimination_tree,
+    plot_fill,
+)
 from sparsebody.plots.spy import plot_spy
 from sparsebody.study.families import Family
 from sparsebody.study.family_rows import OURS, TIME, FamilyRows

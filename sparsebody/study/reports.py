@@ -9,7 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from sparsebody.errors import StudyError
-from sparsebody.plots.saving import save_figure
+from sparsebody.plots.style import save_figure
 from sparsebody.study.family_rows import failures, families
 from sparsebody.study.machine import environments
 from sparsebody.study.measure import Row

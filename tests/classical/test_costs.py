@@ -7,7 +7,7 @@ from sparsebody.classical.compiling import IS_COMPILED
 from sparsebody.classical.costs import Cost, measured
 from sparsebody.classical.counts import counted
 from sparsebody.classical.figure import cost_panels
-from sparsebody.plots.costs import plot_costs
+from sparsebody.plots.growth import plot_costs
 
 
 @pytest.fixture(scope="module")
