@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sparsebody.cli.arguments import FOLDER, PATH, PositiveSeconds, json_option
-from sparsebody.cli.output import print_json, print_table
-from sparsebody.cli.progress import progress_bar
+from sparsebody.cli.output import print_json, print_table, progress_bar
 
 if TYPE_CHECKING:
     from sparsebody.study.runner import Report

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.compiling import kernel
-from sparsebody.classical.links import Links, Motion
-from sparsebody.classical.newton_euler import next_link, opposite, store_forces, through_joints
-from sparsebody.classical.vectors import (
+from sparsebody.classical.arm_links import Links, Motion, kernel
+from sparsebody.classical.kernels.newton_euler import (
+    next_link,
+    opposite,
+    store_forces,
+    through_joints,
+)
+from sparsebody.classical.kernels.vectors import (
     Rotation,
     Vector,
     add,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.compiling import kernel
-from sparsebody.classical.links import Links, Motion
-from sparsebody.classical.matrices import (
+from sparsebody.classical.arm_links import Links, Motion, kernel
+from sparsebody.classical.kernels.matrices import (
     add_to,
     inner,
     multiply_transposed_vector,

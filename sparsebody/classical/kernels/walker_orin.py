@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.compiling import kernel
-from sparsebody.classical.links import Links, Motion
-from sparsebody.classical.luh_walker_paul import luh_walker_paul
-from sparsebody.classical.matrices import accelerations
-from sparsebody.classical.newton_euler import (
+from sparsebody.classical.arm_links import Links, Motion, kernel
+from sparsebody.classical.kernels.matrices import accelerations
+from sparsebody.classical.kernels.newton_euler import (
     along_joint,
     carry_inwards,
+    luh_walker_paul,
     without_accelerations,
     zeros_like,
 )
-from sparsebody.classical.vectors import (
+from sparsebody.classical.kernels.vectors import (
     Rotation,
     Vector,
     add,

@@ -17,8 +17,7 @@ from sparsebody.cli.arguments import (
     reduction_option,
     solver_options,
 )
-from sparsebody.cli.orderings import print_orderings
-from sparsebody.cli.output import listed, print_facts, print_json, seconds
+from sparsebody.cli.output import listed, print_facts, print_json, print_orderings, seconds
 
 if TYPE_CHECKING:
     from sparsebody.analysis.advice import Advice

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebody.cli.arguments import PATH, Sizes, check_picture, json_option
-from sparsebody.cli.output import print_json, print_table, seconds
-from sparsebody.cli.progress import Moved, progress_bar
+from sparsebody.cli.output import Moved, print_json, print_table, progress_bar, seconds
 
 if TYPE_CHECKING:
     from sparsebody.classical.algorithm import Algorithm
-    from sparsebody.classical.comparison import Comparison
     from sparsebody.classical.costs import Cost
     from sparsebody.classical.counts import Counts
+    from sparsebody.classical.literature import Comparison
 
 
 @click.command()
@@ -68,8 +67,8 @@ def classical(
     in the number of joints, and shown beside the published ones; times are measured.
     """
     from sparsebody.classical import ALGORITHMS, algorithm
-    from sparsebody.classical.comparison import comparisons
     from sparsebody.classical.counts import check_geometry, transform_products
+    from sparsebody.classical.literature import comparisons
 
     check_geometry(geometry)
     listed = list(ALGORITHMS) if names is None else [name.strip() for name in names.split(",")]
@@ -212,7 +211,7 @@ def _time(times: dict[int, float], choose: Callable[[Iterable[int]], int]) -> st
 
 
 def _draw(costs: Sequence[Cost], figure: Path) -> None:
-    from sparsebody.classical.figure import cost_panels
+    from sparsebody.classical.costs import cost_panels
     from sparsebody.plots.growth import plot_costs
     from sparsebody.plots.style import save_figure
 

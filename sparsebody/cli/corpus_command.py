@@ -9,8 +9,7 @@ from typing import Any
 import click
 
 from sparsebody.cli.arguments import FOLDER, json_option
-from sparsebody.cli.output import print_json
-from sparsebody.cli.progress import progress_bar
+from sparsebody.cli.output import print_json, progress_bar
 
 
 class CommaList(click.ParamType):  # type: ignore[type-arg]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.compiling import kernel
+from sparsebody.classical.arm_links import kernel
 
 Vector = tuple[float, float, float]
 Rotation = tuple[float, float, float, float, float, float, float, float, float]  # row by row

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.compiling import kernel
-from sparsebody.classical.links import Links, Motion
-from sparsebody.classical.luh_walker_paul import accelerated, outwards
-from sparsebody.classical.matrices import accelerations, forces
-from sparsebody.classical.newton_euler import without_accelerations
-from sparsebody.classical.vectors import (
+from sparsebody.classical.arm_links import Links, Motion, kernel
+from sparsebody.classical.kernels.matrices import accelerations, forces
+from sparsebody.classical.kernels.newton_euler import accelerated, outwards, without_accelerations
+from sparsebody.classical.kernels.vectors import (
     add,
     cross,
     dot,

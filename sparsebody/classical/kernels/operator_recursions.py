@@ -10,17 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.compiling import kernel
-from sparsebody.classical.links import Links, Motion
-from sparsebody.classical.matrices import add_to, inner
-from sparsebody.classical.newton_euler import (
+from sparsebody.classical.arm_links import Links, Motion, kernel
+from sparsebody.classical.kernels.matrices import add_to, inner
+from sparsebody.classical.kernels.newton_euler import (
     carry_inwards,
     opposite,
     with_joint,
     zero_vector,
     zeros_like,
 )
-from sparsebody.classical.vectors import (
+from sparsebody.classical.kernels.vectors import (
     Rotation,
     Vector,
     add,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.compiling import kernel
-from sparsebody.classical.links import Links, Motion
+from sparsebody.classical.arm_links import Links, Motion, kernel
 
 
 @kernel

@@ -16,8 +16,7 @@ from sparsebody.cli.arguments import (
     new_file,
     parameter_option,
 )
-from sparsebody.cli.orderings import print_orderings
-from sparsebody.cli.output import print_json
+from sparsebody.cli.output import print_json, print_orderings
 
 if TYPE_CHECKING:
     from sparsebody.analysis.foreign_orders import ForeignComparison
