@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.system import State, System
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Study

@@ -18,16 +18,16 @@ from scipy.optimize import nnls
 
 from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.choice import SolverChoice
 from sparsebody.dynamics.evaluators import Evaluator, SpatialAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.solver_choice import SolverChoice
 from sparsebody.errors import SparsebodyError
 from sparsebody.factorization import available_factorizations
-from sparsebody.factorization.auto import COSTS, WORK
-from sparsebody.factorization.auto import Case as Elimination
+from sparsebody.factorization.cost_model import COSTS, WORK
+from sparsebody.factorization.cost_model import Case as Elimination
 from sparsebody.model.system import State
 from sparsebody.ordering import order
-from sparsebody.ordering.auto import candidate_orderings
+from sparsebody.ordering.ordering_choice import candidate_orderings
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.study import machine
 from sparsebody.study.timings import cpu_seconds

@@ -54,6 +54,8 @@ def error_at_end(loops: int, step: float, rng: np.random.Generator) -> float:
     system = exchanged(system, rng.random(system.n_joints) < 0.5)
     records = step * max(1, int(DURATION / step) // 4)
     run = sb.simulate(system, duration=DURATION, step=step, record_step=records)
+    if run.interrupted:
+        raise KeyboardInterrupt
     phi, error = crank_angle(loops, DURATION), 0.0
     tip = np.array([np.cos(phi), np.sin(phi)])
     for position, name in zip(run.position[-1], run.body_names, strict=True):

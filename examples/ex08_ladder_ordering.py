@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.assembly.kkt import KKTStructure
+from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
 from sparsebody.plots.elimination_orders import graph_places, plot_elimination
 from sparsebody.plots.spy import plot_spy
 from sparsebody.plots.style import save_figure
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
 

@@ -9,7 +9,7 @@ rim to rim, which nested dissection and minimum degree beat.
 import networkx as nx
 import numpy as np
 
-from sparsebody.analysis.orderings import compare_orderings
+from sparsebody.analysis.order_comparison import compare_orderings
 from sparsebody.model.gallery import build
 from sparsebody.ordering import register_ordering
 from sparsebody.sparse.pattern import BlockPattern

@@ -1,16 +1,16 @@
 """The public names; the modules they stand in are loaded at first use."""
 
 from .analysis.advice import advise, apply_advice
-from .analysis.reactions import determined_reactions
+from .analysis.determined_reactions import determined_reactions
 from .certificates.certifying import certify
 from .corpus.index import read_corpus
 from .corpus.write import write_corpus
-from .dynamics.compliance import uniform_compliance
+from .dynamics.compliant_reactions import uniform_compliance
 from .dynamics.forward import ForwardDynamics
-from .dynamics.inverse import InverseDynamics, driven_accelerations
+from .dynamics.inverse_dynamics import InverseDynamics, driven_accelerations
 from .dynamics.mobility import Mobility, count_mobility
 from .equations.accelerations import Accelerations
-from .equations.initial import consistent_state
+from .equations.initial_state import consistent_state
 from .equations.inverse import Actuation, ActuatorForces
 from .errors import SparsebodyError
 from .kinematics.poses import (
@@ -20,9 +20,11 @@ from .kinematics.poses import (
     point_velocity,
 )
 from .methods import forward_dynamics, inverse_dynamics
-from .model.bodies import RigidBody
+from .model.bodies import Box, Cylinder, Polyline, RigidBody, Sphere
+from .model.connections import Joint
 from .model.files import load_mechanism, read_mechanism, write_mechanism
 from .model.frames import Frame, Frames
+from .model.gallery import build
 from .model.joints import (
     JOINT_TYPES,
     ConstantDistance,
@@ -39,14 +41,14 @@ from .model.joints import (
     Spherical,
     Universal,
 )
-from .model.mechanism import WORLD, Joint, Mechanism
+from .model.mechanism import WORLD, Mechanism
 from .model.names import numbered
-from .model.shapes import Box, Cylinder, Polyline, Sphere
 from .model.system import State, System
 from .model.time_functions import Polynomial, Sinusoid, SmoothStep
 from .ordering import register_ordering
 from .simulation import Trajectory, simulate
-from .sparse.files.pattern_files import read_order, read_pattern, write_order
+from .sparse.pattern import BlockPattern
+from .sparse.pattern_files import read_order, read_pattern, write_order
 
 __version__: str
 
@@ -56,6 +58,7 @@ __all__ = [
     "Accelerations",
     "Actuation",
     "ActuatorForces",
+    "BlockPattern",
     "Box",
     "ConstantDistance",
     "Cylinder",
@@ -90,6 +93,7 @@ __all__ = [
     "Universal",
     "advise",
     "apply_advice",
+    "build",
     "certify",
     "consistent_state",
     "count_mobility",

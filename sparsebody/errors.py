@@ -67,6 +67,10 @@ class ConvergenceWarning(UserWarning):
     """An iterative solve stalled: its residual is reported with the accelerations."""
 
 
+class InterruptionWarning(UserWarning):
+    """A signal has ended a run early: whoever goes on works with a part of it."""
+
+
 class ModelWarning(UserWarning):
     """Something in a file was left out or changed; the message names it."""
 

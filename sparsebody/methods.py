@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.dynamics.compliance import Compliance
+from sparsebody.dynamics.compliant_reactions import Compliance
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.inverse import InverseDynamics
+from sparsebody.dynamics.inverse_dynamics import InverseDynamics
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.actuators import Freedom
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.inverse import TOLERANCE, ActuatorForces, InverseMethod
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.system import State, System

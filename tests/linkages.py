@@ -8,10 +8,8 @@ import numpy as np
 from exact_rank import rank_modulo_prime
 from scipy.sparse import csr_array
 
-from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.assembly.constraint import constraint_rows, kkt_structure
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import Mechanism
 

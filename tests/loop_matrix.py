@@ -6,12 +6,11 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from sparsebody._core import rank as kernels
-from sparsebody.analysis.circulations import joint_sizes, successor_frames
-from sparsebody.analysis.loop_bases import compare_loop_bases
+from sparsebody.analysis.cycle_bases import compare_loop_bases
+from sparsebody.analysis.null_space import joint_sizes, successor_frames
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles
 from sparsebody.sparse.rank.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from sparsebody.kinematics.motion import JointMotion, joint_motion
+from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
 from sparsebody.model.joints import ConstantDistance, JointType
 from sparsebody.model.system import State, System
 from sparsebody.spatial import quaternion_from_rotation, rotation_about

@@ -16,8 +16,7 @@ from benchmarks.peers.tree import UnsupportedError, spanning_tree
 from benchmarks.redundancy import dense_reference
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.study.families import Problem
 from sparsebody.study.measure import blank_row, measure, solve_reference

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.cases import problem
 from benchmarks.doubled import EPS, Doubled, doubled, stack
 from benchmarks.oracle import Extended, extended_reference
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute

@@ -1,4 +1,4 @@
-"""What the README promises runs as printed."""
+"""What the README and the guides promise runs as printed."""
 
 import re
 import shlex
@@ -10,26 +10,49 @@ import pytest
 from click.testing import CliRunner
 
 from sparsebody.cli import main
+from sparsebody.ordering import ORDERINGS
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+PAGES = {path.name: path.read_text() for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))}
+PROGRAMS = [
+    pytest.param(program, id=f"{name}-{number}")
+    for name, text in PAGES.items()
+    for number, program in enumerate(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+]
+TEXT = "\n".join(PAGES.values())
 
 
 def run_example(content: str) -> dict[str, Any]:
     """Run the program with a certain content and return its names."""
     names: dict[str, Any] = {}
-    (found,) = [
-        one for one in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if content in one
-    ]
+    (found,) = [parameter.values[0] for parameter in PROGRAMS if content in parameter.values[0]]
     exec(found, names)
     return names
 
 
-def test_the_example_of_the_readme_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_mechanism_of_the_readme_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
     names = run_example('Mechanism("four-bar"')
     dynamics, trajectory = names["dynamics"], names["trajectory"]
     assert dynamics.redundant_rows.size == 3
     assert abs(trajectory.energy_error) < 1e-6
     assert "[" in capsys.readouterr().out
+
+
+def test_the_lattice_of_the_readme_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    trajectory = run_example('build("lattice"')["trajectory"]
+    assert trajectory.time[-1] == pytest.approx(1.0)
+    assert trajectory.position_error.max() < 1e-6 * 8  # of its size
+    assert "implicit steps" in capsys.readouterr().out
+
+
+def test_the_ordering_of_the_readme_runs_as_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in set(ORDERINGS):
+        monkeypatch.setitem(ORDERINGS, name, ORDERINGS[name])  # so that the new one goes again
+    run_example("register_ordering")
+    assert "left-to-right" in capsys.readouterr().out
+    ORDERINGS.pop("left-to-right")
 
 
 def test_the_example_with_arrays_runs_as_printed() -> None:
@@ -41,7 +64,7 @@ def test_the_example_with_arrays_runs_as_printed() -> None:
 def test_the_example_with_actuators_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
     found = run_example("inverse_dynamics")["found"]
     assert found.force.shape == (1,)
-    assert str(found.actuation) in README
+    assert str(found.actuation) in TEXT
     assert str(found.actuation) in capsys.readouterr().out
 
 
@@ -85,13 +108,13 @@ def test_the_example_with_spatial_operators_runs_as_printed() -> None:
 def test_the_example_with_a_certificate_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
     found = run_example("sb.certify")["found"]
     assert str(found) == "O(n), width 15"
-    assert f"# {found}" in README
+    assert f"# {found}" in TEXT
     assert "exactly" in capsys.readouterr().out
 
 
-def test_the_commands_of_the_readme_are_understood() -> None:
-    commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", README, re.MULTILINE)
-    assert len(commands) == 15
+def test_the_commands_of_the_pages_are_understood() -> None:
+    commands = re.findall(r"^    sparsebody (.*?)(?:\s+#.*)?$", TEXT, re.MULTILINE)
+    assert len(commands) == 18
     for command in commands:
         name, *options = shlex.split(command)
         assert name in main.commands
@@ -101,6 +124,9 @@ def test_the_commands_of_the_readme_are_understood() -> None:
             assert flag in text
 
 
-def test_the_picture_of_the_readme_is_there() -> None:
-    for picture in re.findall(r"!\[.*?\]\((.*?)\)", README):
-        assert (Path(__file__).parents[1] / picture).stat().st_size > 1000
+def test_links_lead_to_files() -> None:
+    for name, text in PAGES.items():
+        folder = ROOT if name == "README.md" else ROOT / "docs"
+        prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+        for link in re.findall(r"\]\((?!http)(.*?)\)", prose):
+            assert (folder / link).exists(), f"{name}: {link}"

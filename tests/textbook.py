@@ -14,8 +14,7 @@ from scipy.sparse import block_array, block_diag, csc_array
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import applied_forces
 from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import body_rotations, joint_motion
+from sparsebody.kinematics.joint_motion import body_rotations, coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
 from sparsebody.spatial import force_cross, plucker_transform
 

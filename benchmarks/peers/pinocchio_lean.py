@@ -53,7 +53,7 @@ def is_available() -> bool:
 
 def target() -> Path:
     """Return where the program is, once it is built."""
-    version = hashlib.sha256(SOURCE.read_bytes() + pin.__version__.encode()).hexdigest()[:12]
+    version = hashlib.sha256(SOURCE.read_bytes() + f"pin {pin.__version__}, lean".encode()).hexdigest()[:12]
     return (BUILD / f"lean-{version}").absolute()
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.kinematics.motion import body_rotations, joint_motion
+from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
 from sparsebody.study.families import Problem
 
 TreeKind = Literal["breadth-first", "depth-first"]

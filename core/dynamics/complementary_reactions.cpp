@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/gram_schmidt.hpp"
 #include "dynamics/reduced.hpp"
 
 namespace sparsebody {
@@ -9,62 +10,23 @@ namespace {
 
 constexpr int most_rows = 6;  // of a joint
 
-struct LeastSquares {
-  int n = 0;
-  double column[most_rows][6], b[6];
-
-  // Moments in units of forces: the size of the columns' moments by that of their forces.
-  void scale_moments() {
-    double moment = 0.0, force = 0.0;
-    for (int c = 0; c < n; ++c)
-      for (int a = 0; a < 3; ++a) {
-        moment = std::max(moment, std::abs(column[c][a]));
-        force = std::max(force, std::abs(column[c][a + 3]));
-      }
-    if (!(moment > 0.0 && force > 0.0)) return;
-    const double scale = force / moment;
-    for (int a = 0; a < 3; ++a) {
-      for (int c = 0; c < n; ++c) column[c][a] *= scale;
-      b[a] *= scale;
-    }
+// y with a_1 y_1 + ... + a_n y_n = b in the sense of least squares; 0 for columns that depend on others. Columns, and at
+// last b, are rows of `equations`, followed by the unit vectors e_1, ..., e_n and 0: what orthogonalization makes of the
+// last row is the residual and -y. Bjoerck (1996), sec. 2.4.
+void solve_least_squares(View<double, 2> equations, double* y) {
+  const Index n = equations.rows() - 1;
+  double moment = 0.0, force = 0.0, largest = 0.0;
+  for (Index c = 0; c < n; ++c)
+    moment = std::max(moment, dense::largest(&equations(c, 0), 3)), force = std::max(force, dense::largest(&equations(c, 3), 3));
+  const double scale = moment > 0.0 && force > 0.0 ? force / moment : 1.0;  // moments in units of forces
+  for (Index c = 0; c <= n; ++c) {
+    for (int a = 0; a < 3; ++a) equations(c, a) *= scale;
+    if (c < n) equations(c, 6 + c) = 1.0, largest = std::max(largest, std::sqrt(dense::dot(&equations(c, 0), &equations(c, 0), 6)));
   }
-  // Modified Gram-Schmidt with pivoting, b being orthogonalized along. Bjoerck (1996), sec. 2.4. A column that
-  // depends on others gets 0.
-  void solve(double* y) {
-    int order[most_rows], rank = 0;
-    double R[most_rows][most_rows] = {}, z[most_rows], largest = 0.0;
-    const auto dot = [](const double* p, const double* q) {
-      double total = 0.0;
-      for (int a = 0; a < 6; ++a) total += p[a] * q[a];
-      return total;
-    };
-    for (int c = 0; c < n; ++c) order[c] = c, y[c] = 0.0;
-    for (; rank < n; ++rank) {
-      const int t = rank;
-      for (int c = t + 1; c < n; ++c)
-        if (dot(column[order[c]], column[order[c]]) > dot(column[order[t]], column[order[t]]))
-          std::swap(order[c], order[t]);
-      double* const q = column[order[t]];
-      const double norm = std::sqrt(dot(q, q));
-      largest = std::max(largest, norm);
-      if (norm <= 6 * std::numeric_limits<double>::epsilon() * largest) break;
-      for (int a = 0; a < 6; ++a) q[a] /= norm;
-      R[t][order[t]] = norm;
-      for (int c = t + 1; c < n; ++c) {
-        double* const other = column[order[c]];
-        const double part = R[t][order[c]] = dot(q, other);
-        for (int a = 0; a < 6; ++a) other[a] -= part * q[a];
-      }
-      z[t] = dot(q, b);
-      for (int a = 0; a < 6; ++a) b[a] -= z[t] * q[a];
-    }
-    for (int t = rank - 1; t >= 0; --t) {
-      double total = z[t];
-      for (int c = t + 1; c < rank; ++c) total -= R[t][order[c]] * y[order[c]];
-      y[order[t]] = total / R[t][order[t]];
-    }
-  }
-};
+  std::vector<Index> waiting = dense::first_numbers(n + 1);
+  dense::orthogonalize(equations, 6, waiting, n, 6 * std::numeric_limits<double>::epsilon() * largest, [](Index, double) {});
+  for (Index c = 0; c < n; ++c) y[c] = -equations(n, 6 + c);
+}
 
 }  // namespace
 
@@ -82,18 +44,16 @@ void fill_complementary_reactions(View<const Index> bodies, View<const Index> jo
   for (Index k = 0; k < multiplier.size(); ++k) subtract(k, multiplier[k]);
   for (Index i = bodies.size() - 1; i >= 0; --i) {
     const Index body = bodies[i], side = successor[joints[i]] == body ? 1 : 0;
-    LeastSquares equations;
-    for (const Index k : joint_rows[i]) {
-      if (k < 0) break;
-      std::copy(&A(k, side, 0), &A(k, side, 0) + 6, equations.column[equations.n++]);
-    }
-    std::copy(&required(body, 0), &required(body, 0) + 6, equations.b);
-    equations.scale_moments();
-    double y[most_rows];
-    equations.solve(y);
-    for (int c = 0; c < equations.n; ++c) {
-      multiplier[joint_rows(i, c)] += y[c];
-      subtract(joint_rows(i, c), y[c]);
+    const View<const Index> rows = joint_rows[i];
+    const Index n = std::find(rows.begin(), rows.end(), -1) - rows.begin();
+    double numbers[(most_rows + 1) * (6 + most_rows)] = {}, y[most_rows];
+    const View<double, 2> equations(numbers, {n + 1, 6 + n});
+    for (Index c = 0; c < n; ++c) std::copy_n(&A(rows[c], side, 0), 6, &equations(c, 0));
+    std::copy_n(&required(body, 0), 6, &equations(n, 0));
+    solve_least_squares(equations, y);
+    for (Index c = 0; c < n; ++c) {
+      multiplier[rows[c]] += y[c];
+      subtract(rows[c], y[c]);
     }
   }
 }

@@ -1,9 +1,9 @@
 #include "dynamics/reduced.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <vector>
+
+#include "base/gram_schmidt.hpp"
 
 namespace sparsebody {
 namespace {
@@ -48,36 +48,18 @@ std::tuple<Array<bool>, Array<Index>> locally_independent_rows(View<const Index>
   Array<bool> keep(size.size());
   Array<Index> n_dropped(is_within.size());
   std::fill(keep.begin(), keep.end(), true);
-  std::vector<std::array<double, 12>> work;
-  const auto dot = [](const auto& a, const auto& b) {
-    double total = 0.0;
-    for (int c = 0; c < 12; ++c) total += a[c] * b[c];
-    return total;
-  };
+  std::vector<double> numbers;
   for (Index j = 0; j < is_within.size(); ++j) {
     if (!is_within[j]) continue;
-    work.clear();
-    for (Index k = first_row[j]; k < first_row[j + 1]; ++k) {
-      if (is_prescribed[k]) continue;  // the last ones
-      auto& row = work.emplace_back();
-      for (int c = 0; c < 12; ++c) row[c] = reduced(k, c / 6, c % 6) / std::max(size[k], 1e-300);
+    numbers.clear();
+    for (Index k = first_row[j]; k < first_row[j + 1] && !is_prescribed[k]; ++k) {  // prescribed rows are the last ones
+      for (const double x : reduced[k]) numbers.push_back(x / std::max(size[k], 1e-300));
       keep[k] = false;
     }
-    for (std::size_t n = 0; n < work.size(); ++n) {
-      std::size_t best = work.size();
-      double largest = row_tolerance * row_tolerance;
-      for (std::size_t i = 0; i < work.size(); ++i)
-        if (const double square = dot(work[i], work[i]); square > largest) best = i, largest = square;
-      if (best == work.size()) break;
-      keep[first_row[j] + Index(best)] = true;
-      auto unit = work[best];
-      for (double& entry : unit) entry /= std::sqrt(largest);
-      for (auto& row : work) {
-        const double part = dot(row, unit);
-        for (int c = 0; c < 12; ++c) row[c] -= part * unit[c];
-      }
-      work[best].fill(0.0);
-    }
+    const Index n = Index(numbers.size()) / 12;
+    std::vector<Index> waiting = dense::first_numbers(n);
+    dense::orthogonalize({numbers.data(), {n, 12}}, 12, waiting, n, row_tolerance,
+                         [&](Index i, double) { keep[first_row[j] + i] = true; });
     for (Index k = first_row[j]; k < first_row[j + 1]; ++k) n_dropped[j] += !keep[k];
   }
   return {std::move(keep), std::move(n_dropped)};

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/vec.hpp"
+#include "graph/elimination_tree.hpp"
 
 namespace sparsebody {
 namespace {
@@ -20,100 +21,31 @@ constexpr double estimated_residual = 1e-3;   // one whose square is that after 
 
 // ---- The tree of fronts
 
-// Dual blocks in elimination order, and the later blocks that each front has: those of its primal blocks and of its
-// children, sorted; the first of them is its parent in the elimination tree.
+// Dual blocks in elimination order, and the later blocks that each front has: the rows of a column of the Cholesky
+// factor of A A'. Davis (2006), sec. 5.3.
 struct FrontTree {
-  std::vector<std::array<Index, 2>> ends;
-  std::vector<Index> duals_begin, duals;  // the dual blocks of each primal block
-  std::vector<Index> later_begin, later;
+  GraphArrays quotient;         // primal blocks, then dual ones
   std::vector<Index> parent;
+  GraphArrays later;
+  Index n_primal;
 
-  FrontTree(View<const Index, 2> ends_, Index n_primal, const std::vector<Index>& order) {
-    for (const Index j : order) ends.push_back({ends_(j, 0), ends_(j, 1)});
-    list_duals(n_primal);
-    list_later_blocks();
+  FrontTree(View<const Index, 2> all_ends, Index n, Indices order) : n_primal(n) {
+    Array<Index, 2> ends(all_ends.shape());
+    for (Index j = 0; j < order.size(); ++j) std::copy_n(all_ends[order[j]].begin(), 2, &ends(j, 0));
+    quotient = quotient_graph(n, ends);
+    const GraphArrays duals = dual_graph(quotient.graph(), n);
+    parent = elimination_tree(duals.graph());
+    later = column_structures(duals.graph(), parent, postorder(parent));
   }
-  View<const Index> duals_of(Index i) const {
-    return {duals.data() + duals_begin[i], duals_begin[i + 1] - duals_begin[i]};
-  }
-  View<const Index> later_than(Index j) const {
-    return {later.data() + later_begin[j], later_begin[j + 1] - later_begin[j]};
-  }
-  // Calls body(i) for every primal block on dual block j.
-  template <class F>
-  void for_each_end(Index j, F&& body) const {
-    if (ends[j][0] >= 0) body(ends[j][0]);
-    if (ends[j][1] >= 0 && ends[j][1] != ends[j][0]) body(ends[j][1]);
-  }
+  Indices later_than(Index j) const { return later.graph()[j]; }
   // Calls body(i) for the primal blocks that no front before j has.
   template <class F>
   void for_each_new_end(Index j, F&& body) const {
-    for_each_end(j, [&](Index i) {
-      if (duals[duals_begin[i]] == j) body(i);
-    });
-  }
-  // Children before parents, subtree by subtree.
-  std::vector<Index> postorder() const {
-    const Index n = Index(parent.size());
-    std::vector<Index> first_child(n, -1), sibling(n, -1), path, sequence;
-    for (Index j = n - 1; j >= 0; --j)
-      if (parent[j] >= 0) sibling[j] = std::exchange(first_child[parent[j]], j);
-    for (Index root = 0; root < n; ++root) {
-      if (parent[root] < 0) path.push_back(root);
-      while (!path.empty()) {
-        const Index node = path.back(), child = first_child[node];
-        if (child >= 0) {
-          first_child[node] = sibling[child];
-          path.push_back(child);
-        } else {
-          sequence.push_back(node);
-          path.pop_back();
-        }
-      }
-    }
-    return sequence;
-  }
-
- private:
-  void list_duals(Index n_primal) {
-    duals_begin.assign(n_primal + 1, 0);
-    const Index m = Index(ends.size());
-    for (Index j = 0; j < m; ++j) for_each_end(j, [&](Index i) { ++duals_begin[i + 1]; });
-    for (Index i = 0; i < n_primal; ++i) duals_begin[i + 1] += duals_begin[i];
-    std::vector<Index> next = duals_begin;
-    duals.resize(duals_begin[n_primal]);
-    for (Index j = 0; j < m; ++j) for_each_end(j, [&](Index i) { duals[next[i]++] = j; });
-  }
-  void list_later_blocks() {
-    const Index m = Index(ends.size());
-    std::vector<Index> mark(m, -1), newest_child(m, -1), sibling(m, -1);
-    parent.assign(m, -1);
-    later_begin.assign(m + 1, 0);
-    for (Index j = 0; j < m; ++j) {
-      mark[j] = j;
-      const auto unite = [&](const Index* begin, const Index* end) {
-        for (; begin < end; ++begin)
-          if (std::exchange(mark[*begin], j) != j) later.push_back(*begin);
-      };
-      for_each_new_end(j, [&](Index i) { unite(duals_of(i).begin(), duals_of(i).end()); });
-      for (Index child = newest_child[j]; child >= 0; child = sibling[child])
-        for (Index k = later_begin[child]; k < later_begin[child + 1]; ++k)
-          if (std::exchange(mark[later[k]], j) != j) later.push_back(later[k]);
-      later_begin[j + 1] = Index(later.size());
-      std::sort(later.begin() + later_begin[j], later.end());
-      if (later_begin[j + 1] > later_begin[j]) {
-        parent[j] = later[later_begin[j]];
-        sibling[j] = std::exchange(newest_child[parent[j]], j);
-      }
-    }
+    const Graph graph = quotient.graph();
+    for (const Index i : graph[n_primal + j])
+      if (graph[i][0] == n_primal + j) body(i);
   }
 };
-
-std::vector<Index> permuted(const std::vector<Index>& order, const std::vector<Index>& sequence) {
-  std::vector<Index> found;
-  for (const Index j : sequence) found.push_back(order[j]);
-  return found;
-}
 
 // ---- Reflections
 
@@ -389,11 +321,9 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
   std::vector<Index> order(order_.begin(), order_.end());
   FrontTree tree(ends, n, order);
   const Index n_parts = part_starts.size() - 1, first_ancestor = part_starts[n_parts];
-  if (n_parts == 0) {
-    if (const auto postordered = permuted(order, tree.postorder()); postordered != order) {
-      order = postordered;
-      tree = FrontTree(ends, n, order);
-    }
+  if (Array<Index> sequence = postorder(tree.parent); n_parts == 0 && !std::ranges::is_sorted(sequence)) {
+    for (Index j = 0; j < m; ++j) order[j] = order_[sequence[j]];
+    tree = FrontTree(ends, n, order);
   }
   const auto size = [&](Index j) { return block_sizes[n + order[j]]; };
   const auto first_row = [&](Index j) { return pattern_.duals[order[j]].first_row; };
@@ -430,11 +360,12 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
     // Columns, and where they are in the parent's front.
     const Index p = tree.parent[j];
     for (Index i = 0; i < size(j); ++i) columns_.push_back(first_row(j) + std::uint32_t(i)), places_.push_back(0);
-    Index place = 0, other = p >= 0 ? tree.later_begin[p] : 0;
+    Index place = 0;
+    const Index* other = p >= 0 ? tree.later_than(p).begin() : nullptr;
     for (const Index k : tree.later_than(j)) {
       if (k != p) {
         if (place == 0) place = size(p);
-        for (; tree.later[other] != k; ++other) place += size(tree.later[other]);
+        for (; *other != k; ++other) place += size(*other);
       }
       for (Index i = 0; i < size(k); ++i) {
         columns_.push_back(first_row(k) + std::uint32_t(i));
@@ -448,11 +379,13 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
     tree.for_each_new_end(j, [&](Index i) {
       const auto width = std::uint32_t(block_sizes[i]);
       top -= width;
-      for (const Index k : tree.duals_of(i))
+      for (const Index dual : tree.quotient.graph()[i]) {
+        const Index k = dual - n;
         for (std::uint32_t side = 0; side < 2; ++side)
-          if (tree.ends[k][side] == i)
+          if (ends(order[k], side) == i)
             parts_.push_back({first_row(k), side, std::uint32_t(size(k)), width, top, std::uint32_t(column[k]),
                               k == j ? std::uint32_t(i) : none});
+      }
     });
 
     next.stack = front.stack;

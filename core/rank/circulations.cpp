@@ -4,82 +4,57 @@
 #include <cmath>
 #include <limits>
 
+#include "base/gram_schmidt.hpp"
 #include "spatial/motion.hpp"
 
 namespace sparsebody {
 namespace {
 
-struct Vector6 {
-  double v[6] = {};
-
-  static Vector6 unit(const Vec3<double>& angular, const Vec3<double>& linear) {
-    Vector6 x;
-    angular.store(x.v);
-    linear.store(x.v + 3);
-    x.normalize();
-    return x;
-  }
-  friend double dot(const Vector6& a, const Vector6& b) {
-    double total = 0.0;
-    for (int i = 0; i < 6; ++i) total += a.v[i] * b.v[i];
-    return total;
-  }
-  double length() const { return std::sqrt(dot(*this, *this)); }
-  void normalize() {
-    const double size = length();
-    for (double& x : v) x /= size;
-  }
-  // v -= (v'u) u
-  void project_out(const Vector6& u) {
-    const double part = dot(*this, u);
-    for (int i = 0; i < 6; ++i) v[i] -= part * u.v[i];
-  }
-};
-
-// An orthonormal basis of the span of some vectors, then of its complement.
-struct Basis {
-  Vector6 q[6];
-  int rank = 0;
+// Vectors of six, of unit length, and room for an orthonormal basis of their span, then of its complement.
+class Basis {
+ public:
+  double q[6][6];
+  Index rank = 0;
   double gap = 0.0;  // least remainder kept by the largest one dropped
 
-  // Gram-Schmidt, the largest remainder first; overwrites the vectors.
-  Basis(std::span<Vector6> vectors, double tolerance, double noise) {
+  void clear() { numbers_.clear(), rank = 0; }
+  void add(const Vec3<double>& angular, const Vec3<double>& linear) {
+    numbers_.resize(numbers_.size() + 6);
+    double* const x = &numbers_.end()[-6];
+    angular.store(x), linear.store(x + 3);
+    normalize(x);
+  }
+  // Orthogonalizes the vectors, the largest remainder first, and the unit vectors along.
+  void find(double tolerance, double noise) {
+    const Index n = Index(numbers_.size()) / 6;
+    numbers_.resize(numbers_.size() + 36);
+    const View<double, 2> x(numbers_.data(), {n + 6, 6});
+    for (int a = 0; a < 6; ++a) x(n + a, a) = 1.0;
+    std::vector<Index> waiting = dense::first_numbers(n + 6);
     double least = std::numeric_limits<double>::infinity(), largest = 0.0;
-    while (rank < 6) {
-      const Vector6* best = nullptr;
-      largest = 0.0;
-      for (const Vector6& x : vectors)
-        if (const double size = x.length(); size > largest) best = &x, largest = size;
-      if (best == nullptr || largest <= tolerance) break;
-      least = largest;
-      add(*best, rank++);
-      for (Vector6& x : vectors) x.project_out(q[rank - 1]);
-    }
-    gap = least / std::max(rank == 6 ? 0.0 : largest, noise);
-    for (int k = rank; k < 6; ++k) {
-      int best = 0;
-      double most = -1.0;
-      for (int a = 0; a < 6; ++a) {  // the unit vector that is covered least
-        double remainder = 1.0;
-        for (int i = 0; i < k; ++i) remainder -= q[i].v[a] * q[i].v[a];
-        if (remainder > most) best = a, most = remainder;
-      }
-      Vector6 unit;
-      unit.v[best] = 1.0;
-      for (int i = 0; i < k; ++i) unit.project_out(q[i]);
-      add(unit, k);
-    }
+    Index n_found = 0;
+    const auto take = [&](Index i, double remainder) {  // orthogonalized twice: Golub and Van Loan (2013), sec. 5.2.9
+      double* const unit = x[i].data();
+      for (Index k = 0; k < n_found; ++k) dense::add_scaled(unit, -dense::dot(unit, q[k], 6), q[k], 6);
+      normalize(unit);
+      std::copy_n(unit, 6, q[n_found++]);
+      least = remainder;
+    };
+    dense::orthogonalize(x, 6, waiting, n, tolerance, take);
+    rank = n_found;
+    for (; waiting.front() < n; waiting.erase(waiting.begin()))
+      largest = std::max(largest, std::sqrt(dense::dot(&x(waiting.front(), 0), &x(waiting.front(), 0), 6)));
+    gap = least / std::max(largest, noise);
+    constexpr double rounding = 0.1;  // where k are missing, the largest remainder is sqrt(k / 6) at least
+    dense::orthogonalize(x, 6, waiting, 6, rounding, take);
   }
 
  private:
-  // Orthogonalized twice: Golub and Van Loan (2013), sec. 5.2.9.
-  void add(const Vector6& x, int k) {
-    q[k] = x;
-    for (int round = 0; round < 2; ++round) {
-      q[k].normalize();
-      for (int i = 0; i < k; ++i) q[k].project_out(q[i]);
-    }
+  static void normalize(double* x) {
+    const double size = std::sqrt(dense::dot(x, x, 6));
+    for (int a = 0; a < 6; ++a) x[a] /= size;
   }
+  std::vector<double> numbers_;
 };
 
 Vec3<double> point(View<const double, 2> points, Index i) { return Vec3<double>::load(&points(i, 0)); }
@@ -92,16 +67,16 @@ std::tuple<Array<double, 3>, Array<Index>> joint_freedoms(View<const Index> firs
   const Index n = sizes.size();
   Array<double, 3> free({n, 6, 6});
   Array<Index> n_free(n);
-  std::vector<Vector6> rows;
+  Basis basis;
   for (Index j = 0; j < n; ++j) {
-    rows.clear();
+    basis.clear();
     for (Index r = first_row[j]; r < first_row[j + 1]; ++r) {
       const Force<double> row = Force<double>::load(&subspace(r, 0));
-      rows.push_back(Vector6::unit((1.0 / sizes[j]) * row.angular, row.linear));
+      basis.add((1.0 / sizes[j]) * row.angular, row.linear);
     }
-    const Basis basis(rows, tolerance, noise);
+    basis.find(tolerance, noise);
     n_free[j] = 6 - basis.rank;
-    for (int k = basis.rank; k < 6; ++k) std::copy_n(basis.q[k].v, 6, &free(j, k - basis.rank, 0));
+    for (Index k = basis.rank; k < 6; ++k) std::copy_n(basis.q[k], 6, &free(j, k - basis.rank, 0));
   }
   return {std::move(free), std::move(n_free)};
 }
@@ -114,7 +89,7 @@ std::tuple<Array<Index>, Array<double, 3>, Array<double, 2>, Array<double>, Arra
   Array<double, 3> wrench({n, 6, 6});
   Array<double, 2> center({n, 3});
   Array<double> length(n), gap(n);
-  std::vector<Vector6> motions;
+  Basis basis;
   for (Index c = 0; c < n; ++c) {
     const auto joints = cycles.joint.slice(cycles.start[c], cycles.start[c + 1]);
     Vec3<double> middle;
@@ -122,7 +97,7 @@ std::tuple<Array<Index>, Array<double, 3>, Array<double, 2>, Array<double>, Arra
     middle.store(&center(c, 0));
     for (const Index j : joints)
       length[c] = std::max({length[c], norm(middle - point(frames.origin, j)), frames.size[j]});
-    motions.clear();
+    basis.clear();
     for (const Index j : joints) {
       const Vec3<double> arm = middle - point(frames.origin, j);
       const Mat3<double> R = rotation(frames.axes, j);
@@ -130,13 +105,13 @@ std::tuple<Array<Index>, Array<double, 3>, Array<double, 2>, Array<double>, Arra
         const Motion<double> s = Motion<double>::load(&free(j, k, 0));
         const Vec3<double> w = (1.0 / frames.size[j]) * (R * s.angular);
         const Vec3<double> v = R * s.linear + cross(w, arm);  // of the point at the center
-        motions.push_back(Vector6::unit(w, (1.0 / length[c]) * v));
+        basis.add(w, (1.0 / length[c]) * v);
       }
     }
-    const Basis basis(motions, tolerance, noise);
+    basis.find(tolerance, noise);
     gap[c] = basis.gap;
     dimension[c] = 6 - basis.rank;
-    for (int k = basis.rank; k < 6; ++k) std::copy_n(basis.q[k].v, 6, &wrench(c, k - basis.rank, 0));
+    for (Index k = basis.rank; k < 6; ++k) std::copy_n(basis.q[k], 6, &wrench(c, k - basis.rank, 0));
   }
   return {std::move(dimension), std::move(wrench), std::move(center), std::move(length), std::move(gap)};
 }

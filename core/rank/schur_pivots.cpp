@@ -6,11 +6,14 @@
 
 #include "base/dense.hpp"
 #include "graph/adjacency.hpp"
-#include "rank/tolerances.hpp"
 
 namespace sparsebody {
 
 namespace {
+
+// A pivot is a divisor, and its gap to others a quotient: at least this, the smallest power of ten whose inverse is
+// finite with room for a product.
+constexpr double least_pivot = 1e-300;
 
 // The Schur complement of the rows that touch a body already met and one still to come; an upper triangle.
 class SchurFront {

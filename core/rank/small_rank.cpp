@@ -1,11 +1,7 @@
 #include "rank/decisions.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
-#include "base/dense.hpp"
-#include "rank/tolerances.hpp"
+#include "base/gram_schmidt.hpp"
+#include "graph/adjacency.hpp"
 
 namespace sparsebody {
 namespace {
@@ -38,31 +34,16 @@ void gather(const PartOfRows& part, Index begin, Index end, std::vector<Index>& 
 }
 
 // |R_ii| of rows, group by group, the largest remainder of a group first; overwrites `rows`.
-// Golub and Van Loan (2013), sec. 5.2.8 (modified Gram-Schmidt) and 5.4.2 (pivoting).
-void gram_schmidt(DenseRows& rows, const std::vector<Index>& group, double tolerance, double* remainder) {
-  std::vector<Index> waiting(rows.n);
-  for (Index i = 0; i < rows.n; ++i) waiting[i] = i;
-  while (!waiting.empty()) {
-    Index lowest = std::numeric_limits<Index>::max();
-    for (const Index i : waiting) lowest = std::min(lowest, group[i]);
-    double largest = -1.0;
-    std::size_t chosen = 0;
-    for (std::size_t w = 0; w < waiting.size(); ++w) {
-      if (group[waiting[w]] != lowest) continue;
-      const double square = dense::dot(rows[waiting[w]], rows[waiting[w]], rows.width);
-      if (square > largest * tie_ratio) {
-        largest = square;
-        chosen = w;
-      }
-    }
-    const Index best = waiting[chosen];
-    waiting.erase(waiting.begin() + chosen);
-    remainder[best] = std::sqrt(largest);
-    if (remainder[best] <= tolerance) continue;
-    double* q = rows[best];
-    for (Index a = 0; a < rows.width; ++a) q[a] /= remainder[best];
-    for (const Index i : waiting)  // r_i -= (q' r_i) q
-      dense::add_scaled(rows[i], -dense::dot(rows[i], q, rows.width), q, rows.width);
+void fill_remainders(DenseRows& rows, Indices group_start, double tolerance, double* remainder) {
+  const View<double, 2> x(rows.values.data(), {rows.n, rows.width});
+  std::vector<Index> waiting = dense::first_numbers(rows.n);
+  for (Index g = 0; g + 1 < group_start.size(); ++g) {
+    const Index n_before = Index(waiting.size()), n = group_start[g + 1] - group_start[g];
+    dense::orthogonalize(x, rows.width, waiting, n, tolerance, [&](Index i, double size) { remainder[i] = size; });
+    const auto dependent_end = waiting.begin() + (n - (n_before - Index(waiting.size())));
+    for (auto i = waiting.begin(); i < dependent_end; ++i)
+      remainder[*i] = std::sqrt(dense::dot(rows[*i], rows[*i], rows.width));
+    waiting.erase(waiting.begin(), dependent_end);
   }
 }
 
@@ -73,16 +54,16 @@ std::pair<Array<double>, Array<double>> small_remainders(const PartOfRows& part,
   const auto& [rows, ends, first_row, sizes] = part;
   Array<double> free(rows.rows()), by_joint(rows.rows());
   DenseRows dense;
-  std::vector<Index> label(sizes.size(), -1), group;
+  std::vector<Index> label(sizes.size(), -1), starts;
   for (Index c = 0; c + 1 < component_start.size(); ++c) {
     const Index begin = component_start[c], end = component_start[c + 1], start = first_row[begin];
     gather(part, begin, end, label, dense);
-    group.assign(dense.n, 0);
-    gram_schmidt(dense, group, tolerance, free.data() + start);
+    starts = {0, dense.n};
+    fill_remainders(dense, starts, tolerance, free.data() + start);
     gather(part, begin, end, label, dense);
-    for (Index j = begin; j < end; ++j)
-      std::fill(group.begin() + (first_row[j] - start), group.begin() + (first_row[j + 1] - start), j);
-    gram_schmidt(dense, group, tolerance, by_joint.data() + start);
+    starts.clear();
+    for (Index j = begin; j <= end; ++j) starts.push_back(first_row[j] - start);
+    fill_remainders(dense, starts, tolerance, by_joint.data() + start);
   }
   return {std::move(free), std::move(by_joint)};
 }

@@ -1,33 +1,27 @@
-#include <optional>
-
 #include "python/signature.hpp"
-#include "simulation/closing.hpp"
+#include "simulation/explicit_step.hpp"
 
 namespace sparsebody {
 
 using namespace simulation;
 
-template <OneOf<model::JointFrames, model::BodyMotions, PoseDerivatives, BodyStates, RowErrors, ClosedState> Struct>
+template <OneOf<model::JointFrames, model::BodyMotions, PoseDerivatives, BodyStates, RowErrors, Tableau,
+                Retraction, Pivot, StepEnd> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
 
-constexpr Index few_bodies = 50;  // closing fewer takes less time than releasing the GIL is worth
-
 template <class E>
-void bind_closing(nb::module_& m, const char* name) {
-  nb::class_<Closing<E>> type(m, name, "The nearest states with closed joints, by the rows of an evaluation.");
-  def_keeping<"__init__(evaluation, joints, tolerance, kept, n_unknowns)">(
-      type, construct<Closing<E>, E&, const JointErrors&, View<const double>, View<const Index>, Index>);
-  def<"close(bodies)">(
-      type,
-      [](Closing<E>& self, model::BodyMotions bodies) {
-        std::optional<nb::gil_scoped_release> released;
-        if (bodies.position.rows() > few_bodies) released.emplace();
-        return self.close(bodies);
-      },
-      "Whether joints close; position, orientation, velocity, acceleration; correction of the velocity, and the "
-      "largest velocity; smallest pivot, and its row.");
+void bind_steps(nb::module_& m, const char* name) {
+  using Steps = ExplicitSteps<E>;
+  nb::class_<Steps> type(m, name, "Explicit steps with closed stages, by the rows of an evaluation.");
+  def_keeping<"__init__(evaluation, varying?, joints, retraction, tolerance, creep, kept, n_unknowns)">(
+      type, construct<Steps, E&, const VaryingRows*, const JointErrors&, const Retraction&, View<const double>, double,
+                      View<const Index>, Index>);
+  def_kernel<"step(start, acceleration, tableau, h)">(
+      type, &Steps::step,
+      "Whether all stages are closed; position, orientation, velocity, acceleration; largest correction of a velocity, "
+      "relative; smallest pivot and its row, of all stages and of the end; errors of y''.");
 }
 
 }  // namespace
@@ -44,9 +38,9 @@ void bind_simulation(nb::module_& m) {
       errors, construct<JointErrors, model::JointFrames, View<const Index>, View<const Index>, View<const double>,
                         View<const double, 2>>);
   def<"__call__(bodies)">(errors, &JointErrors::operator(), "delta and T' v_J of all rows.");
-  bind_closing<SpatialEvaluation>(m, "SpatialClosing");
-  bind_closing<ReducedEvaluation>(m, "ReducedClosing");
-  bind_closing<PlanarEvaluation>(m, "PlanarClosing");
+  bind_steps<SpatialEvaluation>(m, "SpatialSteps");
+  bind_steps<ReducedEvaluation>(m, "ReducedSteps");
+  bind_steps<PlanarEvaluation>(m, "PlanarSteps");
 }
 
 }  // namespace sparsebody

@@ -1,12 +1,13 @@
 #include "python/signature.hpp"
-#include "simulation/implicit_equations.hpp"
+#include "simulation/generalized_alpha.hpp"
+#include "simulation/newton.hpp"
 
 namespace sparsebody {
 
 using namespace implicit;
 
 template <OneOf<Bodies, Joints, Coordinates, CoordinateSprings, PointSprings, Loads, Compliance, Start, End, Given,
-                Residual, Triplets> Struct>
+                Residual, Triplets, AlphaCoefficients, AlphaStart> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_simulation_implicit(nb::module_& m) {
@@ -19,16 +20,6 @@ void bind_simulation_implicit(nb::module_& m) {
   def_kernel<"evaluate()">(
       type, &Equations::evaluate,
       "Fill poses and residuals at the end; return -1, or the first spring between points that coincide.");
-  def_kernel<"linearize(b, c, rows)">(
-      type, &Equations::linearize,
-      "Fill the rows of [1 A'; A -1], Newton's matrix in other units; return how many blocks were indefinite.");
-  def_kernel<"right_side(rhs)">(type, &Equations::right_side, "Fill the right-hand side in these units.");
-  def_kernel<"subtract_rest(x, rhs, changed)">(
-      type, &Equations::subtract_rest, "Fill the right-hand side less what H leaves out of the product with x.");
-  def_kernel<"to_correction(x, twist, multiplier)">(
-      type, &Equations::to_correction, "Fill twists and multipliers from a solution in these units.");
-  def_kernel<"correct(b, c, twist, multiplier)">(
-      type, &Equations::correct, "Add a correction; return its largest angle and distance.");
   def_kernel<"assemble(b, c)">(
       type,
       [](Equations& self, double b, double c) {
@@ -37,6 +28,47 @@ void bind_simulation_implicit(nb::module_& m) {
         return entries;
       },
       "Return rows, columns and values of [J A'; A -C]; entries at one place add up.");
+
+  nb::class_<Newton> newton(m, "Newton", "Newton's method on the equations of an implicit step.");
+  def_keeping<"__init__(equations, block_ldl?, fronts?, start, end, known, n_unknowns, length)">(
+      newton, construct<Newton, Equations&, block_ldl::Factors*, multifrontal::Multifrontal*, const Start&, const End&,
+                        View<double>, Index, double>);
+  def<"begin(b, c, accuracy)">(newton, &Newton::begin, "Begin a step.");
+  def_kernel<"run()">(
+      newton, [](Newton& self) { return int(self.run()); }, "Iterate; return the status.");
+  def_kernel<"iterate()">(
+      newton, [](Newton& self) { return int(self.iterate()); },
+      "Correct the unknowns once, for the newest residuals; return the status.");
+  def_kernel<"correct(twist, multiplier)">(
+      newton,
+      [](Newton& self, View<const double, 2> twist, View<const double> multiplier) {
+        return int(self.correct(twist, multiplier));
+      },
+      "Add a correction; return the status.");
+  def_kernel<"factorize(b, c)">(newton, &Newton::factorize, "Factorize at the present unknowns.");
+  def_kernel<"fill_correction(twist, multiplier)">(
+      newton,
+      [](Newton& self, View<double, 2> twist, View<double> multiplier) {
+        const Correction& correction = self.solve();
+        std::copy_n(correction.twist.data(), twist.size(), twist.begin());
+        std::copy_n(correction.multiplier.data(), multiplier.size(), multiplier.begin());
+      },
+      "Fill the correction for the present residuals by the newest factors.");
+  def<"point()">(
+      newton, [](const Newton& self) { return std::vector<double>(self.point().begin(), self.point().end()); },
+      "Return where the factors were made.");
+  def_kernel<"factorize_at(point)">(newton, &Newton::factorize_at, "Make the factors again that were made there.");
+  def<"drop_factors()">(newton, &Newton::drop_factors, "Keep no factors.");
+  newton.def_ro("n_iterations", &Newton::n_iterations)
+      .def_ro("n_factorizations", &Newton::n_factorizations)
+      .def_ro("contraction", &Newton::contraction)
+      .def_ro("size", &Newton::size);
+  newton.attr("GOING_ON") = int(Newton::going_on);
+  newton.attr("CONVERGED") = int(Newton::converged);
+  newton.attr("UNDEFINED") = int(Newton::undefined);
+  newton.attr("WANTS_WHOLE") = int(Newton::wants_whole);
+  def<"predict(method, start, h, end)">(m, &predict, "Fill the unknowns at the end; return the largest accelerations.");
+  def<"next_mean(method, start, h, end)">(m, &next_mean, "a of the generalized-alpha method at the end.");
 }
 
 }  // namespace sparsebody

@@ -22,16 +22,16 @@ struct JointErrors {
   // delta and T' v_J of all rows.
   RowErrors operator()(const model::BodyMotions& bodies) const {
     RowErrors out{Array<double>::uninitialized({n_rows()}), Array<double>::uninitialized({n_rows()})};
-    fill<true, true>(bodies, out.position.view(), out.velocity.view());
+    fill<true, true>([&](Index body) { return bodies[body]; }, out.position.view(), out.velocity.view());
     return out;
   }
 
-  // Fills one of them, or both.
-  template <bool fills_position, bool fills_velocity>
-  void fill(const model::BodyMotions& bodies, View<double> delta, View<double> velocity) const {
+  // Fills one of them, or both; bodies(i) is a body's motion, or the world's for -1.
+  template <bool fills_position, bool fills_velocity, class Bodies>
+  void fill(const Bodies& bodies, View<double> delta, View<double> velocity) const {
     visit_joints(kind, parameter, [&]<class J>(Index j, const J& joint) {
       const model::JointMotion motion =
-          model::joint_motion(frames.X_P(j), frames.X_S(j), bodies[frames.predecessor[j]], bodies[frames.successor[j]]);
+          model::joint_motion(frames.X_P(j), frames.X_S(j), bodies(frames.predecessor[j]), bodies(frames.successor[j]));
       const Index first = first_row[j];
       if constexpr (fills_position) joint.error(motion.X, delta.data() + first);
       if constexpr (fills_velocity && J::info.has_varying_T) {

@@ -120,6 +120,9 @@ Matrix6 turning(const Vec3<double>& r, const Wrench& load) {
   return K;
 }
 
+// NaN if either is.
+double largest(double a, double b) { return b > a || b != b ? b : a; }
+
 double wrapped(double angle) { return std::remainder(angle, 2.0 * std::numbers::pi); }
 
 }  // namespace
@@ -548,8 +551,8 @@ std::pair<double, double> Equations::correct(double b, double c, View<const doub
   double angle = 0.0, distance = 0.0;
   for (Index i = 0; i < n_bodies(); ++i) {
     const Twist d = Twist::load(&twist(i, 0));
-    angle = std::max(angle, dot(d.angular, d.angular));
-    distance = std::max(distance, dot(d.linear, d.linear));
+    angle = largest(angle, dot(d.angular, d.angular));
+    distance = largest(distance, dot(d.linear, d.linear));
     double change[6];
     inverse_tangent(Twist::load(&end_.displacement(i, 0)), d).store(change);
     for (int a = 0; a < 6; ++a) {

@@ -20,20 +20,22 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.analysis.advice_check import AdviceCheck, check_advice
-from sparsebody.analysis.advice_choices import LoopChoices, choices_by_loop
-from sparsebody.analysis.advice_clusters import MOST_REDUNDANT
-from sparsebody.analysis.candidates import Choice, pose_at
-from sparsebody.analysis.nearby import nearby_state
-from sparsebody.analysis.reaction_report import constraints, listed
-from sparsebody.analysis.reactions import determined_reactions
+from sparsebody.analysis.advice_check import AdviceCheck, check_advice, with_replaced_joints
+from sparsebody.analysis.advice_choices import (
+    MOST_REDUNDANT,
+    Choice,
+    LoopChoices,
+    choices_by_loop,
+    pose_at,
+)
+from sparsebody.analysis.closed_loops import nearby_state
+from sparsebody.analysis.determined_reactions import constraints, determined_reactions, listed
 from sparsebody.analysis.relaxations import relaxations
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.joints import JointType
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.replacement import with_replaced_joints
 from sparsebody.model.system import State, System
 
 TOO_MANY = f"nothing, for more than {MOST_REDUNDANT} redundant rows are not looked at together"

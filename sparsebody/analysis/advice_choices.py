@@ -1,18 +1,286 @@
-"""Which loops are looked at by themselves, and which together."""
+"""Replacements of joints, loop by loop, or together in loops that share their redundancy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from itertools import combinations
 
 import numpy as np
 
-from sparsebody.analysis.advice_clusters import MOST_REDUNDANT, choose_in_cluster
-from sparsebody.analysis.advice_loops import choose_in_loop
-from sparsebody.analysis.candidates import Choice, Pose
-from sparsebody.analysis.reaction_report import ReactionReport
-from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.model.system import System
+from sparsebody.analysis.determined_reactions import ReactionReport
+from sparsebody.analysis.null_space import (
+    Circulations,
+    circulations,
+    cycle_wrenches,
+    joint_sizes,
+    null_basis,
+    successor_frames,
+)
+from sparsebody.analysis.relaxations import Relaxation, relaxations
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
+from sparsebody.model.system import State, System
+
+ROBUST = 0.05  # least singular value, of wrenches and freedoms of unit size
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A relaxation of one joint."""
+
+    joint: int
+    relaxation: Relaxation
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """A mechanism at one pose: what circulates in its loops."""
+
+    dynamics: ForwardDynamics
+    state: State
+    motion: JointMotion
+    axes: FloatArray  # (n_joints, 3, 3) S to world
+    origin: FloatArray  # (n_joints, 3) of S
+    circulations: Circulations
+
+    def wrenches(self, loop: int) -> dict[int, FloatArray]:
+        """Return (6, dimension) what circulates at each joint of a loop, moments / its length."""
+        wrench = cycle_wrenches(self.circulations, loop, self.axes, self.origin)
+        joints = self.circulations.cycles[loop].tolist()
+        return dict(zip(joints, wrench, strict=True))
+
+    def extra(self, system: System, choice: Choice, length: float) -> FloatArray:
+        """Return the new freedoms (n_removed, 6), (length * angular, linear), of unit size."""
+        j = choice.joint
+        freedoms = choice.relaxation.extra_at(
+            system.joint_types[j], self.motion.rotation[j], self.motion.translation[j]
+        )
+        scaled = freedoms * ([length] * 3 + [1.0] * 3)
+        return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
+
+
+def pose_at(system: System, state: State, dynamics: ForwardDynamics | None = None) -> Pose:
+    """Return what choices are made by at a consistent state."""
+    dynamics = dynamics or ForwardDynamics(system, state, reactions="basic")
+    subspace = dynamics.evaluate(state).constraint.subspace
+    axes, origin = successor_frames(system, state)
+    motion = joint_motion(system, state)
+    return Pose(dynamics, state, motion, axes, origin, circulations(system, state, subspace))
+
+
+def clearness(work: FloatArray) -> float:
+    """Return the least singular value of a matrix with no more rows than columns."""
+    return float(np.linalg.svd(work, compute_uv=False)[-1])
+
+
+MOST_JOINTS = 12  # of a loop that are looked at
+MOST_CHOICES = 4
+AS_GOOD = 0.3  # share of the best clearness that makes a choice as good as any
+
+
+def choose_in_loop(
+    system: System, loop: int, own: IntArray, poses: list[Pose]
+) -> list[list[Choice]]:
+    """Return choices, the best first; each takes all that circulates in the loop, at all poses.
+
+    Parameters
+    ----------
+    loop : int
+        A cycle of the basis.
+    own : (n,) int array
+        Its joints that may be replaced.
+    poses : list of Pose
+        Where to look.
+    """
+    size = int(poses[-1].circulations.dimension[loop])
+    if any(int(pose.circulations.dimension[loop]) != size for pose in poses):
+        return []
+    wrenches = [pose.wrenches(loop) for pose in poses]
+    joints = own[:MOST_JOINTS].tolist()
+    for n, varies in ((1, False), (1, True), (2, False), (2, True)):
+        works = [
+            (choice, _works(system, loop, choice, poses, wrenches))
+            for j in joints
+            for choice in _candidates(system, j, size, n, varies)
+        ]
+        choices = _together(works, n, size)
+        if choices:
+            return choices
+    return []
+
+
+def _candidates(system: System, joint: int, size: int, n: int, varies: bool) -> Iterator[Choice]:
+    """Yield what may be one of n choices: with `varies`, new freedoms that vary in S as well."""
+    for relaxation in relaxations(system.joint_types[joint]):
+        suits = relaxation.n_removed == size if n == 1 else relaxation.n_removed < size
+        if suits and (varies or relaxation.extra is not None):
+            yield Choice(joint, relaxation)
+
+
+def _works(
+    system: System,
+    loop: int,
+    choice: Choice,
+    poses: list[Pose],
+    wrenches: list[dict[int, FloatArray]],
+) -> list[FloatArray]:
+    """Return (n_removed, dimension) what new freedoms do on what circulates, pose by pose."""
+    return [
+        pose.extra(system, choice, float(pose.circulations.length[loop])) @ wrench[choice.joint]
+        for pose, wrench in zip(poses, wrenches, strict=True)
+    ]
+
+
+def _together(
+    works: list[tuple[Choice, list[FloatArray]]], n: int, size: int
+) -> list[list[Choice]]:
+    """Return the choices of n joints that take all of it."""
+    ranked: list[tuple[float, list[Choice]]] = []
+    for group in combinations(works, n):
+        choices = [choice for choice, _ in group]
+        if sum(choice.relaxation.n_removed for choice in choices) != size:
+            continue
+        if len({choice.joint for choice in choices}) < n:
+            continue
+        at_poses = zip(*(work for _, work in group), strict=True)
+        clear = min(clearness(np.concatenate(parts)) for parts in at_poses)
+        if clear > ROBUST:
+            ranked.append((clear, choices))
+    best = max((clear for clear, _ in ranked), default=0.0)
+    ranked.sort(key=lambda item: item[0] < AS_GOOD * best)
+    return [choices for _, choices in ranked[:MOST_CHOICES]]
+
+
+MOST_REDUNDANT = 1200  # rows, for the null space is dense
+FAINT = 1e-3  # singular value, of orthonormal null vectors, below which nothing is taken
+FEW = 100  # redundant rows up to which taking joints away is tried although it is not needed
+
+
+def choose_in_cluster(
+    system: System, joints: IntArray, free: BoolArray, size: int, pose: Pose
+) -> list[list[Choice]]:
+    """Return one or two choices, which may leave a rest; none where it would take too long.
+
+    Each replacement has to take wrenches that earlier ones have left. The second choice prefers
+    the last joints among equal ones.
+
+    Parameters
+    ----------
+    joints : (n,) int array
+        Of a biconnected component.
+    free : (n_joints,) bool array
+        Joints that may be replaced.
+    size : int
+        Redundant rows of the component.
+    """
+    if size > MOST_REDUNDANT:
+        return []
+    wrench = _null_wrenches(system, joints, pose)
+    order = np.arange(len(joints))
+    combinations: list[list[Choice]] = []
+    for may_remove in (False, True):
+        for way in (order, order[::-1]):
+            left = _Left(system, joints, pose, size, wrench.copy())
+            combinations.append(_greedy(left, way, free, may_remove))
+        combinations.sort(key=lambda choices: (size - _n_removed(choices), len(choices)))
+        if size > FEW and _n_removed(combinations[0]) == size:
+            break
+    return combinations[:2]
+
+
+def _n_removed(choices: list[Choice]) -> int:
+    return sum(choice.relaxation.n_removed for choice in choices)
+
+
+def _null_wrenches(system: System, joints: IntArray, pose: Pose) -> FloatArray:
+    """Return (n, 6, k) orthonormal null vectors as wrenches, forces and moments / joint size."""
+    structure = kkt_structure(system)
+    constraint = pose.dynamics.evaluate(pose.state).constraint
+    keep = np.ones(system.n_rows, dtype=bool)
+    keep[pose.dynamics.redundant_rows] = False
+    dual_of = np.full(system.n_joints, -1, dtype=np.intp)
+    dual_of[structure.joints] = np.arange(len(structure.joints))
+    null = null_basis(structure.matrix(constraint), keep, dual_of[joints])
+    place = np.full(system.n_joints, -1, dtype=np.intp)
+    place[joints] = np.arange(len(joints))
+    wrench = np.zeros((len(joints), 6, null.multiplier.shape[1]))
+    np.add.at(
+        wrench,
+        place[system.row_joint[null.rows]],
+        constraint.subspace[null.rows][:, :, None] * null.multiplier[:, None, :],
+    )
+    wrench[:, :3] /= joint_sizes(system)[joints][:, None, None]
+    return np.asarray(np.linalg.qr(wrench.reshape(-1, wrench.shape[2]))[0].reshape(wrench.shape))
+
+
+@dataclass(eq=False)
+class _Left:
+    """What circulates in a cluster, less what choices have taken."""
+
+    system: System
+    joints: IntArray
+    pose: Pose
+    size: int
+    wrench: FloatArray  # (n_joints, 6, k) null vectors, projected
+
+    def __post_init__(self) -> None:
+        self.sizes = joint_sizes(self.system)
+        self.flat = self.wrench.reshape(-1, self.wrench.shape[2])
+
+    def work(self, i: int, choice: Choice) -> tuple[float, FloatArray]:
+        """Return how clearly a choice would take its share, and the directions that it takes."""
+        extra = self.pose.extra(self.system, choice, float(self.sizes[choice.joint]))
+        value, right = np.linalg.svd(extra @ self.wrench[i], full_matrices=False)[1:]
+        return float(value[-1]), right
+
+    def take(self, choice: Choice, right: FloatArray) -> None:
+        """Project on what the choice leaves."""
+        self.flat -= (self.flat @ right.T) @ right
+        self.size -= choice.relaxation.n_removed
+
+
+def _greedy(left: _Left, order: IntArray, free: BoolArray, may_remove: bool) -> list[Choice]:
+    """Choose until nothing is left, the clearest of those that save most rows first.
+
+    What is left only shrinks, so a choice is looked at again only when it comes first: Minoux
+    (1978), on accelerated greedy algorithms.
+    """
+    taken: dict[int, Choice] = {}
+    for n_removed in range(6, 0, -1):
+        waiting = _waiting(left, order, free, n_removed, may_remove)
+        heapify(waiting)
+        while waiting and n_removed <= left.size:
+            _, place, k, choice = heappop(waiting)
+            if choice.joint in taken:
+                continue
+            clear, right = left.work(int(order[place]), choice)
+            if clear < FAINT:
+                continue
+            again = (-round(clear, 2), place, k, choice)
+            if waiting and again[:3] > waiting[0][:3]:
+                heappush(waiting, again)
+                continue
+            taken[choice.joint] = choice
+            left.take(choice, right)
+    return list(taken.values())
+
+
+def _waiting(
+    left: _Left, order: IntArray, free: BoolArray, n_removed: int, may_remove: bool
+) -> list[tuple[float, int, int, Choice]]:
+    """Return the choices that save so many rows, with bounds on how clear they are."""
+    waiting = []
+    for place, i in enumerate(order.tolist()):
+        j = int(left.joints[i])
+        for k, relaxation in enumerate(relaxations(left.system.joint_types[j])):
+            suits = relaxation.n_removed == n_removed <= left.size
+            if free[j] and suits and (may_remove or relaxation.new is not None):
+                waiting.append((-1.0, place, k, Choice(j, relaxation)))
+    return waiting
 
 
 @dataclass(frozen=True, eq=False)

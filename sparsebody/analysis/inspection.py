@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from sparsebody.analysis.closed_loops import ClosedLoops, closed_loops
-from sparsebody.analysis.orderings import OrderingLine, ordering_lines
-from sparsebody.analysis.reaction_report import ReactionReport
-from sparsebody.analysis.reactions import determined_reactions
+from sparsebody.analysis.determined_reactions import ReactionReport, determined_reactions
+from sparsebody.analysis.order_comparison import OrderingLine, ordering_lines
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import (
@@ -21,10 +20,8 @@ from sparsebody.dynamics.mobility import (
     generic_mobility,
     generic_mobility_in_plane,
 )
-from sparsebody.equations.initial import consistent_state
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion, position_errors
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.subgroups import Subgroup
 from sparsebody.model.system import State, System

@@ -1,4 +1,4 @@
-"""Forces on the bodies: gravity, velocity products, springs, dampers, actuators, loads."""
+"""Springs, dampers and efforts along the lines between points of two bodies."""
 
 from __future__ import annotations
 
@@ -8,12 +8,32 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.point_forces import add_point_forces
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.coordinates import CoordinateMotion
-from sparsebody.kinematics.motion import JointMotion, body_rotations
+from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, body_rotations
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import TimeFunction
+
+
+def add_point_forces(system: System, state: State, effort: FloatArray, force: FloatArray) -> None:
+    """Add the point forces at a state to `force` (n_bodies, 6) in body coordinates.
+
+    `effort` (n_point_forces,) pushes the points apart [N].
+
+    Raises
+    ------
+    ModelError
+        If two points coincide.
+    """
+    springs = system.point_forces
+    points = springs.first, springs.second, springs.first_point, springs.second_point
+    bad = model.add_point_forces(
+        (*points, springs.stiffness, springs.rest_length, springs.damping, effort),
+        (state.position, state.orientation, state.velocity),
+        force,
+    )
+    if bad >= 0:
+        name = springs.names[bad]
+        raise ModelError(f"point force {name!r}: its points coincide, so it has no direction")
 
 
 def bias_forces(system: System, velocity: FloatArray) -> FloatArray:

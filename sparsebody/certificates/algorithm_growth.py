@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ShapeError
 from sparsebody.model.gallery import GALLERY, build
-from sparsebody.ordering.algorithms import ALGORITHMS, algorithm_order
+from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
 from sparsebody.plots.growth import Line
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.study.families import Family, check_family
 from sparsebody.study.fits import Growth, growth
 

@@ -11,7 +11,7 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.certificates.laws import LogarithmicGrowth, law, local_exponents
 from sparsebody.certificates.proofs import Proof
-from sparsebody.sparse.etree import pivot_flops
+from sparsebody.sparse.elimination_tree import pivot_flops
 from sparsebody.study.fits import Growth
 
 MEASURED = ("largest_front", "nnz_l", "flops")

@@ -42,7 +42,7 @@ from sparsebody.study.methods import Prepared, SparsePrepared, TreePrepared
 from sparsebody.study.plan import Settings
 from sparsebody.study.timings import timings
 from sparsebody.tree import tree_dynamics
-from sparsebody.tree.choice import TREE_CHOICES
+from sparsebody.tree.tree_choice import TREE_CHOICES
 
 METHODS = {"sparse": ordered, "loops-aba": recursed}
 LARGEST = {"sparse": 4096, "loops-aba": 1024}

@@ -10,27 +10,25 @@ import numpy as np
 
 from sparsebody.arrays import IntArray
 from sparsebody.certificates.growing_family import Member
-from sparsebody.dynamics.choice import choose_solver
+from sparsebody.dynamics.solver_choice import choose_solver
 from sparsebody.errors import ModelError
 from sparsebody.model.system import System
 from sparsebody.ordering import order
 from sparsebody.ordering.entry import Checked
-from sparsebody.sparse.etree import (
+from sparsebody.sparse.elimination_tree import (
     Elimination,
     elimination,
     elimination_metrics,
     elimination_of,
-    positions,
     weighted_counts,
 )
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.subtree_types import Label
-from sparsebody.tree.choice import spanning_tree
-from sparsebody.tree.fronts.front_order import SIZE
-from sparsebody.tree.fronts.front_order import Elimination as TreeElimination
-from sparsebody.tree.fronts.front_tables import LINK
-from sparsebody.tree.fronts.front_trees import least_elimination
+from sparsebody.sparse.pattern import BlockPattern, positions
+from sparsebody.sparse.subtree_rules import Label
+from sparsebody.tree.loops.front_order import SIZE, least_elimination
+from sparsebody.tree.loops.front_order import Elimination as TreeElimination
+from sparsebody.tree.loops.front_tables import LINK
 from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.tree_choice import spanning_tree
 
 Ordering = str | Callable[[BlockPattern], IntArray]
 Tree = str | Callable[[System], SpanningTree]

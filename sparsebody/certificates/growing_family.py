@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism

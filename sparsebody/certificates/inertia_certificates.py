@@ -18,8 +18,8 @@ from sparsebody.certificates.growing_family import (
 from sparsebody.certificates.laws import asymptotic, law
 from sparsebody.errors import ModelError
 from sparsebody.study.fits import Growth
-from sparsebody.tree.choice import joint_freedoms
 from sparsebody.tree.nonzero_bound import MOST_BODIES, nonzero_bound
+from sparsebody.tree.tree_choice import joint_freedoms
 
 LARGEST = 1024
 TREES = ("minimum-nonzeros", "breadth-first", "depth-first")

@@ -23,8 +23,7 @@ from itertools import chain
 import numpy as np
 
 from sparsebody.certificates.eliminations import Eliminated
-from sparsebody.sparse.subtree_rules import Rules, affine_rules, closed, merged
-from sparsebody.sparse.subtree_types import Productions
+from sparsebody.sparse.subtree_rules import Productions, Rules, affine_rules, closed, merged
 
 SAMPLE = 48  # consecutive members, up to half of the largest, that rules are read off
 _PERIODS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)  # steps of the size parameter

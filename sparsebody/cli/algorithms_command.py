@@ -21,7 +21,7 @@ from sparsebody.cli.arguments import (
 from sparsebody.cli.output import print_facts, print_json, print_table, seconds
 
 if TYPE_CHECKING:
-    from sparsebody.analysis.algorithms import AlgorithmComparison
+    from sparsebody.analysis.algorithm_comparison import AlgorithmComparison
     from sparsebody.certificates.algorithm_growth import AlgorithmGrowth
 
 
@@ -66,7 +66,7 @@ def algorithms(
     for picture in (spy, growth):
         if picture is not None:
             check_picture(picture, overwrite)
-    from sparsebody.analysis.algorithms import EPS, compare_algorithms
+    from sparsebody.analysis.algorithm_comparison import EPS, compare_algorithms
     from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
 
     loaded = load(mechanism, parameters)
@@ -151,7 +151,7 @@ def loop_bases(
     The minimum cycle basis, faces, and what joints close with spanning trees. Every loop has six
     rows of K, on the velocities of its joints; H is the joint-space inertia of the tree.
     """
-    from sparsebody.analysis.loop_bases import compare_loop_bases
+    from sparsebody.analysis.cycle_bases import compare_loop_bases
 
     comparison = compare_loop_bases(load(mechanism, parameters), names, seed=seed)
     if as_json:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from sparsebody.analysis.orderings import OrderingLine
+    from sparsebody.analysis.order_comparison import OrderingLine
 
 
 def print_json(document: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from sparsebody.cli.arguments import (
     solver_options,
 )
 from sparsebody.cli.output import print_facts, print_json, seconds
+from sparsebody.errors import InterruptionWarning
 
 if TYPE_CHECKING:
     from sparsebody.model.mechanism import Mechanism
@@ -97,15 +99,16 @@ def simulate(
     from sparsebody.simulation import simulate as run
 
     try:
-        trajectory = run(
-            model.compile(),
-            output=output,
-            resume=resume,
-            overwrite=overwrite,
-            source=_source(model),
-            progress=not quiet and sys.stderr is not None and sys.stderr.isatty(),
-            **options,
-        )
+        with warnings.catch_warnings(action="ignore", category=InterruptionWarning):
+            trajectory = run(
+                model.compile(),
+                output=output,
+                resume=resume,
+                overwrite=overwrite,
+                source=_source(model),
+                progress=not quiet and sys.stderr is not None and sys.stderr.isatty(),
+                **options,
+            )
     except StoppedSimulationError as error:
         kept = "" if output is None else f"; what was computed is in {output}"
         raise click.ClickException(f"{error}{kept}") from error

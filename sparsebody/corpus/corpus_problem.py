@@ -11,13 +11,10 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.assembly.kkt import KKTStructure, kkt_structure
+from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
 from sparsebody.corpus.corpus_families import CorpusFamily
-from sparsebody.dynamics.redundancy import rank_decision
-from sparsebody.dynamics.structure import classes_of
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import body_rotations, joint_motion
+from sparsebody.dynamics.redundancy import classes_of, rank_decision
+from sparsebody.kinematics.joint_motion import body_rotations, coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System

@@ -23,7 +23,7 @@ from scipy.sparse.linalg import LinearOperator, cg, splu
 
 from sparsebody._core import factorization as kernels
 from sparsebody.arrays import BoolArray, FloatArray
-from sparsebody.sparse.norms import Product
+from sparsebody.sparse.saddle import Product
 
 EPSILON = float(np.finfo(float).eps)
 STEPS = 40  # corrections at most

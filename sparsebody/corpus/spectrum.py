@@ -12,8 +12,7 @@ from scipy.sparse.linalg import splu
 from sparsebody.arrays import FloatArray
 from sparsebody.corpus.corpus_problem import CorpusProblem
 from sparsebody.corpus.forms import Form
-from sparsebody.sparse.norms import largest_eigenvalue, largest_row_sum
-from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.sparse.saddle import constraint_matrix, largest_eigenvalue, largest_row_sum
 
 DENSE = 2000  # rows up to which all singular values are computed
 CLEAR = 10.0  # times that nonzero eigenvalues are larger than those that are zero, to be counted

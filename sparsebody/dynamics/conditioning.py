@@ -15,8 +15,13 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.model.system import State
-from sparsebody.sparse.norms import largest_eigenvalue, largest_row_sum
-from sparsebody.sparse.saddle import SaddleMatrix, saddle_product, saddle_residual
+from sparsebody.sparse.saddle import (
+    SaddleMatrix,
+    largest_eigenvalue,
+    largest_row_sum,
+    saddle_product,
+    saddle_residual,
+)
 
 ROUNDING = float(np.finfo(float).eps)
 EXTENDED = 2.0**-48  # how much less rounding there is with twice the digits

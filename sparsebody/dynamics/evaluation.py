@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
-from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.dynamics.compliance import least_energy
+from sparsebody.assembly.constraint import ConstraintRows, constraint_rows, kkt_structure
+from sparsebody.dynamics.compliant_reactions import least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import Evaluator
-from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.reactions import joint_wrenches, minimum_norm
+from sparsebody.equations.accelerations import Accelerations, joint_wrenches, minimum_norm
 from sparsebody.errors import ShapeError
-from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
-from sparsebody.kinematics.motion import JointMotion, joint_motion
+from sparsebody.kinematics.joint_motion import (
+    CoordinateMotion,
+    JointMotion,
+    coordinate_motion,
+    joint_motion,
+    position_errors,
+    prescribed_velocities,
+)
 from sparsebody.model.system import State, check_state
 from sparsebody.sparse.saddle import constraint_matrix
 

@@ -9,9 +9,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.choice import SolverChoice
-from sparsebody.dynamics.compliance import Compliance, joint_compliances
+from sparsebody.assembly.constraint import KKTStructure
+from sparsebody.dynamics.compliant_reactions import Compliance, joint_compliances
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluation import Evaluation
 from sparsebody.dynamics.evaluators import (
@@ -22,16 +21,17 @@ from sparsebody.dynamics.evaluators import (
     ReductionViolated,
     is_plain,
 )
-from sparsebody.dynamics.fallback import fallback
-from sparsebody.dynamics.options import SolverOptions
 from sparsebody.dynamics.preparation import (
     ThreadPreparation,
+    fallback,
     prepared,
     prepared_for_krylov,
 )
-from sparsebody.dynamics.structure import classes_of
+from sparsebody.dynamics.redundancy import classes_of
+from sparsebody.dynamics.solver_choice import SolverChoice
+from sparsebody.dynamics.solver_options import SolverOptions
 from sparsebody.equations.accelerations import WORST_RESIDUAL, Accelerations
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.model.subgroups import (
     Subgroup,

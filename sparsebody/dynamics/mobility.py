@@ -11,10 +11,10 @@ from scipy.sparse.csgraph import connected_components
 from sparsebody.arrays import IntArray
 from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.planar_motion import planar_motion
 from sparsebody.model.system import State, System
-from sparsebody.sparse.rank.methods import generic_bars
+from sparsebody.sparse.rank.row_choices import generic_bars
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,13 @@ class Mobility:
     mobility: int  # freedoms of the bodies less the rank of the constraints
 
 
-def count_mobility(system: System, dynamics: ForwardDynamics) -> Mobility:
-    """Return the counts with the rank decision of `dynamics`; prescribed rows count as rows."""
+def count_mobility(system: System, dynamics: ForwardDynamics | None = None) -> Mobility:
+    """Return the counts with the rank decision of `dynamics`; prescribed rows count as rows.
+
+    By default that is the decision at the initial pose.
+    """
+    if dynamics is None:
+        dynamics = ForwardDynamics(system)
     return Mobility(
         bodies=system.n_bodies,
         joints=system.n_joints,

@@ -6,25 +6,26 @@ import copy
 import threading
 from dataclasses import dataclass, field, replace
 
-from sparsebody.assembly.kkt import KKTStructure, kkt_structure
-from sparsebody.dynamics.choice import (
+from sparsebody.assembly.constraint import KKTStructure, kkt_structure
+from sparsebody.dynamics.evaluators import (
+    BlockQRSolver,
+    Evaluator,
+    InaccurateFactors,
+    KrylovSolver,
+    PlanarAssembler,
+    ReductionViolated,
+    SpatialAssembler,
+)
+from sparsebody.dynamics.reductions import ground_reduction, planar_reduction, subgroup_assembler
+from sparsebody.dynamics.redundancy import classes_of, rank_decision
+from sparsebody.dynamics.solver_choice import (
     SolverChoice,
     choose_in_plane,
     choose_quasi_definite,
     choose_solver,
     reduction_pays,
 )
-from sparsebody.dynamics.evaluators import (
-    Evaluator,
-    KrylovSolver,
-    PlanarAssembler,
-    SpatialAssembler,
-)
-from sparsebody.dynamics.ground_reduction import ground_reduction, subgroup_assembler
-from sparsebody.dynamics.options import SolverOptions
-from sparsebody.dynamics.planar_reduction import planar_reduction
-from sparsebody.dynamics.redundancy import rank_decision
-from sparsebody.dynamics.structure import classes_of
+from sparsebody.dynamics.solver_options import SolverOptions
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
 from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
@@ -176,3 +177,42 @@ def _reduced(
     return Preparation(
         Evaluator(assembler), choice, reduction.structure, reduction.decision, counts
     )
+
+
+def fallback(
+    preparation: Preparation,
+    failure: ReductionViolated | InaccurateFactors,
+    state: State,
+    options: SolverOptions,
+) -> Preparation:
+    """Return a preparation that can, and tells why in its history.
+
+    Outside the subgroups of a reduction: with all freedoms of the bodies, decided at the state
+    `preparation` was. Where factors are inaccurate: QR of the same rows, which keeps the softest
+    motions and loses no pivot to rounding alone.
+
+    Parameters
+    ----------
+    preparation : Preparation
+        With the evaluator that has failed.
+    failure : ReductionViolated or InaccurateFactors
+        What it has raised.
+    state : State
+        Where rank is decided.
+    options : SolverOptions
+        Of the ForwardDynamics.
+
+    Raises
+    ------
+    SingularSystemError
+        If QR loses a pivot, too.
+    """
+    assembler = preparation.evaluator.assembler
+    if isinstance(failure, ReductionViolated):
+        unreduced = prepared_unreduced(assembler.system, state, options)
+        return replace(unreduced, history=(*preparation.history, f"all freedoms: {failure}"))
+    solver = BlockQRSolver(assembler)
+    solver.factorize(failure.time)
+    why = f"block-qr: rounding hides the softest motions at t = {failure.time:.6g} s"
+    history = (*preparation.history, why)
+    return replace(preparation, evaluator=Evaluator(assembler, solver), history=history)

@@ -1,10 +1,19 @@
-"""What forward dynamics returns, whatever the method."""
+"""What forward dynamics returns, whatever the method: accelerations and constraint forces."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
+import numpy as np
+from scipy.sparse import block_array, csc_array, diags_array, eye_array
+from scipy.sparse.linalg import splu
+
+from sparsebody._core import model
 from sparsebody.arrays import FloatArray
+from sparsebody.errors import ConvergenceWarning
+from sparsebody.factorization.krylov import least_norm
+from sparsebody.model.system import System
 
 WORST_RESIDUAL = 1e-6  # relative, of a solution or of rows that were left out, before it is told
 
@@ -29,3 +38,116 @@ class Accelerations:
     residual: float  # relative residual of the kept rows and the bodies' equations
     dropped_residual: float  # the left-out rows' largest violation, relative to free motion
     solver: SolveReport | None = None  # of an iterative solve
+
+
+REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique
+_PROXIMAL_TERM = 1e-11  # damping of A'A, the columns of A scaled to unit norm
+_KRYLOV_TERM = 1e-15  # the same in a matrix that is not A'A
+_FORCE_TOLERANCE = 1e-9  # what forces may lack, relative
+_MULTIPLIER_TOLERANCE = 1e-14  # the same of the multipliers, whose forces nearly cancel
+
+
+def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray) -> FloatArray:
+    """Return T lambda (n_joints, 6): the constraint wrench on the successor, in S coordinates.
+
+    Prescribed coordinates are constraint rows, so the wrench contains the force of the drive.
+    """
+    return model.joint_wrenches(system.n_joints, system.row_joint, subspace, multiplier)
+
+
+def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
+    """Return the smallest multipliers that exert the same forces on the bodies.
+
+    Where rounding hides which these are, as on lifts of 10^4 pairs, the given ones are returned.
+
+    Parameters
+    ----------
+    rows : (n_rows, n_freedoms) sparse array
+        A, all constraint rows, dependent ones included.
+    multiplier : (n_rows,) float array
+        Any multipliers that exert the right forces f = A' lambda.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the multipliers given are returned.
+    """
+    smallest = smallest_multipliers(rows, multiplier)
+    if smallest is not None:
+        return smallest
+    warnings.warn(
+        "rounding hides which multipliers are the smallest: they are those of the rows kept; take "
+        "reactions='basic' to ask for these",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return multiplier
+
+
+def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray | None:
+    """Return the same, None where rounding hides which they are.
+
+    Proximal steps lambda += A (A'A + mu)^-1 (f - A' lambda) from lambda = 0 stay in the range of
+    A, so what they converge to, in three to five of them, is the solution of least norm. Where A
+    is so ill-conditioned that they do not, Krylov steps find it with factors of [1 A; A' -mu] and a
+    far smaller mu.
+
+    References
+    ----------
+    Carpentier, Budhiraja and Mansard (2021), sec. III; Rockafellar (1976).
+    """
+    square = np.asarray(rows.multiply(rows).sum(axis=0)).ravel()
+    scale = 1.0 / np.sqrt(np.where(square > 0.0, square, 1.0))  # units, and small bodies beside
+    rows = (rows @ diags_array(scale)).tocsc()  # large ones, do not change what is sought
+    force = rows.T @ multiplier
+    largest = float(np.abs(force).max(initial=0.0))
+    noise = _MULTIPLIER_TOLERANCE * max(largest, float(np.abs(multiplier).max(initial=0.0)))
+    for method in (_by_proximal_steps, _by_krylov_steps):
+        smallest = method(rows, force)
+        residual = float(np.abs(force - rows.T @ smallest).max(initial=0.0))
+        if residual <= _FORCE_TOLERANCE * largest + noise:
+            return smallest
+    return None
+
+
+def _by_proximal_steps(rows: csc_array, force: FloatArray) -> FloatArray:
+    normal = (rows.T @ rows).tocsc()
+    factor = splu(
+        normal + _PROXIMAL_TERM * eye_array(normal.shape[0], format="csc"),
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,  # it is positive definite
+        options={"SymmetricMode": True},
+    )
+    smallest, residual, size = np.zeros(rows.shape[0]), force, float(np.abs(force).max(initial=0.0))
+    while size > 0.0:
+        trial = smallest + rows @ factor.solve(residual)
+        residual = force - rows.T @ trial
+        trial_size = float(np.abs(residual).max())
+        if not trial_size < 0.5 * size:
+            break
+        smallest, size = trial, trial_size
+    return smallest
+
+
+def _by_krylov_steps(rows: csc_array, force: FloatArray) -> FloatArray:
+    return least_norm(_Transposed(rows), force, float(np.abs(force).max())).x
+
+
+class _Transposed:
+    """A' as `least_norm` wants it, and the factors of A'A + mu, which is not formed."""
+
+    def __init__(self, rows: csc_array) -> None:
+        self._rows, self._columns = rows.tocsr(), rows.T.tocsr()
+        ones = eye_array(rows.shape[0], format="csc")
+        shift = _KRYLOV_TERM * eye_array(rows.shape[1], format="csc")
+        self._factor = splu(block_array([[ones, rows], [rows.T, -shift]], format="csc"))
+
+    def product(self, x: FloatArray) -> FloatArray:
+        return np.asarray(self._columns @ x)
+
+    def transposed(self, y: FloatArray) -> FloatArray:
+        return np.asarray(self._rows @ y)
+
+    def precondition(self, gap: FloatArray) -> FloatArray:
+        n = self._rows.shape[0]
+        return np.asarray(-self._factor.solve(np.concatenate([np.zeros(n), gap]))[n:])

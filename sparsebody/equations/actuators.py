@@ -12,7 +12,7 @@ from sparsebody._core import joints
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.motion import JointMotion, joint_poses
+from sparsebody.kinematics.joint_motion import JointMotion, joint_poses
 from sparsebody.model.system import System
 
 Freedom: TypeAlias = str | tuple[str, int]  # a joint, or one of its velocity coordinates

@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.equations.accelerations import REACTIONS, joint_wrenches, minimum_norm
 from sparsebody.equations.actuators import (
     ActuatorRows,
     Freedom,
@@ -25,7 +26,6 @@ from sparsebody.equations.desired_motion import (
     body_matrix,
     freedom_inertia,
 )
-from sparsebody.equations.reactions import REACTIONS, joint_wrenches, minimum_norm
 from sparsebody.equations.system_motion import checked_vectors, joint_ends, padded
 from sparsebody.errors import ModelError, MotionError, ShapeError, UnknownNameError
 from sparsebody.model.system import State, System, check_state

@@ -1,4 +1,4 @@
-"""The motion of a system at a state, and what its joints make of it; each part computed once."""
+"""Rows of joints whose T varies on both bodies, in one native call."""
 
 from __future__ import annotations
 
@@ -6,14 +6,32 @@ from functools import cached_property
 
 import numpy as np
 
+from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows, velocity_errors
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.coordinates import CoordinateMotion, coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors
-from sparsebody.kinematics.motion import JointMotion, joint_motion
+from sparsebody.kinematics.joint_motion import (
+    CoordinateMotion,
+    JointMotion,
+    coordinate_motion,
+    joint_motion,
+    position_errors,
+)
 from sparsebody.model.system import State, System
+
+
+class VaryingRows:
+    """Rows of A and gamma of a system of joints whose T varies on both bodies."""
+
+    def __init__(self, system: System) -> None:
+        self.rows, self.gamma = np.zeros((system.n_rows, 2, 6)), np.zeros(system.n_rows)
+        kinds = system.joint_kind, system.first_row
+        self.native = dynamics.VaryingRows(system.joint_frames, *kinds, self.rows, self.gamma)
+
+    def fill(self, state: State) -> None:
+        """Fill `rows` and `gamma` at a state with contiguous arrays."""
+        self.native.fill(state.position, state.orientation, state.velocity)
 
 
 class SystemMotion:

@@ -15,7 +15,7 @@ from sparsebody.factorization import (
     multifrontal,
     superlu,
 )
-from sparsebody.factorization.base import Backend, Numeric, Symbolic
+from sparsebody.factorization.backend import Backend, Numeric, Symbolic
 from sparsebody.factorization.refinement import refined_solve
 from sparsebody.sparse.pattern import BlockPattern
 

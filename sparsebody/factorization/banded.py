@@ -9,15 +9,15 @@ from scipy.linalg.lapack import dgbtrf, dgbtrs
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError
-from sparsebody.factorization.base import (
+from sparsebody.factorization.backend import (
     REMEDY,
     check_pattern,
     check_regular,
     check_rhs,
     probe_vector,
 )
-from sparsebody.factorization.scatter import SaddleLayout, band_layout, fill_saddle, scales
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.factorization.layouts import SaddleLayout, band_layout, fill_saddle, scales
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 

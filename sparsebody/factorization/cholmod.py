@@ -10,7 +10,7 @@ from scipy.sparse import csc_matrix
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization.base import (
+from sparsebody.factorization.backend import (
     REMEDY,
     check_newest,
     check_pattern,
@@ -18,12 +18,13 @@ from sparsebody.factorization.base import (
     check_rhs,
     probe_vector,
 )
-from sparsebody.factorization.scatter import Columns, scales
-from sparsebody.factorization.schur import (
+from sparsebody.factorization.layouts import (
+    Columns,
     SchurLayout,
     dual_rhs,
     fill_schur,
     primal_solution,
+    scales,
     schur_layout,
 )
 from sparsebody.sparse.pattern import BlockPattern, check_order

@@ -13,9 +13,9 @@ from scipy.sparse.linalg import LinearOperator, gmres
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization.base import REMEDY, check_pattern, check_rhs
+from sparsebody.factorization.backend import REMEDY, check_pattern, check_rhs
 from sparsebody.factorization.cholmod import CholmodFactor, analyzed_factor
-from sparsebody.factorization.scatter import SaddleLayout, fill_saddle, saddle_columns, scales
+from sparsebody.factorization.layouts import SaddleLayout, fill_saddle, saddle_columns, scales
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
 

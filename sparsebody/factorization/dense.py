@@ -9,14 +9,14 @@ from scipy.linalg.lapack import dgetrf, dgetrs
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError
-from sparsebody.factorization.base import (
+from sparsebody.factorization.backend import (
     REMEDY,
     check_pattern,
     check_regular,
     check_rhs,
     probe_vector,
 )
-from sparsebody.factorization.scatter import SaddleLayout, dense_layout, fill_saddle, scales
+from sparsebody.factorization.layouts import SaddleLayout, dense_layout, fill_saddle, scales
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 

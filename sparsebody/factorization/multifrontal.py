@@ -19,7 +19,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.factorization.unit_ldl import UnitLDLSymbolic
-from sparsebody.sparse.etree import postordered
+from sparsebody.sparse.elimination_tree import postordered
 from sparsebody.sparse.pattern import BlockPattern, check_order
 
 

@@ -14,15 +14,15 @@ import numpy as np
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError
-from sparsebody.factorization.base import check_pattern, check_rhs
-from sparsebody.factorization.scatter import (
+from sparsebody.factorization.backend import check_pattern, check_rhs
+from sparsebody.factorization.layouts import (
     SaddleLayout,
     block_columns,
     column_layout,
     fill_saddle,
     scales,
 )
-from sparsebody.sparse.etree import column_structures
+from sparsebody.sparse.elimination_tree import column_structures
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 

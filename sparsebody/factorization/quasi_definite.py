@@ -14,8 +14,8 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic
 from sparsebody.factorization.cholmod import CholmodSymbolic
+from sparsebody.factorization.layouts import fill_schur
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic
-from sparsebody.factorization.schur import fill_schur
 from sparsebody.sparse.saddle import SaddleMatrix
 
 # Singular values of A below sqrt(DELTA) cost steps of an iteration each; rounding makes the factors

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.factorization.base import Numeric
-from sparsebody.factorization.conjugate_gradients import conjugate_gradient_solve
+from sparsebody.factorization.backend import Numeric
+from sparsebody.factorization.krylov import conjugate_gradient_solve
 from sparsebody.sparse.saddle import (
     SaddleMatrix,
     residual_scales,

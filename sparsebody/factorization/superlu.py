@@ -10,14 +10,14 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization.base import (
+from sparsebody.factorization.backend import (
     REMEDY,
     check_pattern,
     check_regular,
     check_rhs,
     probe_vector,
 )
-from sparsebody.factorization.scatter import SaddleLayout, fill_saddle, saddle_columns, scales
+from sparsebody.factorization.layouts import SaddleLayout, fill_saddle, saddle_columns, scales
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix
 

@@ -1,4 +1,4 @@
-"""LDL' of [D A'; A 0] in coordinates in which D is one: what its factorizations share."""
+"""Coordinates of the primal blocks in which D is one: with D = L L', those are L' x."""
 
 from __future__ import annotations
 
@@ -8,14 +8,33 @@ from functools import partial
 
 import numpy as np
 
+from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization.base import REMEDY, check_newest, check_pattern, check_rhs
-from sparsebody.factorization.dependence import is_dependent, useless_row
-from sparsebody.factorization.scatter import scales, vanishing_row
-from sparsebody.factorization.unit import SOUND, from_unit, to_unit, unit_rows
+from sparsebody.factorization.backend import (
+    REMEDY,
+    check_newest,
+    check_pattern,
+    check_rhs,
+    is_dependent,
+    useless_row,
+)
+from sparsebody.factorization.layouts import scales, vanishing_row
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
+
+SOUND = -1
+to_unit, from_unit = factorization.to_unit, factorization.from_unit
+
+
+def unit_rows(matrix: SaddleMatrix, rows: FloatArray) -> tuple[int, FloatArray]:
+    """Fill rows (n_dual_rows, 2, width) with A L'^-1; return L^-1 (n_primal, width, width) as well.
+
+    The first result is SOUND or the number of a block of D that is not positive definite.
+    """
+    inverse_root = np.zeros(matrix.diagonal.shape)
+    return factorization.unit_rows(matrix.blocks, rows, inverse_root), inverse_root
+
 
 REGULAR = -1  # what an elimination returns if no pivot is doubtful
 LONG = 10_000  # blocks from which on doubtful pivots are the rule

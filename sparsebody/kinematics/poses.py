@@ -6,7 +6,7 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.system import State, System
 
 

@@ -1,10 +1,10 @@
-"""Rigid bodies, one or many: their fields as columns with a leading axis."""
+"""Rigid bodies, one or many, as columns with a leading axis; and shapes that pictures show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,14 +18,86 @@ from sparsebody.model.checks import (
     joined,
     numbers,
     objects,
+    positive,
     scalar,
     shown,
     vector,
 )
-from sparsebody.model.frames import are_unit_quaternions
-from sparsebody.model.shapes import Shape
+from sparsebody.model.frames import Frame, are_unit_quaternions
 from sparsebody.spatial import check_inertia, check_unit_quaternion, rotation_from_quaternion
 from sparsebody.spatial.inertia import INERTIA_TOLERANCE, ROUNDING
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A box with the given sides [m], centred on its frame."""
+
+    name: ClassVar[str] = "box"
+    sides: tuple[float, float, float]
+    frame: Frame = field(default_factory=Frame)
+
+    def __post_init__(self) -> None:
+        sides = [positive(side, "box", "a side") for side in vector(self.sides, "box", "sides")]
+        object.__setattr__(self, "sides", tuple(sides))
+        _check_frame(self.frame, "box")
+
+
+@dataclass(frozen=True, eq=False)
+class Cylinder:
+    """A cylinder about the z axis of its frame, centred on it [m]."""
+
+    name: ClassVar[str] = "cylinder"
+    radius: float
+    length: float
+    frame: Frame = field(default_factory=Frame)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", positive(self.radius, "cylinder", "radius"))
+        object.__setattr__(self, "length", positive(self.length, "cylinder", "length"))
+        _check_frame(self.frame, "cylinder")
+
+
+@dataclass(frozen=True, eq=False)
+class Sphere:
+    """A ball [m]."""
+
+    name: ClassVar[str] = "sphere"
+    radius: float
+    frame: Frame = field(default_factory=Frame)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", positive(self.radius, "sphere", "radius"))
+        _check_frame(self.frame, "sphere")
+
+
+@dataclass(frozen=True, eq=False)
+class Polyline:
+    """Straight lines between points in the body frame [m]: bars, plates, frames."""
+
+    name: ClassVar[str] = "polyline"
+    points: tuple[tuple[float, float, float], ...]
+
+    def __post_init__(self) -> None:
+        points = numbers(self.points, "polyline", "points")
+        if points.ndim != 2 or len(points) < 2:
+            raise ModelError(f"polyline: points is {self.points!r}; give two points or more")
+        checked = tuple(tuple(vector(p, "polyline", "a point").tolist()) for p in points)
+        object.__setattr__(self, "points", checked)
+
+
+def _check_frame(frame: object, who: str) -> None:
+    if not isinstance(frame, Frame):
+        raise ModelError(f"{who}: frame is {frame!r}; give a Frame(position)")
+
+
+Shape = Box | Cylinder | Sphere | Polyline
+SHAPES: dict[str, type[Box] | type[Cylinder] | type[Sphere] | type[Polyline]] = {
+    "box": Box,
+    "cylinder": Cylinder,
+    "sphere": Sphere,
+    "polyline": Polyline,
+}
+
 
 BODY_NUMBERS: dict[str, tuple[int, ...]] = {
     "mass": (),
@@ -85,8 +157,8 @@ class RigidBody:
         check_inertia(self.mass, inertia, who)
         inertia.flags.writeable = False
         put(self, "inertia", inertia)
-        for field in ("center_of_mass", "position", "linear_velocity", "angular_velocity"):
-            put(self, field, vector(getattr(self, field), who, field.replace("_", " ")))
+        for name in ("center_of_mass", "position", "linear_velocity", "angular_velocity"):
+            put(self, name, vector(getattr(self, name), who, name.replace("_", " ")))
         put(self, "orientation", vector(self.orientation, who, "orientation", 4))
         check_unit_quaternion(np.asarray(self.orientation), who)
         if self.shape is not None and not isinstance(self.shape, Shape):
@@ -134,8 +206,8 @@ class BodyColumns:
         """Return one body."""
         body = object.__new__(RigidBody)  # its numbers are checked already
         object.__setattr__(body, "name", name)
-        for field in fields(self):
-            object.__setattr__(body, field.name, getattr(self, field.name)[index])
+        for part in fields(self):
+            object.__setattr__(body, part.name, getattr(self, part.name)[index])
         object.__setattr__(body, "mass", float(self.mass[index]))
         return body
 

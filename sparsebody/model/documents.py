@@ -15,13 +15,12 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
-from sparsebody.model.bodies import BodyColumns
+from sparsebody.model.bodies import SHAPES, BodyColumns
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import ExternalForce, JointForce, PointForce
 from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.shapes import SHAPES
 from sparsebody.model.time_functions import TIME_FUNCTIONS
 
 FORMAT, VERSION = "sparsebody-mechanism", 1

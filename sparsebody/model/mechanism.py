@@ -10,8 +10,9 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.bodies import BODY_NUMBERS, BodyColumns, RigidBody, body_columns
+from sparsebody.model.bodies import BODY_NUMBERS, BodyColumns, RigidBody, Shape, body_columns
 from sparsebody.model.checks import shown, vector
+from sparsebody.model.columns import Table
 from sparsebody.model.connections import (
     Joint,
     JointColumns,
@@ -26,8 +27,6 @@ from sparsebody.model.forces import ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import ConstantDistance, JointType
 from sparsebody.model.names import WORLD, Names, check_name, check_names, named
-from sparsebody.model.shapes import Shape
-from sparsebody.model.tables import Table
 from sparsebody.model.time_functions import TimeFunction
 
 if TYPE_CHECKING:

@@ -10,9 +10,7 @@ from typing import Any
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import OrderingError
-from sparsebody.ordering.annealing import LARGEST as LARGEST_ANNEALED
-from sparsebody.ordering.annealing import annealed
-from sparsebody.ordering.cholmod import (
+from sparsebody.ordering.cholmod_orders import (
     cholmod_amd,
     cholmod_colamd,
     cholmod_metis,
@@ -20,12 +18,18 @@ from sparsebody.ordering.cholmod import (
     quotient_metis,
 )
 from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, installed_entry, is_installed
-from sparsebody.ordering.exact import LARGEST as LARGEST_EXACT
-from sparsebody.ordering.exact import least_bandwidth, narrowest_fronts
 from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
 from sparsebody.ordering.minimum_fill import minimum_fill, treewidth_by_degree, treewidth_by_fill
-from sparsebody.ordering.natural import natural, random_order
 from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
+from sparsebody.ordering.references import (
+    LARGEST_ANNEALED,
+    LARGEST_EXACT,
+    annealed,
+    least_bandwidth,
+    narrowest_fronts,
+    natural,
+    random_order,
+)
 from sparsebody.ordering.sweeps import (
     level_sweep,
     pathwidth_sweep,
@@ -33,7 +37,7 @@ from sparsebody.ordering.sweeps import (
     sloan,
     spectral,
 )
-from sparsebody.sparse.admissibility import is_admissible, repair
+from sparsebody.sparse.elimination_tree import is_admissible, repair
 from sparsebody.sparse.pattern import BlockPattern
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
-from sparsebody.sparse.admissibility import early_joints, repair
+from sparsebody.sparse.elimination_tree import early_joints, repair
 from sparsebody.sparse.pattern import BlockPattern, check_order
 
 ANY_SIZE = 2**62

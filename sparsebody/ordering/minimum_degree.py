@@ -7,7 +7,7 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.ordering.tree_parts import leaves_then
-from sparsebody.sparse.admissibility import tree_parts
+from sparsebody.sparse.elimination_tree import tree_parts
 from sparsebody.sparse.pattern import BlockPattern, Blocks
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from sparsebody.arrays import IntArray
-from sparsebody.sparse.admissibility import tree_parts
-from sparsebody.sparse.etree import postordered
+from sparsebody.sparse.elimination_tree import postordered, tree_parts
 from sparsebody.sparse.pattern import BlockPattern
 
 

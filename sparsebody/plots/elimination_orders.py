@@ -11,12 +11,12 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.kkt import KKTStructure
+from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.model.system import State
 from sparsebody.plots.outline import joint_points
 from sparsebody.plots.style import BLUE, FAINT, INK, ORANGE, TIME_COLORS, styled
-from sparsebody.sparse.etree import elimination_tree, positions, postorder
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.elimination_tree import elimination_tree, postorder
+from sparsebody.sparse.pattern import BlockPattern, positions
 
 _MOST_NUMBERS = 80  # blocks up to which their places in the order are written beside them
 

@@ -9,11 +9,11 @@ from itertools import pairwise, product
 import numpy as np
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
+from sparsebody.model.bodies import Box, Cylinder, Polyline, Shape, Sphere
 from sparsebody.model.forces import PointForce
 from sparsebody.model.joints import ConstantDistance
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.shapes import Box, Cylinder, Polyline, Shape, Sphere
 from sparsebody.model.system import State, System
 
 _CIRCLE = np.linspace(0.0, 2.0 * np.pi, 25)

@@ -13,14 +13,14 @@ from matplotlib.patches import Patch
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.plots.style import BLUE, INK, ORANGE, styled
-from sparsebody.sparse.etree import (
+from sparsebody.sparse.elimination_tree import (
     OrderingMetrics,
     column_structures,
     ordered_adjacency,
     ordering_metrics,
 )
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.tree.loops.elimination import ExplicitBlocks
+from sparsebody.tree.loops.loops_projection import ExplicitBlocks
 
 _MOST_CELLS = 480  # per side of a picture: a cell stays larger than a pixel of print
 _MOST_FILL = 20_000_000  # entries of L up to which fill-in is drawn

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.files import mechanism_from_text
 from sparsebody.model.mechanism import Mechanism

@@ -10,10 +10,8 @@ import numpy as np
 from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.constraint import constraint_rows, velocity_errors
-from sparsebody.equations.initial import mechanism_size
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.equations.initial_state import mechanism_size
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion, position_errors
 from sparsebody.model.system import State, System
 
 _CLOSURE_TOLERANCE = 2e-15  # of rotations [rad], and of translations in sizes of the mechanism

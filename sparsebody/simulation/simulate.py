@@ -14,13 +14,15 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
+    InterruptionWarning,
     OutputError,
     RankWarning,
     SimulationError,
     SimulationOptionError,
     SparsebodyError,
+    warn_user,
 )
 from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.auto_stepper import AutoStepper, Note
@@ -125,7 +127,7 @@ def simulate(
     Returns
     -------
     Trajectory
-        After Ctrl-C or SIGTERM up to there, and marked as interrupted.
+        After Ctrl-C or SIGTERM up to there, marked as interrupted, with an InterruptionWarning.
 
     Raises
     ------
@@ -332,6 +334,8 @@ class _Run:
                 raise
         if not is_over:  # not counted by the checkpoint: whoever resumes undoes it
             self._recorder.note(Event(self._state.time, "interruption", f"by {stop.signal}"))
+            ends = f"interrupted by {stop.signal}: the trajectory ends at {self._state.time:.6g} s"
+            warn_user(ends, InterruptionWarning)
         return self._close(not is_over)
 
     def _steps(self, duration: float) -> Iterator[None]:

@@ -11,12 +11,11 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import Evaluation, ForwardDynamics
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
-from sparsebody.simulation.closing import Closing
 from sparsebody.simulation.constraint_errors import Scales, scales
+from sparsebody.simulation.explicit_steps import ExplicitSteps
 from sparsebody.simulation.integrators import Integrator
 from sparsebody.simulation.integrators.base import at_time, moved, pose_derivatives
 from sparsebody.simulation.row_choice import RowChoice
@@ -95,14 +94,14 @@ class Stepper:
     ) -> None:
         self._rows = RowChoice(dynamics, note)
         self._nominal = step
-        self._integrate = integrator.step
+        self._integrator = integrator
         self._stabilization = stabilization
         self._unsolvable, self._undetermined = 0.0, 0.0  # pivots
         self._control = control
         self._note = note
         self._small = Scales(np.zeros(0))
-        self._closing: Closing | None = None
-        self._stages: list[Solved] = []  # of the newest step
+        self._compiled: ExplicitSteps | None = None
+        self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     memory = np.zeros(0)
 
@@ -133,8 +132,9 @@ class Stepper:
 
     def _set_scales(self, first: State) -> None:
         self._small = scales(self._rows.dynamics.system, first, self._nominal)
-        if self._stabilization.closes and self._control is None:
-            self._closing = Closing(self._small)
+        tableau = self._integrator.tableau
+        if tableau is not None and self._stabilization.closes and self._control is None:
+            self._compiled = ExplicitSteps(tableau, self._small)
         largest_limit = max(_NEVER_USUAL, _USUAL * self._first_pivot(first))
         unsolvable = _UNSOLVABLE if self._stabilization.closes else _UNSOLVABLE_OPEN
         self._unsolvable = min(unsolvable, largest_limit)
@@ -235,8 +235,8 @@ class Stepper:
         reached = self._here()
         for part in parts[:-1]:
             done += part
-            reached = self._step(self.evaluate, reached, start + done * (time - start))
-        return self._step(self.evaluate, reached, time)
+            reached = self._step(reached, start + done * (time - start))
+        return self._step(reached, time)
 
     def _extrapolated(self, time: float) -> State:
         """Return the state at a singular pose, without evaluating anything there."""
@@ -255,10 +255,15 @@ class Stepper:
             self._note(Event(end.state.time, "passed pose", self._near(end.pivot)))
         return end.state
 
-    def _step(self, evaluate: Evaluate, start: _Reached, time: float) -> _Reached:
-        end = self._integrated(evaluate, start, time)
+    def _step(self, start: _Reached, time: float) -> _Reached:
+        state, acceleration = start.end.state, start.end.acceleration
+        if self._compiled is not None:
+            compiled = self._compiled(self._rows.dynamics, state, acceleration, time)
+            if compiled is not None:
+                return self._reached(start, *compiled)
+        end = self._integrated(self.evaluate, start, time)
         try:
-            return self._reached(start, self._stabilized(evaluate, end))
+            return self._reached_by_stages(start, self._stabilized(self.evaluate, end))
         except SparsebodyError:
             self._check_finite(end)
             raise
@@ -282,7 +287,7 @@ class Stepper:
         """Choose the rows anew wherever they do not do."""
         end = self._integrated(self._evaluate_anyhow, start, time)
         try:
-            return self._reached(start, self._stabilized(self._evaluate_anyhow, end))
+            return self._reached_by_stages(start, self._stabilized(self._evaluate_anyhow, end))
         except OpenJointError as error:
             return self._closed_anew(start, end, error)
 
@@ -293,13 +298,13 @@ class Stepper:
             closed = closed_by_all_rows(before, end)
             dynamics = analyzed_at(before, closed)
             self._rows.dynamics = dynamics
-            reached = self._reached(start, self._stabilized(self.evaluate, closed))
+            reached = self._reached_by_stages(start, self._stabilized(self.evaluate, closed))
         except SingularSystemError as singular:  # too near a singular pose for them
             self._rows.dynamics, self._rows.watch = before, watch
             if error.opening > _BEARABLE:
                 raise error from singular
             self._note(Event(end.time, "open joint", str(error)))
-            return self._reached(start, solved(error.stabilized))
+            return self._reached_by_stages(start, solved(error.stabilized))
         self._rows.dynamics = before
         self._rows.adopt(dynamics, closed, str(error))
         return reached
@@ -308,7 +313,7 @@ class Stepper:
         """Return the state at `time`, not stabilized."""
         self._stages = []
         h = time - start.end.state.time
-        end = self._integrate(
+        end = self._integrator.step(
             lambda stage: self._stage(evaluate, stage), start.end.state, start.end.acceleration, h
         )
         return at_time(end, time)
@@ -326,20 +331,21 @@ class Stepper:
         return here.state, here.acceleration
 
     def _stabilized(self, evaluate: Evaluate, state: State) -> Solved:
-        if self._closing is not None:
-            closed = self._closing(self._rows.dynamics, state)
-            if closed is not None:
-                return closed
         return solved(self._stabilization.stabilize(evaluate, state, self._small))
 
-    def _reached(self, start: _Reached, end: Solved) -> _Reached:
-        self._check_finite(end.state)
-        end = end._replace(state=self._with_coordinates(end.state))
+    def _reached_by_stages(self, start: _Reached, end: Solved) -> _Reached:
         way = [end, *self._stages]
+        correction = max(stage.correction for stage in way)
+        return self._reached(
+            start, end._replace(correction=correction), min(stage.pivot for stage in way)
+        )
+
+    def _reached(self, start: _Reached, end: Solved, worst_pivot: Pivot) -> _Reached:
+        self._check_finite(end.state)
         return _Reached(
-            end,
-            min(start.worst_pivot, *(here.pivot for here in way)),
-            max(start.correction, *(here.correction for here in way)),
+            end._replace(state=self._with_coordinates(end.state)),
+            min(start.worst_pivot, worst_pivot),
+            max(start.correction, end.correction),
             self._rows.dynamics.evaluator.dropped_residual(),
         )
 

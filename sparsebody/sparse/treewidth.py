@@ -13,7 +13,7 @@ from scipy.sparse.csgraph import maximum_flow
 from sparsebody._core import graph as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import OrderingError
-from sparsebody.sparse.admissibility import core_joints
+from sparsebody.sparse.elimination_tree import core_joints
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import cuthill_mckee, dual_graph, landmark_distances, primal_graph
 

@@ -14,8 +14,7 @@ from scipy.sparse.linalg import splu
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.system import State, System
-from sparsebody.sparse.norms import largest_row_sum
-from sparsebody.sparse.saddle import saddle_csc
+from sparsebody.sparse.saddle import largest_row_sum, saddle_csc
 from sparsebody.study.families import Problem
 from sparsebody.study.plan import Case, Study
 from sparsebody.writing import replaced

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from sparsebody.analysis.orderings import compared
+from sparsebody.analysis.order_comparison import compared
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.plots.elimination_orders import (
     graph_places,

@@ -21,39 +21,41 @@ Methods, at many states
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.system import System
 from sparsebody.tree.aba import ArticulatedBody, forward_dynamics_tree
-from sparsebody.tree.choice import TREE_CHOICES, spanning_tree
-from sparsebody.tree.coordinates import joint_coordinates, position_rates, tree_state
 from sparsebody.tree.crba import CompositeRigidBody, joint_space_inertia
-from sparsebody.tree.explicit.closure_functions import LoopClosure
-from sparsebody.tree.explicit.constraint_forms import (
+from sparsebody.tree.joint_coordinates import joint_coordinates, position_rates, tree_state
+from sparsebody.tree.loops.closure_functions import LoopClosure
+from sparsebody.tree.loops.explicit_dynamics import (
+    ExplicitDynamics,
     dual_system,
     explicit_system,
     implicit_system,
     projected_system,
 )
-from sparsebody.tree.explicit.explicit_dynamics import ExplicitDynamics
-from sparsebody.tree.fronts.loops_aba import LoopsArticulatedBody
-from sparsebody.tree.inverse import ProjectedInverse, RecursiveNewtonEuler, TreeInverseMethod
-from sparsebody.tree.loops.assemblies import assemblies
-from sparsebody.tree.loops.elimination import explicit_form
 from sparsebody.tree.loops.loop_clusters import loop_clusters
 from sparsebody.tree.loops.loop_equations import loop_equations
+from sparsebody.tree.loops.loop_properties import assemblies
+from sparsebody.tree.loops.loops_aba import LoopsArticulatedBody
 from sparsebody.tree.loops.loops_direct import LoopsDirect
 from sparsebody.tree.loops.loops_force import LoopsForce
-from sparsebody.tree.loops.loops_projection import LoopsProjection
+from sparsebody.tree.loops.loops_projection import LoopsProjection, explicit_form
 from sparsebody.tree.ltl import ltdl_factor, ltdl_solve, ltl_factor, ltl_solve, symmetric
-from sparsebody.tree.method import TreeDynamics
-from sparsebody.tree.motion import (
+from sparsebody.tree.method import StateSpace, TreeDynamics
+from sparsebody.tree.nonzero_bound import nonzero_bound
+from sparsebody.tree.rnea import inverse_dynamics
+from sparsebody.tree.spanning_tree import SpanningTree, loop_error
+from sparsebody.tree.tree_choice import TREE_CHOICES, spanning_tree
+from sparsebody.tree.tree_inverse import (
+    ProjectedInverse,
+    RecursiveNewtonEuler,
+    TreeInverseMethod,
+)
+from sparsebody.tree.tree_motion import (
     TreeMotion,
     body_jacobian,
     motion_at_coordinates,
     motion_at_state,
     velocity_product_accelerations,
 )
-from sparsebody.tree.nonzero_bound import nonzero_bound
-from sparsebody.tree.rnea import inverse_dynamics
-from sparsebody.tree.spanning_tree import SpanningTree, loop_error
-from sparsebody.tree.state_space import StateSpace
 
 TREE_METHODS: dict[str, type[TreeDynamics]] = {
     "aba": ArticulatedBody,

@@ -14,12 +14,11 @@ import numpy as np
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
 from sparsebody.model.system import State
-from sparsebody.tree.coordinates import checked_coordinates
-from sparsebody.tree.method import TreeDynamics, TreeSolution, check_finite
-from sparsebody.tree.motion import TreeMotion, body_states, empty_motion
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.joint_coordinates import checked_coordinates
+from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, check_finite
 from sparsebody.tree.rnea import NO_FORCE
 from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.tree_motion import TreeMotion, body_states, empty_motion
 
 NONE_PRESCRIBED = np.zeros(0, dtype=np.bool_)
 

@@ -13,13 +13,12 @@ import numpy as np
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.tree.coordinates import checked_coordinates
+from sparsebody.tree.joint_coordinates import checked_coordinates
 from sparsebody.tree.ltl import check_pivots, ltl_factor, ltl_solve
-from sparsebody.tree.method import TreeDynamics, TreeSolution
-from sparsebody.tree.motion import TreeMotion, empty_motion
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution
 from sparsebody.tree.rnea import inverse_dynamics
 from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.tree_motion import TreeMotion, empty_motion
 
 MOST_ENTRIES = 2**28  # of H: 2 GB
 INERTIA_SIZE = 10  # of a composite: triangle of A, first moment h, mass

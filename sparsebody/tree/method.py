@@ -1,28 +1,200 @@
-"""Methods in joint coordinates: prepared once, called at many states; and what they return."""
+"""Methods in joint coordinates: what they start from, prepared once, called at many states."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from sparsebody._core import tree as native
-from sparsebody.arrays import FloatArray
-from sparsebody.assembly.body_forces import add_joint_wrenches
-from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.reactions import REACTIONS, joint_wrenches, minimum_norm
-from sparsebody.equations.system_motion import joint_ends, padded
-from sparsebody.errors import ModelError, SingularSystemError, UnknownNameError
-from sparsebody.model.system import State, System
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.assembly.body_forces import add_joint_wrenches, model_loads
+from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.equations.accelerations import (
+    REACTIONS,
+    Accelerations,
+    joint_wrenches,
+    minimum_norm,
+)
+from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
+from sparsebody.errors import ModelError, ShapeError, SingularSystemError, UnknownNameError
+from sparsebody.kinematics.joint_motion import prescribed_motion, prescribed_velocities
+from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
-from sparsebody.tree.choice import spanning_tree
-from sparsebody.tree.motion import body_accelerations, link_accelerations, link_forces
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.joint_coordinates import joint_coordinates, position_rates, tree_state
 from sparsebody.tree.rnea import recursion
 from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.tree_choice import spanning_tree
+from sparsebody.tree.tree_motion import (
+    Links,
+    TreeMotion,
+    add_tree_shift,
+    body_accelerations,
+    link_accelerations,
+    link_forces,
+    motion_at_state,
+)
+
+
+class StateSpace:
+    """A method in joint coordinates as a function that integrators call.
+
+    Positions of balls and free joints are quaternions, which are more than their velocities.
+
+    Parameters
+    ----------
+    dynamics : TreeDynamics
+        By any method; with loops, give it a Baumgarte constant.
+    """
+
+    def __init__(self, dynamics: TreeDynamics) -> None:
+        self.dynamics = dynamics
+        self.tree = dynamics.tree
+
+    def pack(self, state: State) -> FloatArray:
+        """Return x (n_positions + n_velocities,) of a state."""
+        return np.concatenate(joint_coordinates(self.tree, state))
+
+    def unpack(self, x: FloatArray, time: float = 0.0) -> State:
+        """Return the state of x."""
+        return tree_state(self.tree, *self._parts(x), time=time)
+
+    def __call__(self, time: float, x: FloatArray) -> FloatArray:
+        """Return dx/dt = (Q(q) qd, qdd)."""
+        q, qd = self._parts(x)
+        problem = self.dynamics.problem(tree_state(self.tree, q, qd, time=time))
+        return np.concatenate([position_rates(self.tree, q, qd), self.dynamics.solve(problem).qdd])
+
+    def _parts(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        n = self.tree.n_positions
+        if np.shape(x) != (n + self.tree.n_velocities,):
+            raise ShapeError(
+                f"x has shape {np.shape(x)}; the tree has {n} positions and "
+                f"{self.tree.n_velocities} velocities"
+            )
+        return x[:n], x[n:]
+
+
+class TreeProblem(SystemMotion):
+    """Motion, forces and constraint rows at a state; computed only as needed.
+
+    Springs, dampers and efforts, on tree and on loop joints alike, are wrenches on the bodies, so
+    that no joint of the tree is active: tau = 0, tau_a is part of `force`.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+        The spanning tree.
+    state : State
+        Poses and velocities.
+    body_force : (n_bodies, 6) array, optional
+        Additional wrenches about the centers of mass in body axes [N m, N].
+    baumgarte : float, optional
+        Time constant [s] of the stabilization terms of (8.22), on tree and on loop joints.
+    """
+
+    def __init__(
+        self,
+        tree: SpanningTree,
+        state: State,
+        body_force: FloatArray | None = None,
+        baumgarte: float | None = None,
+    ) -> None:
+        check_state(tree.system, state)
+        if body_force is not None:
+            body_force = checked_vectors(tree.system, body_force, "body_force")
+        super().__init__(tree.system, _contiguous(state), body_force)
+        self.tree, self.baumgarte = tree, baumgarte
+
+    @property
+    def links(self) -> Links:
+        """Constants of the tree for kernels."""
+        return self.tree.links
+
+    @cached_property
+    def motion(self) -> TreeMotion:
+        """Of the links, in world axes; Baumgarte's terms of tree joints are part of the drift."""
+        motion = motion_at_state(self.tree, self.state)
+        if self.baumgarte is not None:
+            add_tree_shift(self.tree, motion, self.subspace, self.shift)
+        return motion
+
+    @cached_property
+    def free_motion(self) -> TreeMotion:
+        """The same with zeros in place of the motion subspaces of driven coordinates."""
+        if len(self.is_prescribed) == 0:
+            return self.motion
+        free = np.where(self.is_prescribed[:, None], 0.0, self.motion.subspace)
+        return self.motion._replace(subspace=free)
+
+    @property
+    def subspace(self) -> FloatArray:
+        """(n_rows, 6) T' in S coordinates, which few joint types let vary."""
+        system = self.system
+        varies = len(system.coordinates.prescribed) or len(system.varying_joints)
+        return self.constraint.subspace if varies else system.subspace
+
+    @cached_property
+    def shift(self) -> FloatArray:
+        """(n_rows,) Baumgarte's terms k_stab of every row, zero without them. (8.22)."""
+        if self.baumgarte is None:
+            return np.zeros(self.system.n_rows)
+        T, rows = self.baumgarte, self.constraint
+        velocity = rows.velocity - prescribed_velocities(self.system, self.state.time)
+        return -2.0 / T * velocity - self.position_error / T**2
+
+    @property
+    def gamma(self) -> FloatArray:
+        """(n_rows,) right-hand sides of all rows, A a = gamma, with Baumgarte's terms."""
+        return self.constraint.acceleration + self.shift
+
+    @property
+    def loop_rows(self) -> IntArray:
+        """Rows of the system's loop joints, prescribed coordinates among them, in order."""
+        return self.tree.loop_rows
+
+    @cached_property
+    def load(self) -> FloatArray | None:
+        """(n_bodies, 6) wrenches on the bodies besides gravity in body axes, None for none."""
+        system = self.system
+        sources = system.external_forces.body, system.joint_forces.item, system.point_forces.first
+        if not any(map(len, sources)):
+            return self.body_force
+        load = model_loads(system, self.state, self.joints, self.coordinates)
+        return load if self.body_force is None else load + self.body_force
+
+    @cached_property
+    def force(self) -> FloatArray:
+        """(n_bodies, 6) the same on the links, or (0, 6) for none; world axes, links' origins."""
+        if self.load is None:
+            return np.zeros((0, 6))
+        return link_forces(self.tree, self.motion, self.load)
+
+    @property
+    def is_prescribed(self) -> BoolArray:
+        """(n_velocities,) whether qdd is prescribed, or (0,) if none is."""
+        return self.tree.is_prescribed
+
+    @cached_property
+    def prescribed_qdd(self) -> FloatArray:
+        """(n_velocities,) prescribed accelerations, zero elsewhere."""
+        qdd, own = np.zeros(self.tree.n_velocities), self.tree.prescribed
+        if len(own.velocity):
+            acceleration = prescribed_motion(self.system, self.state.time)[own.item, 2]
+            qdd[own.velocity] = acceleration + self.shift[own.row]
+        return qdd
+
+
+def _contiguous(state: State) -> State:
+    """Return the state with arrays as compiled code takes them; other kinds cost a compilation."""
+    fields = ("position", "orientation", "velocity", "coordinate")
+    if all(getattr(state, field).flags.carray for field in fields):
+        return state
+    return state.with_(**{field: np.array(getattr(state, field), order="C") for field in fields})
+
 
 TINY = 1e-300
 

@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.system import System
-from sparsebody.tree.choice import joint_freedoms
+from sparsebody.tree.tree_choice import joint_freedoms
 
 MOST_BODIES = 2_000  # in a part whose distances are all looked at
 _FREE = 6  # freedoms of a virtual joint

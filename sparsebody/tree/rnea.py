@@ -10,8 +10,8 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray
-from sparsebody.tree.motion import TreeMotion
 from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.tree_motion import TreeMotion
 
 NO_FORCE = np.zeros((0, 6))
 

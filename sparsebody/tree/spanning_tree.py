@@ -13,8 +13,8 @@ from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import ModelError
 from sparsebody.model.system import System
-from sparsebody.tree.links import Links, links_of
 from sparsebody.tree.ltl import BranchPattern, branch_pattern
+from sparsebody.tree.tree_motion import Links, links_of
 
 
 @dataclass(frozen=True, eq=False)

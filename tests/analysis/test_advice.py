@@ -9,12 +9,10 @@ from random_mechanisms import random_tree
 
 from sparsebody.analysis import advice_choices
 from sparsebody.analysis.advice import Advice, advise, apply_advice
-from sparsebody.analysis.nearby import moving_state, nearby_state
+from sparsebody.analysis.closed_loops import moving_state, nearby_state
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion, position_errors
 from sparsebody.methods import forward_dynamics
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Cylindrical, Fixed, Planar, Revolute

@@ -6,12 +6,12 @@ from oracles import gauss_accelerations
 from random_mechanisms import random_loops, random_tree
 from scipy.linalg import null_space
 
-from sparsebody.analysis.algorithms import compare_algorithms
+from sparsebody.analysis.algorithm_comparison import compare_algorithms
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.factorization.plain_ldl import analyze
 from sparsebody.model.gallery import build
-from sparsebody.ordering.algorithms import ALGORITHMS, algorithm_order
+from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
 from sparsebody.spatial import plucker_transform, rotation_from_quaternion
 
 TILTED = (3.0, -4.0, -8.0)

@@ -2,20 +2,20 @@ import numpy as np
 import pytest
 from patterns import ladder
 
-from sparsebody.analysis.foreign_orders import (
+from sparsebody.analysis.order_comparison import (
+    compare_orderings,
     compare_pattern,
+    compared,
     judge_order,
     judge_order_of_mechanism,
 )
-from sparsebody.analysis.orderings import compare_orderings, compared
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ShapeError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import is_admissible, order
-from sparsebody.sparse.admissibility import repair
-from sparsebody.sparse.etree import ordering_metrics
-from sparsebody.sparse.symmetric import symmetric_pattern
+from sparsebody.sparse.elimination_tree import ordering_metrics, repair
+from sparsebody.sparse.pattern import symmetric_pattern
 
 
 @pytest.fixture(scope="module")

@@ -3,13 +3,13 @@ import numpy as np
 import pytest
 from loop_matrix import joint_freedoms, loop_closure_matrix, loop_cycles
 
-from sparsebody.analysis.loop_bases import FUNDAMENTAL, LOOP_BASES, compare_loop_bases
+from sparsebody.analysis.cycle_bases import FUNDAMENTAL, LOOP_BASES, compare_loop_bases
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.sparse.cycles import cycle_rank
 from sparsebody.tree import spanning_tree
 from sparsebody.tree.loops.loop_equations import loop_equations
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.method import TreeProblem
 
 FAMILIES = {
     "ladder": {"rungs": 6},
@@ -138,6 +138,6 @@ def test_unknown_bases_and_too_many_loops_are_told(monkeypatch):
         compare_loop_bases(build("ladder"), ("mcb",))
     with pytest.raises(ModelError, match="seed is -1; give"):
         compare_loop_bases(build("ladder"), seed=-1)
-    monkeypatch.setattr("sparsebody.analysis.loop_bases.MOST_LOOPS", 5)
+    monkeypatch.setattr("sparsebody.analysis.cycle_bases.MOST_LOOPS", 5)
     with pytest.raises(ModelError, match="ladder has 10 loops, more than 5"):
         compare_loop_bases(build("ladder"))

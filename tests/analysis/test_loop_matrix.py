@@ -6,8 +6,8 @@ from random_mechanisms import random_loops
 from scipy.linalg import null_space, subspace_angles
 
 import sparsebody as sb
-from sparsebody.analysis.loop_bases import LOOP_BASES
-from sparsebody.equations.initial import consistent_state
+from sparsebody.analysis.cycle_bases import LOOP_BASES
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.gallery import build
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from sparsebody.analysis.orderings import compare_orderings
+from sparsebody.analysis.order_comparison import compare_orderings
 from sparsebody.errors import OrderingError
 from sparsebody.model.gallery import build
 from sparsebody.sparse import treewidth

@@ -7,17 +7,18 @@ import oracles
 import pytest
 from overconstrained import random_mechanism
 
-from sparsebody.analysis.circulations import circulations, joint_sizes
-from sparsebody.analysis.null_space import null_basis
-from sparsebody.analysis.reaction_report import ReactionReport
-from sparsebody.analysis.reactions import LOOPS, RANDOM, determined_reactions
-from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.analysis.determined_reactions import (
+    LOOPS,
+    RANDOM,
+    ReactionReport,
+    determined_reactions,
+)
+from sparsebody.analysis.null_space import circulations, joint_sizes, null_basis
+from sparsebody.assembly.constraint import constraint_rows, kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import UnknownNameError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Fixed, PointOnPlane, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism

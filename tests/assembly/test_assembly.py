@@ -6,11 +6,8 @@ from random_mechanisms import TREE_TYPES, random_loops, random_tree
 from textbook import assemble
 
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import ConstraintRows, constraint_rows
-from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.assembly.constraint import ConstraintRows, constraint_rows, kkt_structure
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion, position_errors
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.joints import Universal
 from sparsebody.model.mechanism import WORLD, Mechanism

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.model.gallery import build
 
 

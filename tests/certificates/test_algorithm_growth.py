@@ -1,11 +1,11 @@
 import pytest
 
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
 from sparsebody.errors import ModelError, ShapeError, UnknownNameError
 from sparsebody.model.gallery import build
-from sparsebody.ordering.algorithms import algorithm_order
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.ordering.literature_orders import algorithm_order
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.study.families import Family
 
 

@@ -8,8 +8,8 @@ from sparsebody.certificates.inertia_certificates import certify_inertia
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import build
 from sparsebody.tree import spanning_tree
-from sparsebody.tree.choice import joint_freedoms
 from sparsebody.tree.nonzero_bound import nonzero_bound
+from sparsebody.tree.tree_choice import joint_freedoms
 
 
 def all_trees(system, root):

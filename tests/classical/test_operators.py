@@ -15,7 +15,7 @@ from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.tree import spanning_tree, tree_state
 from sparsebody.tree.crba import joint_space_inertia
 from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.motion import motion_at_state
+from sparsebody.tree.tree_motion import motion_at_state
 
 FORWARD = [a.name for a in ALGORITHMS.values() if a.is_forward and a.takes_wrenches]
 

@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from sparsebody.cli import main
-from sparsebody.ordering.algorithms import ALGORITHMS
+from sparsebody.ordering.literature_orders import ALGORITHMS
 
 
 def run(*arguments):

@@ -3,7 +3,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from sparsebody.analysis.loop_bases import LOOP_BASES
+from sparsebody.analysis.cycle_bases import LOOP_BASES
 from sparsebody.cli import main
 
 

@@ -7,7 +7,7 @@ from sparsebody.cli import main
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.gallery import build
 from sparsebody.ordering import available_orderings, order
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 KEYS = ("nnz_l", "flops", "block_bandwidth", "etree_height", "largest_front")
 

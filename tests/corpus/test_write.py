@@ -7,8 +7,8 @@ import pytest
 from exact_solution import exact_solution, relative_difference
 from scipy.io import mmread
 
-from sparsebody.analysis.foreign_orders import compare_pattern
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.analysis.order_comparison import compare_pattern
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.corpus import index as index_module
 from sparsebody.corpus import write as write_module
 from sparsebody.corpus.corpus_families import FAMILIES
@@ -19,8 +19,8 @@ from sparsebody.corpus.write import write_corpus
 from sparsebody.errors import FileFormatError, StudyError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
-from sparsebody.sparse.etree import ordering_metrics
-from sparsebody.sparse.files.pattern_files import read_pattern
+from sparsebody.sparse.elimination_tree import ordering_metrics
+from sparsebody.sparse.pattern_files import read_pattern
 
 PLAN = CorpusPlan(("n-four-bar", "bricard"), (3,))
 

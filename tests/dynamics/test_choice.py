@@ -2,9 +2,9 @@
 
 import pytest
 
-import sparsebody.dynamics.choice as choice_module
-from sparsebody.assembly.kkt import kkt_structure
-from sparsebody.dynamics.choice import choose_solver
+import sparsebody.dynamics.solver_choice as choice_module
+from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.dynamics.solver_choice import choose_solver
 from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build

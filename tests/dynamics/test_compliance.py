@@ -5,12 +5,12 @@ import oracles
 import pytest
 from textbook import assemble
 
-from sparsebody.dynamics.compliance import (
+from sparsebody.dynamics.compliant_reactions import (
     joint_compliances,
     uniform_compliance,
 )
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import AccuracyWarning, ModelError, UnknownNameError
 from sparsebody.methods import forward_dynamics
 from sparsebody.model.gallery import build

@@ -10,7 +10,7 @@ from benchmarks.cases import problem
 from benchmarks.oracle import Extended, extended_reference, scissor_reference
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute

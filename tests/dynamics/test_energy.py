@@ -3,7 +3,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.dynamics.energy import energy, is_conservative, total_momentum
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 
 
 def test_energy_of_a_moving_body_is_that_of_its_center_and_its_rotation():

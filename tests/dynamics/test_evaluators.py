@@ -15,13 +15,11 @@ import sparsebody as sb
 from benchmarks import oracle
 from benchmarks.cases import problem
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import constraint_rows, kkt_structure
 from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.model.system import State, System
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc

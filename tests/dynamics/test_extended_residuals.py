@@ -12,7 +12,7 @@ from benchmarks.cases import Problem, problem
 from benchmarks.oracle import extended_reference
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import UnknownNameError
 from sparsebody.methods import forward_dynamics
 from sparsebody.model.gallery import build

@@ -15,7 +15,7 @@ import sparsebody as sb
 from sparsebody.dynamics.energy import energy
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
     ModelError,
     RankWarning,
@@ -24,8 +24,7 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 from sparsebody.factorization import available_factorizations
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.kinematics.poses import displaced, linear_accelerations
 from sparsebody.methods import forward_dynamics
 from sparsebody.model.frames import Frame
@@ -34,7 +33,7 @@ from sparsebody.model.joints import JOINT_TYPES, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.ordering import ORDERINGS, available_orderings
-from sparsebody.sparse.etree import OrderingMetrics
+from sparsebody.sparse.elimination_tree import OrderingMetrics
 
 MOBILE = ("spherical", "universal", "planar", "cylindrical", "point-on-line", "point-on-plane")
 PER_TYPE = 7  # random mechanisms; with the mixed ones 234 are compared with Pinocchio

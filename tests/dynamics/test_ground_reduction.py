@@ -12,9 +12,9 @@ from planted_loops import TYPES, plant, planted
 
 import sparsebody as sb
 from sparsebody.dynamics import preparation
-from sparsebody.dynamics.choice import SolverChoice, choose_solver
 from sparsebody.dynamics.evaluators import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
 from sparsebody.model.mechanism import WORLD, Mechanism

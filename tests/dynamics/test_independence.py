@@ -7,14 +7,14 @@ import pytest
 from linkages import matrix_at_start
 from scipy.linalg import svdvals
 
-from sparsebody.dynamics import independence
-from sparsebody.dynamics.independence import independent_rows, least_singular_value
+from sparsebody.dynamics import redundancy
+from sparsebody.dynamics.redundancy import independent_rows, least_singular_value
 from sparsebody.factorization import is_available
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
 from sparsebody.model.gallery import build
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank.parts import PartOfRows, part_of_rows
+from sparsebody.sparse.rank.constraint_parts import PartOfRows, part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 BACKENDS = [name for name in QUASI_DEFINITE if is_available(name)]
@@ -37,7 +37,7 @@ def exact(part: PartOfRows) -> float:
 
 
 def only(monkeypatch, backend):
-    monkeypatch.setattr(independence, "QUASI_DEFINITE", (backend,))
+    monkeypatch.setattr(redundancy, "QUASI_DEFINITE", (backend,))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -86,7 +86,7 @@ def test_wide_parts_with_dependent_rows_are_decided_row_by_row():
 
 
 def test_what_would_take_minutes_is_not_begun(monkeypatch):
-    monkeypatch.setattr(independence, "LONGEST", 1e-9)
+    monkeypatch.setattr(redundancy, "LONGEST", 1e-9)
     assert least_singular_value(whole(lattice(14))) is None
     found = independent_rows(matrix_at_start(lattice(16).compile()))
     assert found.keep.all()
@@ -95,7 +95,7 @@ def test_what_would_take_minutes_is_not_begun(monkeypatch):
 
 def test_many_rows_are_not_even_tried(monkeypatch):
     """More rows than freedoms cannot be independent."""
-    monkeypatch.setattr(independence, "least_singular_value", pytest.fail)
+    monkeypatch.setattr(redundancy, "least_singular_value", pytest.fail)
     matrix = matrix_at_start(
         build("lattice", rows=12, columns=12, layers=3, disorder=0.2).compile()
     )

@@ -13,7 +13,7 @@ from sparsebody.dynamics.mobility import (
     generic_mobility,
     generic_mobility_in_plane,
 )
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Free, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
@@ -36,7 +36,7 @@ def test_known_mechanisms_have_their_known_mobility(
     name: str, parameters: dict[str, object], counts: tuple[int, ...]
 ) -> None:
     system = build(name, **parameters).compile()
-    found = count_mobility(system, ForwardDynamics(system))
+    found = count_mobility(system)
     assert tuple(vars(found).values()) == counts
 
 

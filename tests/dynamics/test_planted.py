@@ -10,12 +10,10 @@ import pytest
 from planted import PLANTS, RANDOM_LOOP, Planted, planted, plants
 
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import constraint_rows, kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.saddle import constraint_matrix
 

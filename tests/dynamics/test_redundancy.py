@@ -21,7 +21,7 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 from sparsebody.factorization import available_factorizations
-from sparsebody.factorization.least_norm import least_norm
+from sparsebody.factorization.krylov import least_norm
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import RankDecision, independent_rows
@@ -293,8 +293,8 @@ def test_a_gap_that_is_left_is_reported_as_such() -> None:
 
 
 def test_steps_that_stall_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sparsebody.factorization.least_norm.MOST_STEPS", 1)
-    monkeypatch.setattr("sparsebody.factorization.least_norm.MOST_PASSES", 1)
+    monkeypatch.setattr("sparsebody.factorization.krylov.MOST_STEPS", 1)
+    monkeypatch.setattr("sparsebody.factorization.krylov.MOST_PASSES", 1)
     system = build("scissor", pairs=300).compile()
     dynamics = sb.ForwardDynamics(system, redundancy="krylov")
     state = sb.consistent_state(system)
@@ -385,7 +385,7 @@ def test_doubt_is_told_once(name: str, redundancy: str, monkeypatch: pytest.Monk
     system = GALLERY[name]().compile()
     state = sb.consistent_state(system)
     expected = oracles.gauss_accelerations(system, state)[0]
-    for module in ("redundancy", "planar_reduction", "ground_reduction"):
+    for module in ("redundancy", "reductions"):
         monkeypatch.setattr(f"sparsebody.dynamics.{module}.independent_rows", in_doubt)
     with pytest.warns(RankWarning, match=r"in doubt .* \(gap 1e\+01\)"):
         dynamics = sb.ForwardDynamics(system, state, redundancy=redundancy)

@@ -10,8 +10,7 @@ from sparsebody.equations.actuators import (
     without_drives,
 )
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import joint_coordinates, spanning_tree

@@ -6,11 +6,15 @@ import pytest
 from random_mechanisms import random_loops
 
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state, mechanism_size
+from sparsebody.equations.initial_state import consistent_state, mechanism_size
 from sparsebody.errors import AssemblyError, ModelError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
-from sparsebody.kinematics.motion import body_rotations, joint_motion
+from sparsebody.kinematics.joint_motion import (
+    body_rotations,
+    coordinate_motion,
+    joint_motion,
+    position_errors,
+    prescribed_velocities,
+)
 from sparsebody.kinematics.poses import displaced, point_position
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
@@ -136,7 +140,7 @@ def test_far_from_the_origin_rounding_is_no_gap(monkeypatch: pytest.MonkeyPatch)
     mechanism.add_joint("hinge", Revolute(), "left", "right", **frames)
     system = mechanism.compile()
     assert errors(system, system.initial_state)[0] > 1e-10
-    monkeypatch.delattr("sparsebody.equations.initial.splu")
+    monkeypatch.delattr("sparsebody.equations.initial_state.splu")
     state = consistent_state(system)
     np.testing.assert_array_equal(state.position, system.initial_state.position)
 

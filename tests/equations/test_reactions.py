@@ -5,10 +5,10 @@ import oracles
 import pytest
 from scipy.sparse import csc_array, diags_array, vstack
 
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.initial import consistent_state
-from sparsebody.equations.reactions import minimum_norm
+from sparsebody.equations.accelerations import minimum_norm
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.methods import forward_dynamics
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build

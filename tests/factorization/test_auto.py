@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-import sparsebody.factorization.auto as auto
+import sparsebody.factorization.cost_model as auto
 from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
-from sparsebody.factorization.auto import (
+from sparsebody.factorization.cost_model import (
     COSTS,
     WORK,
     Case,
@@ -14,7 +14,7 @@ from sparsebody.factorization.auto import (
     least_seconds,
     predict_seconds,
 )
-from sparsebody.sparse.admissibility import repair
+from sparsebody.sparse.elimination_tree import repair
 from sparsebody.sparse.pattern import BlockPattern
 
 

@@ -21,10 +21,15 @@ from scissor_saddle import scissor
 
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
-from sparsebody.factorization.block_ldl import layout as layouts
-from sparsebody.factorization.block_ldl.layout import make_layout
-from sparsebody.sparse.admissibility import is_admissible, repair, tree_parts
-from sparsebody.sparse.etree import column_structures, postordered
+from sparsebody.factorization import block_ldl as layouts
+from sparsebody.factorization.block_ldl import make_layout
+from sparsebody.sparse.elimination_tree import (
+    column_structures,
+    is_admissible,
+    postordered,
+    repair,
+    tree_parts,
+)
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import saddle_csc, saddle_product, saddle_residual
 

@@ -7,7 +7,7 @@ import pytest
 from random_saddles import draw, random_matrix
 
 from sparsebody.factorization.block_qr import REGULAR, analyze
-from sparsebody.factorization.unit import unit_rows
+from sparsebody.factorization.unit_ldl import unit_rows
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix
 

@@ -11,8 +11,7 @@ from sparsebody.factorization import block_ldl, block_qr
 from sparsebody.factorization.block_ldl import in_parts, safe_order
 from sparsebody.factorization.block_qr import BlockQRSymbolic
 from sparsebody.ordering import order as ordered
-from sparsebody.sparse.admissibility import is_admissible, repair
-from sparsebody.sparse.etree import elimination_tree
+from sparsebody.sparse.elimination_tree import elimination_tree, is_admissible, repair
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import saddle_csc
 

@@ -5,8 +5,15 @@ import pytest
 from random_saddles import draw
 from scipy.sparse import csc_array
 
-from sparsebody.factorization.scatter import fill_saddle, saddle_columns, scales
-from sparsebody.factorization.schur import dual_rhs, fill_schur, primal_solution, schur_layout
+from sparsebody.factorization.layouts import (
+    dual_rhs,
+    fill_saddle,
+    fill_schur,
+    primal_solution,
+    saddle_columns,
+    scales,
+    schur_layout,
+)
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
 
 

@@ -5,12 +5,12 @@ import oracles
 import pytest
 from random_mechanisms import random_tree
 
-from sparsebody.kinematics.coordinates import (
+from sparsebody.kinematics.joint_motion import (
     CoordinateMotion,
     coordinate_motion,
+    joint_motion,
     prescribed_motion,
 )
-from sparsebody.kinematics.motion import joint_motion
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.joints import Helical, JointType, Planar, Prismatic, Revolute, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism

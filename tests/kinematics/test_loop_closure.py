@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 from random_mechanisms import random_loops
 
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import (
+    coordinate_motion,
+    joint_motion,
+    position_errors,
+    prescribed_velocities,
+)
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.joints import Prismatic, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism

@@ -5,7 +5,7 @@ import oracles
 import pytest
 from random_mechanisms import random_loops
 
-from sparsebody.kinematics.motion import body_rotations, joint_motion
+from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State, System
 from sparsebody.spatial import rotation_from_quaternion

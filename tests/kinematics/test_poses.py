@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from random_mechanisms import random_tree
 
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.kinematics.poses import (
     displaced,
     linear_accelerations,

@@ -11,6 +11,7 @@ import pytest
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ModelError, ShapeError, SparsebodyError, UnknownNameError
 from sparsebody.methods import forward_dynamics
+from sparsebody.model.bodies import Box, Cylinder, Polyline, Sphere
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import (
@@ -23,7 +24,6 @@ from sparsebody.model.joints import (
     Spherical,
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.shapes import Box, Cylinder, Polyline, Sphere
 from sparsebody.model.system import State, check_state
 from sparsebody.model.time_functions import Polynomial, Sinusoid, SmoothStep
 from sparsebody.simulation import simulate

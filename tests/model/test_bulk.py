@@ -8,11 +8,11 @@ import pytest
 from random_mechanisms import random_frame, random_inertia, random_rotation, random_type
 
 from sparsebody.errors import ModelError
+from sparsebody.model.bodies import Box, Sphere
 from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import JOINT_TYPES, Prismatic, Revolute, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
-from sparsebody.model.shapes import Box, Sphere
 from sparsebody.model.time_functions import Sinusoid
 from sparsebody.spatial import quaternion_from_rotation
 

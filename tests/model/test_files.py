@@ -6,16 +6,16 @@ import networkx as nx
 import numpy as np
 import pytest
 
+import sparsebody.model.columns as tables
 import sparsebody.model.documents as documents
 import sparsebody.model.files as files
-import sparsebody.model.tables as tables
 from sparsebody.errors import FileFormatError, ModelError, OutputError
+from sparsebody.model.bodies import Box, Cylinder, Polyline, Sphere
 from sparsebody.model.files import load_mechanism, read_mechanism, write_mechanism
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.shapes import Box, Cylinder, Polyline, Sphere
 from sparsebody.model.time_functions import Polynomial, Sinusoid, SmoothStep
 from sparsebody.spatial import quaternion_exponential
 

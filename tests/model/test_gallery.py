@@ -7,11 +7,14 @@ from oracles import rank
 
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors, prescribed_velocities
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import (
+    coordinate_motion,
+    joint_motion,
+    position_errors,
+    prescribed_velocities,
+)
+from sparsebody.model.bodies import Polyline
 from sparsebody.model.gallery import GALLERY, build
-from sparsebody.model.shapes import Polyline
 
 # name, parameters, bodies, joints, rows, mobility, redundant rows
 COUNTS = [

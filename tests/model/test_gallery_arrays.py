@@ -265,7 +265,7 @@ LARGE = [
 def test_large_mechanisms_are_made_and_compiled_without_an_object_per_body(
     name, parameters, bodies, joints, monkeypatch
 ):
-    from sparsebody.model.tables import Table
+    from sparsebody.model.columns import Table
 
     made, make = [], Table.__getitem__
     monkeypatch.setattr(Table, "__getitem__", lambda *given: made.append(1) or make(*given))

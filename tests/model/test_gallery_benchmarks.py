@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from oracles import gauss_accelerations
 
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.gallery.andrews import BETA

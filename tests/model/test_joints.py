@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from random_mechanisms import random_position, random_type
 
 from sparsebody._core import joints
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical, JointType
 from sparsebody.model.mechanism import WORLD, Mechanism

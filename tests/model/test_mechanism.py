@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from random_mechanisms import random_rotation
 
 from sparsebody.model.bodies import RigidBody
+from sparsebody.model.connections import Joint
 from sparsebody.model.frames import Frame, axes
 from sparsebody.model.joints import ConstantDistance, Revolute, Spherical, Universal
-from sparsebody.model.mechanism import WORLD, Joint, Mechanism
+from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import Polynomial, Sinusoid
 from sparsebody.spatial import quaternion_from_rotation
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from sparsebody.equations.initial import consistent_state
+from sparsebody.analysis.advice_check import with_replaced_joints
+from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import PointOnLine, Prismatic, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.replacement import with_replaced_joints
 
 QUARTER = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 

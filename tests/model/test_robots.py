@@ -16,12 +16,15 @@ from sparsebody.errors import (
     ModelWarning,
     UnknownNameError,
 )
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.loop_closure import position_errors
-from sparsebody.kinematics.motion import body_rotations, joint_motion
+from sparsebody.kinematics.joint_motion import (
+    body_rotations,
+    coordinate_motion,
+    joint_motion,
+    position_errors,
+)
+from sparsebody.model.bodies import Box, Cylinder, Sphere
 from sparsebody.model.robots import read_robot
-from sparsebody.model.robots.joints import COMBINATIONS
-from sparsebody.model.shapes import Box, Cylinder, Sphere
+from sparsebody.model.robots.robot_joints import COMBINATIONS
 
 mujoco = pytest.importorskip("mujoco")
 

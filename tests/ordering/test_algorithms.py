@@ -6,9 +6,8 @@ from patterns import eliminated, graph_pattern, ladder, networkx_graph, pattern_
 
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import order
-from sparsebody.ordering.algorithms import ALGORITHMS, algorithm_order, search
-from sparsebody.sparse.admissibility import is_admissible
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order, search
+from sparsebody.sparse.elimination_tree import is_admissible, ordering_metrics
 from sparsebody.sparse.pattern import check_order
 
 few = settings(max_examples=10)

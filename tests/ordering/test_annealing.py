@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from patterns import graph_pattern, patterns
 
 from sparsebody.ordering import is_admissible, order
-from sparsebody.ordering.annealing import _anneal, annealed
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.ordering.references import _anneal, annealed
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.searches import dual_graph
 
 

@@ -4,9 +4,9 @@ from patterns import graph_pattern, ladder
 
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import ORDERINGS
-from sparsebody.ordering.annealing import annealed
-from sparsebody.ordering.auto import candidate_orderings, choose, quickest
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.ordering.ordering_choice import candidate_orderings, choose, quickest
+from sparsebody.ordering.references import annealed
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 @pytest.mark.parametrize(

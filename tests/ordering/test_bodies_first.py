@@ -4,7 +4,7 @@ from hypothesis import given
 from patterns import graph_pattern, ladder, patterns
 
 from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 @given(pattern=patterns())

@@ -6,9 +6,9 @@ import pytest
 from patterns import graph_pattern, ladder, pattern_of, shuffled
 
 from sparsebody.errors import MissingDependencyError
-from sparsebody.ordering.cholmod import cholmod_amd, cholmod_metis
-from sparsebody.ordering.natural import natural
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.ordering.cholmod_orders import cholmod_amd, cholmod_metis
+from sparsebody.ordering.references import natural
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
 both = pytest.mark.parametrize("ordering", [cholmod_amd, cholmod_metis])

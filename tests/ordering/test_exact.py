@@ -8,8 +8,8 @@ from patterns import graph_pattern, ladder, patterns, shuffled
 
 from sparsebody.errors import OrderingError
 from sparsebody.ordering import ORDERINGS, order
-from sparsebody.ordering.exact import least_bandwidth, narrowest_fronts
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.ordering.references import least_bandwidth, narrowest_fronts
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.treewidth import exact_width
 
 

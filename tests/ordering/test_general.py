@@ -3,13 +3,13 @@ import numpy as np
 import pytest
 
 from sparsebody.errors import MissingDependencyError, UnknownNameError
-from sparsebody.ordering.general import (
+from sparsebody.ordering.cholmod_orders import (
     GENERAL_ORDERINGS,
     available_general_orderings,
     general_order,
 )
-from sparsebody.sparse.etree import ordering_metrics
-from sparsebody.sparse.symmetric import symmetric_pattern
+from sparsebody.sparse.elimination_tree import ordering_metrics
+from sparsebody.sparse.pattern import symmetric_pattern
 
 
 def grid(n, sizes=None):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import ORDERINGS, available_orderings, order
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
 SIZES = {

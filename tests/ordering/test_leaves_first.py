@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from patterns import graph_pattern, pattern_of
 
 from sparsebody.ordering.minimum_degree import leaves_first
-from sparsebody.sparse.etree import column_structures, ordering_metrics
+from sparsebody.sparse.elimination_tree import column_structures, ordering_metrics
 
 
 @given(n_bodies=st.integers(2, 200), seed=st.integers(0, 99), is_grounded=st.booleans())

@@ -4,7 +4,7 @@ import pytest
 from patterns import graph_pattern, ladder, pattern_of, shuffled
 
 from sparsebody.ordering.sweeps import level_sweep
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import check_order
 
 

@@ -3,8 +3,8 @@ import pytest
 from patterns import graph_pattern, ladder, pattern_of, shuffled
 
 from sparsebody.ordering.minimum_degree import leaves_first, minimum_degree
-from sparsebody.ordering.natural import natural
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.ordering.references import natural
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 def flops(pattern, ordering=minimum_degree):

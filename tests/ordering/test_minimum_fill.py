@@ -7,7 +7,7 @@ from patterns import graph_pattern, ladder, patterns, shuffled
 from sparsebody._core import ordering as kernels
 from sparsebody.ordering.minimum_degree import leaves_first, minimum_degree
 from sparsebody.ordering.minimum_fill import minimum_fill
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.searches import dual_graph
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 from patterns import ladder
 
-from sparsebody.ordering.natural import natural
+from sparsebody.ordering.references import natural
 
 
 def test_natural_is_the_order_of_the_numbers():

@@ -6,7 +6,7 @@ from patterns import graph_pattern, ladder, shuffled
 from sparsebody.ordering import order
 from sparsebody.ordering.minimum_degree import minimum_degree
 from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 def metrics(pattern, ordering=nested_dissection, *arguments):

@@ -5,7 +5,7 @@ from patterns import ladder, pattern_of, patterns, shuffled
 
 from sparsebody.errors import MissingDependencyError, UnknownNameError
 from sparsebody.ordering import ORDERINGS, available_orderings, is_admissible, order
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import check_order
 
 

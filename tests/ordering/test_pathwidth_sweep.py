@@ -3,7 +3,7 @@ import pytest
 from patterns import graph_pattern, ladder, shuffled
 
 from sparsebody.ordering.sweeps import pathwidth_sweep, reverse_cuthill_mckee
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 @pytest.mark.parametrize(

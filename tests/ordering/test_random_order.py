@@ -1,7 +1,7 @@
 import numpy as np
 from patterns import ladder
 
-from sparsebody.ordering.natural import random_order
+from sparsebody.ordering.references import random_order
 
 
 def test_each_seed_gives_its_own_order_with_all_bodies_first():

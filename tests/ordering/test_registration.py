@@ -6,7 +6,7 @@ import sparsebody as sb
 from sparsebody.errors import OrderingError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import ORDERINGS, available_orderings, is_admissible, order
-from sparsebody.ordering.auto import candidate_orderings, choose
+from sparsebody.ordering.ordering_choice import candidate_orderings, choose
 
 
 @pytest.fixture(autouse=True)

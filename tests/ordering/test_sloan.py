@@ -2,9 +2,9 @@ import networkx as nx
 import pytest
 from patterns import graph_pattern, ladder, shuffled
 
-from sparsebody.ordering.natural import natural
+from sparsebody.ordering.references import natural
 from sparsebody.ordering.sweeps import reverse_cuthill_mckee, sloan
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 @pytest.mark.parametrize("graph", [nx.path_graph(60), nx.cycle_graph(60), nx.grid_2d_graph(4, 20)])

@@ -4,7 +4,7 @@ import pytest
 from patterns import graph_pattern, pattern_of, shuffled
 
 from sparsebody.ordering.sweeps import _fiedler_vector, _weights, spectral
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 @pytest.mark.parametrize("n_bodies", [20, 200])  # by a dense and by a sparse eigenvalue solver

@@ -10,7 +10,7 @@ from sparsebody.ordering.minimum_fill import (
     treewidth_by_degree,
     treewidth_by_fill,
 )
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 @given(n=st.integers(1, 14), p=st.floats(0.05, 0.9), seed=st.integers(0, 50))

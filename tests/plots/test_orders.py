@@ -12,7 +12,7 @@ from sparsebody.plots.elimination_orders import (
     tree_layout,
 )
 from sparsebody.plots.growth import Line, plot_growth
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 def structure_of(name, **parameters):

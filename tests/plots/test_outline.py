@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from sparsebody.equations.initial import consistent_state
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.model.bodies import Box, Cylinder, Sphere
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.joints import Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.shapes import Box, Cylinder, Sphere
 from sparsebody.plots.outline import mechanism_outline
 
 

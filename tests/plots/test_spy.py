@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ShapeError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
 from sparsebody.plots.spy import _cells, _spots, plot_orders, plot_spy
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 
 def pattern_of(name, **parameters):

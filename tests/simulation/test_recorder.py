@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
-from sparsebody.errors import OutputError, SimulationError
-from sparsebody.model.gallery.chain import chain
-from sparsebody.model.gallery.lattice import lattice
-from sparsebody.model.gallery.n_four_bar import n_four_bar
-from sparsebody.model.gallery.pendulum import pendulum
+from sparsebody.errors import InterruptionWarning, OutputError, SimulationError
+from sparsebody.model.gallery.four_bars import n_four_bar
+from sparsebody.model.gallery.lattices import lattice
+from sparsebody.model.gallery.open_chains import chain, pendulum
 from sparsebody.simulation import trajectory_files
 
 CHANNELS = (
@@ -74,9 +73,9 @@ def test_interrupted_and_resumed_equals_undisturbed_bit_for_bit(tmp_path, monkey
     undisturbed = sb.simulate(system(), **options)
     assert undisturbed.events  # it passes a singular pose
     for moment in (0.3, 0.7, 1.1):
-        run = sb.simulate(
-            system(), output=path, resume=True, progress=interrupt_at(moment), **options
-        )
+        stop = interrupt_at(moment)
+        with pytest.warns(InterruptionWarning):
+            run = sb.simulate(system(), output=path, resume=True, progress=stop, **options)
         assert run.interrupted
         assert run.events[-1].kind == "interruption"
     resumed = sb.simulate(system(), output=path, resume=True, **options)
@@ -113,7 +112,7 @@ def test_killed_run_is_readable_and_resumes_bit_for_bit(tmp_path):
             """
             import sys, time
             import sparsebody as sb
-            from sparsebody.model.gallery.pendulum import pendulum
+            from sparsebody.model.gallery.open_chains import pendulum
 
             sb.simulate(
                 pendulum().compile(), duration=1e4, step=0.01, output=sys.argv[1],
@@ -279,7 +278,8 @@ def test_file_can_be_read_while_it_is_written(tmp_path):
                 os.kill(os.getpid(), signal.SIGINT)
         return np.zeros((1, 6))
 
-    sb.simulate(pendulum().compile(), output=path, duration=1e4, step=0.01, control=control)
+    with pytest.warns(InterruptionWarning):
+        sb.simulate(pendulum().compile(), output=path, duration=1e4, step=0.01, control=control)
     assert seen[0].interrupted
 
 

@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 import sparsebody as sb
-from sparsebody.errors import ModelError, ShapeError, SimulationError, UnknownNameError
-from sparsebody.model.gallery.chain import chain
-from sparsebody.model.gallery.pendulum import pendulum
+from sparsebody.errors import (
+    InterruptionWarning,
+    ModelError,
+    ShapeError,
+    SimulationError,
+    UnknownNameError,
+)
+from sparsebody.model.gallery.open_chains import chain, pendulum
 from sparsebody.simulation import StoppedSimulationError
 
 
@@ -126,7 +131,8 @@ def test_signals_stop_between_two_steps_and_keep_what_was_computed(number):
             os.kill(os.getpid(), number)
 
     before = signal.getsignal(number)
-    run = sb.simulate(pendulum().compile(), duration=1e4, step=0.01, progress=report)
+    with pytest.warns(InterruptionWarning, match=r"the trajectory ends at .* s"):
+        run = sb.simulate(pendulum().compile(), duration=1e4, step=0.01, progress=report)
     assert run.interrupted
     assert len(run) > 5
     assert run.events[-1].kind == "interruption"
@@ -140,7 +146,8 @@ def test_keyboard_interrupt_in_a_control_keeps_what_was_computed():
             raise KeyboardInterrupt
         return np.zeros((1, 6))
 
-    run = sb.simulate(pendulum().compile(), duration=1.0, step=0.01, control=control)
+    with pytest.warns(InterruptionWarning, match=r"the trajectory ends at 0.05 s"):
+        run = sb.simulate(pendulum().compile(), duration=1.0, step=0.01, control=control)
     assert run.interrupted
     assert run.time[-1] == pytest.approx(0.05)
 

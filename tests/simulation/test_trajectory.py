@@ -3,7 +3,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.errors import SimulationError
-from sparsebody.model.gallery.pendulum import pendulum
+from sparsebody.model.gallery.open_chains import pendulum
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from patterns import graph_pattern, pattern_of, patterns
 
 from sparsebody.errors import ShapeError
-from sparsebody.sparse.admissibility import core_joints, is_admissible, repair, tree_parts
+from sparsebody.sparse.elimination_tree import core_joints, is_admissible, repair, tree_parts
 
 CHAIN = pattern_of([(0, 1), (1, 2)], 3)  # joints are blocks 3 and 4
 GROUNDED = pattern_of([(-1, 0), (0, 1)], 2)  # joints are blocks 2 and 3

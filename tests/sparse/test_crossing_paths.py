@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from patterns import graph_pattern, pattern_of, patterns, shuffled
 
 from sparsebody.ordering import order
-from sparsebody.sparse.etree import ordering_metrics
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import dual_graph
 from sparsebody.sparse.treewidth import admissible_front_bound, crossing_bound, exact_width

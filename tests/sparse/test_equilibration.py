@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from random_saddles import loop_of_hinges, scissor
 
-from sparsebody.sparse.rank.parts import PartOfRows, equilibrate, part_of_rows
+from sparsebody.sparse.rank.constraint_parts import PartOfRows, equilibrate, part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 

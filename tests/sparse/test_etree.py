@@ -8,15 +8,15 @@ from hypothesis import strategies as st
 from patterns import eliminated, graph_pattern, pattern_of, patterns
 
 from sparsebody.errors import ShapeError
-from sparsebody.sparse.etree import (
+from sparsebody.sparse.elimination_tree import (
     column_counts,
     column_structures,
     elimination_tree,
-    positions,
     postorder,
     postordered,
     tree_height,
 )
+from sparsebody.sparse.pattern import positions
 
 
 @st.composite

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank.multifrontal_qr import path, row_remainders
+from sparsebody.sparse.rank.row_fronts import path, row_remainders
 
 TOLERANCE = 1e-9
 PANEL = 32  # columns of joints whose reflections are applied together

@@ -3,7 +3,7 @@ import pytest
 from front_rows import random_rows
 from patterns import ladder
 
-from sparsebody.sparse.rank.schur_pivots import fronts
+from sparsebody.sparse.rank.row_fronts import fronts
 
 
 @pytest.mark.parametrize("seed", range(10))

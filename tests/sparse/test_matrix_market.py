@@ -4,7 +4,7 @@ from scipy.io import mmread
 from scipy.sparse import csr_array, random_array
 
 from sparsebody.errors import FileFormatError, OutputError
-from sparsebody.sparse.files.matrix_market import (
+from sparsebody.sparse.matrix_market import (
     read_array,
     read_symmetric,
     write_array,

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from patterns import ladder, pattern_of, patterns, scalar_factor
 
 from sparsebody.errors import ShapeError
-from sparsebody.sparse.etree import elimination_tree, ordering_metrics, tree_height
+from sparsebody.sparse.elimination_tree import elimination_tree, ordering_metrics, tree_height
 
 
 @given(pattern=patterns(), data=st.data())

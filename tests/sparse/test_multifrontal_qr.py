@@ -5,7 +5,7 @@ import pytest
 from front_rows import dense, random_rows, unit_rows
 
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank.multifrontal_qr import halves, path, remainder_flops, row_remainders
+from sparsebody.sparse.rank.row_fronts import halves, path, remainder_flops, row_remainders
 from sparsebody.sparse.searches import bisected
 
 

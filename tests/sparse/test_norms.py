@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sparsebody.sparse.norms import largest_eigenvalue, largest_row_sum
+from sparsebody.sparse.saddle import largest_eigenvalue, largest_row_sum
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 40, 300])

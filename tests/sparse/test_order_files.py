@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sparsebody.errors import FileFormatError
-from sparsebody.sparse.files.pattern_files import read_order, write_order
+from sparsebody.sparse.pattern_files import read_order, write_order
 
 ORDER = np.array([2, 0, 3, 1])
 

@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 
 from sparsebody.corpus.graphs import write_metis
 from sparsebody.errors import FileFormatError
-from sparsebody.sparse.files.matrix_market import write_array, write_matrix
-from sparsebody.sparse.files.pattern_files import read_pattern
+from sparsebody.sparse.matrix_market import write_array, write_matrix
+from sparsebody.sparse.pattern_files import read_pattern
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from sparsebody.sparse.rank.methods import generic_bars
+from sparsebody.sparse.rank.row_choices import generic_bars
 
 
 def random_graph(rng, k):

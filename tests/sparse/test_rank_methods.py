@@ -8,11 +8,12 @@ from random_saddles import scissor
 import sparsebody.sparse.rank as rank_module
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import independent_rows
-from sparsebody.sparse.rank.choices import PIVOTED, RowChoice
-from sparsebody.sparse.rank.methods import (
+from sparsebody.sparse.rank.row_choices import (
     FRONTAL,
     HALVES,
+    PIVOTED,
     SWEPT,
+    RowChoice,
     agree,
     doubt_about,
     generic_rank,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from front_rows import dense, random_rows
 
-from sparsebody.sparse.rank.schur_pivots import fronts, largest_gap, schur_pivots
+from sparsebody.sparse.rank.row_fronts import fronts, largest_gap, schur_pivots
 from sparsebody.sparse.rank.tolerances import SCHUR_SHIFT as DELTA
 
 

@@ -2,12 +2,20 @@ import networkx as nx
 import pytest
 from patterns import eliminated
 
-from sparsebody.assembly.kkt import kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
-from sparsebody.sparse.etree import elimination
-from sparsebody.sparse.subtree_rules import Rule, Rules, affine_rules, closed, merged
-from sparsebody.sparse.subtree_types import TOP, Derivation, Productions
+from sparsebody.sparse.elimination_tree import elimination
+from sparsebody.sparse.subtree_rules import (
+    TOP,
+    Derivation,
+    Productions,
+    Rule,
+    Rules,
+    affine_rules,
+    closed,
+    merged,
+)
 
 X, Y = ((0, 0),), ((0, 1),)
 

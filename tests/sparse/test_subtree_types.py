@@ -4,9 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from patterns import eliminated, graph_pattern, ladder, patterns
 
-from sparsebody.sparse.etree import elimination, postordered
+from sparsebody.sparse.elimination_tree import elimination, postordered
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.subtree_types import TOP, Productions
+from sparsebody.sparse.subtree_rules import TOP, Productions
 
 
 def derived(productions, pattern, order):

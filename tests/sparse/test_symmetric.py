@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from patterns import ladder, patterns, scalar_factor
 
 from sparsebody.errors import ShapeError
-from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.symmetric import block_order, saddle_blocks, symmetric_pattern
+from sparsebody.sparse.pattern import BlockPattern, block_order, saddle_blocks, symmetric_pattern
 
 
 def entries(pattern, seed=0):

@@ -7,21 +7,21 @@ from random_mechanisms import random_loops
 import sparsebody as sb
 from sparsebody.tree import joint_coordinates, spanning_tree
 from sparsebody.tree.crba import joint_space_inertia
-from sparsebody.tree.explicit.constraint_forms import (
+from sparsebody.tree.loops.explicit_dynamics import (
     dual_system,
     explicit_system,
     implicit_system,
     projected_system,
 )
-from sparsebody.tree.inverse import independent_velocities
-from sparsebody.tree.loops.loop_constraints import (
+from sparsebody.tree.loops.loop_equations import (
     loop_matrix,
     loop_right_hand_side,
     loop_rows,
 )
 from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.rnea import joint_space_bias_force
+from sparsebody.tree.tree_inverse import independent_velocities
 
 
 @pytest.fixture(params=range(4))

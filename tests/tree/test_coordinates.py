@@ -4,11 +4,11 @@ from random_mechanisms import random_loops, random_position, random_tree, random
 
 from sparsebody._core import joints
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import joint_motion
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.spatial import plucker_parts, rotation_exponential
-from sparsebody.tree.choice import TREE_CHOICES, spanning_tree
-from sparsebody.tree.coordinates import joint_coordinates, tree_state
+from sparsebody.tree.joint_coordinates import joint_coordinates, tree_state
+from sparsebody.tree.tree_choice import TREE_CHOICES, spanning_tree
 
 
 def assert_same(state, other):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sparsebody.tree.explicit.jets import Jet, differentiate
+from sparsebody.tree.loops.jets import Jet, differentiate
 
 FUNCTIONS = {
     "sin": np.sin,

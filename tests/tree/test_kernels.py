@@ -8,13 +8,12 @@ from random_mechanisms import random_tree
 
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.errors import SingularSystemError
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree.aba import forward_dynamics_tree
-from sparsebody.tree.choice import spanning_tree
-from sparsebody.tree.coordinates import joint_coordinates, tree_state
 from sparsebody.tree.crba import CompositeRigidBody, joint_space_inertia
+from sparsebody.tree.joint_coordinates import joint_coordinates, tree_state
 from sparsebody.tree.ltl import (
     lower_triangle,
     ltdl_factor,
@@ -24,7 +23,9 @@ from sparsebody.tree.ltl import (
     multiply,
     symmetric,
 )
-from sparsebody.tree.motion import (
+from sparsebody.tree.rnea import inverse_dynamics, joint_space_bias_force, recursion
+from sparsebody.tree.tree_choice import spanning_tree
+from sparsebody.tree.tree_motion import (
     body_accelerations,
     body_jacobian,
     link_forces,
@@ -32,7 +33,6 @@ from sparsebody.tree.motion import (
     motion_at_state,
     velocity_product_accelerations,
 )
-from sparsebody.tree.rnea import inverse_dynamics, joint_space_bias_force, recursion
 
 AUTOTREE = json.loads((Path(__file__).parent / "data" / "autotree.json").read_text())["cases"]
 

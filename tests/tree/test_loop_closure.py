@@ -10,13 +10,13 @@ from examples.ex06_ram import JOINTS, arm, positions, slopes, velocity_products
 from sparsebody.dynamics.energy import energy
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.tree import ExplicitDynamics, LoopClosure, joint_coordinates, spanning_tree
-from sparsebody.tree.coordinates import position_rates
-from sparsebody.tree.inverse import independent_velocities
-from sparsebody.tree.loops.loop_constraints import (
+from sparsebody.tree.joint_coordinates import position_rates
+from sparsebody.tree.loops.loop_equations import (
     loop_matrix,
     loop_right_hand_side,
     loop_rows,
 )
+from sparsebody.tree.tree_inverse import independent_velocities
 
 Y, V = np.array([0.9, -0.4]), np.array([0.7, -1.1])
 

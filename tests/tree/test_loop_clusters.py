@@ -13,7 +13,7 @@ from sparsebody.tree.crba import free_equations
 from sparsebody.tree.loops.loop_clusters import loop_clusters
 from sparsebody.tree.loops.loop_equations import loop_equations
 from sparsebody.tree.loops.loops_projection import LoopsProjection
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.method import TreeProblem
 
 
 def paths(tree):

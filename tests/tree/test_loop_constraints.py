@@ -6,15 +6,14 @@ import sparsebody as sb
 from sparsebody.model.gallery import build
 from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree
 from sparsebody.tree.crba import free_equations
-from sparsebody.tree.loops.loop_constraints import (
+from sparsebody.tree.loops.loop_equations import (
     loop_matrix,
     loop_right_hand_side,
     loop_rows,
 )
 from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.method import TreeSolution, accelerations_of
-from sparsebody.tree.motion import body_jacobian
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.method import TreeProblem, TreeSolution, accelerations_of
+from sparsebody.tree.tree_motion import body_jacobian
 
 
 def solved(problem):

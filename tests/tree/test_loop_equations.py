@@ -4,8 +4,7 @@ from overconstrained import random_mechanism
 
 import sparsebody as sb
 from sparsebody.errors import UnknownNameError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.tree import (
     TREE_CHOICES,
     joint_coordinates,
@@ -13,15 +12,16 @@ from sparsebody.tree import (
     tree_state,
 )
 from sparsebody.tree.crba import free_equations
-from sparsebody.tree.loops.loop_constraints import (
+from sparsebody.tree.loops.loop_equations import (
+    COORDINATES,
+    loop_equations,
     loop_matrix,
     loop_right_hand_side,
     loop_rows,
 )
-from sparsebody.tree.loops.loop_equations import COORDINATES, loop_equations
 from sparsebody.tree.loops.loops_force import LoopsForce
-from sparsebody.tree.motion import body_jacobian
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.method import TreeProblem
+from sparsebody.tree.tree_motion import body_jacobian
 
 
 def four_bar(mechanism, base, at):

@@ -7,7 +7,7 @@ from pinocchio_models import PinocchioModel
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, RankWarning
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
 from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
@@ -16,7 +16,7 @@ from sparsebody.tree.loops.loops_direct import LoopsDirect
 from sparsebody.tree.loops.loops_force import LoopsForce
 from sparsebody.tree.loops.loops_projection import LoopsProjection
 from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.method import TreeProblem
 
 BATCHES, PER_BATCH = 10, 50
 LOOP_METHODS = (LoopsDirect, LoopsForce, LoopsProjection)
@@ -174,7 +174,7 @@ def test_explanations_tell_the_size_of_what_loops_lead_to():
     [
         ("loops_direct", "MOST_UNKNOWNS", LoopsDirect),
         ("loops_projection", "MOST_FREEDOMS", LoopsProjection),
-        ("delassus", "MOST_ENTRIES", LoopsForce),
+        ("loops_force", "MOST_ENTRIES", LoopsForce),
         ("loop_equations", "MOST_ENTRIES", LoopsForce),
     ],
 )

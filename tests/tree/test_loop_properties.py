@@ -9,16 +9,16 @@ import sparsebody as sb
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import build
 from sparsebody.tree import spanning_tree
-from sparsebody.tree.loops.assemblies import assemblies
 from sparsebody.tree.loops.loop_clusters import loop_clusters
 from sparsebody.tree.loops.loop_equations import loop_equations
 from sparsebody.tree.loops.loop_properties import (
+    assemblies,
     loop_properties,
     loop_rank,
     nearby_mobilities,
     rank_of_loops,
 )
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.method import TreeProblem
 
 
 def figure_8_2_b():

@@ -9,17 +9,16 @@ from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES, Revolute
 from sparsebody.tree import spanning_tree, tree_dynamics
 from sparsebody.tree.crba import free_equations
-from sparsebody.tree.fronts.front_order import Elimination
-from sparsebody.tree.fronts.front_tables import empty_fronts
-from sparsebody.tree.fronts.front_trees import cost, least_elimination
-from sparsebody.tree.fronts.loops_aba import LEVELS
-from sparsebody.tree.loops.loop_constraints import (
+from sparsebody.tree.loops.front_order import Elimination, cost, least_elimination
+from sparsebody.tree.loops.front_tables import empty_fronts
+from sparsebody.tree.loops.loop_equations import (
     loop_matrix,
     loop_right_hand_side,
     loop_rows,
 )
+from sparsebody.tree.loops.loops_aba import LEVELS
 from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.problem import TreeProblem
+from sparsebody.tree.method import TreeProblem
 
 TREES = ("minimum-fronts", "breadth-first", "depth-first")
 GALLERY = {

@@ -5,8 +5,7 @@ from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError, UnknownNameError
-from sparsebody.kinematics.loop_closure import prescribed_velocities
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import joint_motion, prescribed_velocities
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES, Fixed
 from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 import sparsebody as sb
 from sparsebody.dynamics.energy import energy
 from sparsebody.errors import ShapeError
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import (
     StateSpace,
@@ -15,9 +15,9 @@ from sparsebody.tree import (
     tree_dynamics,
     tree_state,
 )
-from sparsebody.tree.coordinates import position_rates, velocities_of_rates
-from sparsebody.tree.motion import body_accelerations, motion_at_coordinates
+from sparsebody.tree.joint_coordinates import position_rates, velocities_of_rates
 from sparsebody.tree.rnea import recursion
+from sparsebody.tree.tree_motion import body_accelerations, motion_at_coordinates
 
 STEP = 1e-6
 

@@ -12,8 +12,8 @@ from random_mechanisms import random_tree
 from sparsebody.errors import ModelError
 from sparsebody.spatial import rotation_exponential, spatial_inertia
 from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
-from sparsebody.tree.motion import body_accelerations, link_forces, motion_at_coordinates
 from sparsebody.tree.rnea import recursion
+from sparsebody.tree.tree_motion import body_accelerations, link_forces, motion_at_coordinates
 
 SCREWS = ("revolute", "prismatic", "helical")
 LINEAR_FIRST = [3, 4, 5, 0, 1, 2]

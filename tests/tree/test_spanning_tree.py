@@ -9,7 +9,7 @@ from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES, KINDS, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.tree.choice import TREE_CHOICES, spanning_tree
+from sparsebody.tree.tree_choice import TREE_CHOICES, spanning_tree
 
 CHOICES = list(TREE_CHOICES)
 

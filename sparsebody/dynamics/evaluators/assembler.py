@@ -1,4 +1,10 @@
-"""Assembly of (8.64) at a state, bodies and kept rows numbered in elimination order."""
+"""Multipliers of the rows that keep bodies in their plane, or within their displacement subgroups.
+
+There is a joint for every such body that does so, nearer to the world than the body, and at least
+as many of its rows as the body has lost freedoms. Where all other wrenches on a body are known, the
+equations of motion outside the subgroup give those of that joint: one body after the other, the
+outermost first.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +13,54 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sparsebody._core import dynamics
+from sparsebody._core import dynamics as native
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.evaluators.complementary_reactions import (
-    ReactionTree,
-    add_complementary_reactions,
-)
+from sparsebody.assembly.body_forces import applied_forces, bias_forces
+from sparsebody.assembly.constraint import KKTStructure, constraint_rows
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms, general_joints
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Symbolic
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System, check_state
-from sparsebody.sparse.etree import positions
-from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
+
+
+class ReactionTree(NamedTuple):
+    """Bodies, from the world outwards, and the joints that hold them within their subgroups."""
+
+    bodies: IntArray  # (m,)
+    joint: IntArray  # (m,)
+    rows: IntArray  # (m, k) of these joints that take part, up to the first -1
+
+
+def add_complementary_reactions(
+    system: System,
+    tree: ReactionTree,
+    state: State,
+    body_force: FloatArray | None,
+    acceleration: FloatArray,
+    multiplier: FloatArray,
+) -> None:
+    """Add to the multipliers (n_rows,) what the joints of a tree need; the others are known."""
+    motion = joint_motion(system, state)
+    coordinates = coordinate_motion(system, state, motion)
+    rows = constraint_rows(system, state, motion, coordinates).rows
+    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
+    if body_force is not None:
+        force += body_force
+    required = np.empty((system.n_bodies, 6))  # of the wrenches of all constraints on each body
+    required[:, :3] = np.einsum("nab,nb->na", system.inertia, acceleration[:, :3])
+    required[:, 3:] = system.mass[:, None] * acceleration[:, 3:]
+    required -= force
+    ends = system.predecessor, system.successor
+    native.fill_complementary_reactions(*tree, *ends, system.row_joint, rows, required, multiplier)
+
 
 Evaluation = dynamics.SpatialEvaluation | dynamics.ReducedEvaluation | dynamics.PlanarEvaluation
 
@@ -139,7 +175,17 @@ class Assembler(ABC):
     @property
     def is_compiled(self) -> bool:
         """Whether native code alone fills rows and forces, but for wrenches given with a state."""
-        return self._general.is_empty
+        return self._general.is_empty or self.varying_rows is not None
+
+    @property
+    def varying_rows(self) -> dynamics.VaryingRows | None:
+        """What fills all general terms, if those are rows alone."""
+        return self._general.varying_rows
+
+    @property
+    def retraction(self) -> tuple[FloatArray, FloatArray]:
+        """Points (n_bodies, 28) that subgroups fix, and projections (n_bodies, 6, 6) of twists."""
+        return np.zeros((0, 28)), np.zeros((0, 6, 6))
 
     @property
     @abstractmethod

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sparsebody._core import dynamics
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.body_forces import model_loads
 from sparsebody.assembly.constraint import constraint_rows
-from sparsebody.equations.varying_rows import VaryingRows
+from sparsebody.equations.system_motion import VaryingRows
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.kinematics.coordinates import coordinate_motion
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System, check_state, with_joints
 
 
@@ -54,6 +54,11 @@ class GeneralTerms:
         self._varying: VaryingRows | None = None
         if system.n_joints and not (has_coordinates or self._has_loads):
             self._varying = VaryingRows(system)
+
+    @property
+    def varying_rows(self) -> dynamics.VaryingRows | None:
+        """The native function that fills all terms, where they are rows alone."""
+        return None if self._varying is None else self._varying.native
 
     def sources(self, rows: IntArray) -> IntArray:
         """Return the index in Terms.rows of rows of the system; any number for constant rows."""

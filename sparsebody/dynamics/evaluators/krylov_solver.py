@@ -10,7 +10,7 @@ from sparsebody.dynamics.evaluators.assembler import Assembler
 from sparsebody.dynamics.evaluators.solvers import Solver
 from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
-from sparsebody.factorization.least_norm import least_norm
+from sparsebody.factorization.krylov import least_norm
 from sparsebody.factorization.quasi_definite import quasi_definite
 
 

@@ -9,16 +9,15 @@ import numpy as np
 
 from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
-from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.evaluators.assembler import Assembler
-from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
+from sparsebody.assembly.constraint import KKTStructure
+from sparsebody.dynamics.evaluators.assembler import Assembler, ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms
 from sparsebody.factorization import analyze, block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.model.planar_motion import PARALLEL, PlanarMotion
 from sparsebody.model.system import State, System
-from sparsebody.sparse.etree import positions
+from sparsebody.sparse.pattern import positions
 
 GOOD = dynamics.PlanarEvaluation.GOOD
 

@@ -10,15 +10,14 @@ import numpy as np
 
 from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray, IntArray, large_zeros
-from sparsebody.assembly.kkt import KKTStructure
-from sparsebody.dynamics.evaluators.assembler import Assembler
-from sparsebody.dynamics.evaluators.complementary_reactions import ReactionTree
+from sparsebody.assembly.constraint import KKTStructure
+from sparsebody.dynamics.evaluators.assembler import Assembler, ReactionTree
 from sparsebody.dynamics.evaluators.general_terms import GeneralTerms
 from sparsebody.factorization import analyze, block_ldl
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.model.system import State, System
-from sparsebody.sparse.etree import positions
+from sparsebody.sparse.pattern import positions
 
 CHUNK_LENGTH = 512  # pivots
 MAX_REFINEMENTS = 2  # of a solution by block LDL'
@@ -208,6 +207,11 @@ class SubgroupAssembler(SpatialAssembler):
         self._has_points = bool(np.any(fixed[:, 18:27]))
         within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
         self._projection = inverse_root @ basis @ within  # of twists, in the metric of the inertias
+
+    @property
+    def retraction(self) -> tuple[FloatArray, FloatArray]:
+        """Points that have to stay, and projections of twists."""
+        return (self._fixed, self._projection) if self._has_points else super().retraction
 
     def retracted(self, state: State) -> State:
         """Return the state with points of bodies where they have to stay, and twists within."""

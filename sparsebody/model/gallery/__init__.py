@@ -1,4 +1,4 @@
-"""Generated mechanisms: one file for each family, one line each in GALLERY."""
+"""Generated mechanisms: a function each, and one line each in GALLERY."""
 
 from __future__ import annotations
 
@@ -10,27 +10,21 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.model.gallery import (
-    andrews,
-    bricard,
-    chain,
+from sparsebody.model.gallery.andrews import RR, andrews
+from sparsebody.model.gallery.four_bars import (
     five_bar_array,
     four_bar,
     four_bar_torus,
-    governor,
-    ladder,
-    lattice,
     n_four_bar,
-    pendulum,
-    ring,
-    rotating_squares,
-    scissor,
-    slider_crank,
-    stewart,
-    tree,
-    tube,
 )
-from sparsebody.model.gallery.parts import check_size, converted
+from sparsebody.model.gallery.ladders import ladder, ring, tube
+from sparsebody.model.gallery.lattices import lattice, rotating_squares
+from sparsebody.model.gallery.open_chains import chain, pendulum
+from sparsebody.model.gallery.parameters import check_size, converted
+from sparsebody.model.gallery.scissor import scissor
+from sparsebody.model.gallery.spatial_loops import bricard, governor, slider_crank
+from sparsebody.model.gallery.stewart import stewart
+from sparsebody.model.gallery.tree import tree
 from sparsebody.model.mechanism import Mechanism
 
 
@@ -62,65 +56,65 @@ class GalleryEntry:
         return {name: parameter.default for name, parameter in parameters.items()}
 
 
+ORIGIN = (0.0, 0.0, 0.0)
+
 GALLERY: dict[str, GalleryEntry] = {
-    "chain": GalleryEntry(
-        chain.chain, "open chain of bars, hinges about y and z in turn", ("bodies",)
-    ),
-    "tree": GalleryEntry(
-        tree.tree, "autoTree family of branching trees, or a random tree", ("bodies",)
-    ),
+    "chain": GalleryEntry(chain, "open chain of bars, hinges about y and z in turn", ("bodies",)),
+    "tree": GalleryEntry(tree, "autoTree family of branching trees, or a random tree", ("bodies",)),
     "ladder": GalleryEntry(
-        ladder.ladder, "two rails of bars, joined at every rung; can be disordered", ("rungs",)
+        ladder, "two rails of bars, joined at every rung; can be disordered", ("rungs",)
     ),
     "scissor": GalleryEntry(
-        scissor.scissor, "scissor lift of crossed bars; can be driven at its base", ("pairs",)
+        scissor, "scissor lift of crossed bars; can be driven at its base", ("pairs",)
     ),
     "n-four-bar": GalleryEntry(
-        n_four_bar.n_four_bar,
+        n_four_bar,
         "row of parallelograms (IFToMM A02)",
         ("loops",),
-        n_four_bar.POINTS,
+        {"B0": ("vertical-0", (0.5, 0.0, 0.0))},
     ),
     "five-bar-array": GalleryEntry(
-        five_bar_array.five_bar_array, "row of five-bar linkages on shared columns", ("loops",)
+        five_bar_array, "row of five-bar linkages on shared columns", ("loops",)
     ),
     "four-bar-torus": GalleryEntry(
-        four_bar_torus.four_bar_torus,
+        four_bar_torus,
         "parallelograms whose rows and columns close to rings",
         ("rows", "columns"),
     ),
     "lattice": GalleryEntry(
-        lattice.lattice,
+        lattice,
         "2-D or 3-D grid of cubes; joints can be left out at random",
         ("rows", "columns", "layers"),
     ),
     "tube": GalleryEntry(
-        tube.tube, "rails of bars closed around a cylinder; grows along it", ("rings",)
+        tube, "rails of bars closed around a cylinder; grows along it", ("rings",)
     ),
     "rotating-squares": GalleryEntry(
-        rotating_squares.rotating_squares,
+        rotating_squares,
         "sheet of squares hinged at their corners",
         ("rows", "columns"),
     ),
-    "ring": GalleryEntry(ring.ring, "closed polygon of bars", ("bodies",)),
+    "ring": GalleryEntry(ring, "closed polygon of bars", ("bodies",)),
     "stewart": GalleryEntry(
-        stewart.stewart, "platform on six legs, on springs or driven", (), stewart.POINTS
+        stewart,
+        "platform on six legs, on springs or driven",
+        points={"platform": ("platform", ORIGIN)},
     ),
-    "four-bar": GalleryEntry(four_bar.four_bar, "planar crank and rocker with spatial hinges"),
+    "four-bar": GalleryEntry(four_bar, "planar crank and rocker with spatial hinges"),
     "slider-crank": GalleryEntry(
-        slider_crank.slider_crank, "spatial slider-crank (IFToMM)", (), slider_crank.POINTS
+        slider_crank, "spatial slider-crank (IFToMM)", points={"slider": ("slider", ORIGIN)}
     ),
     "bricard": GalleryEntry(
-        bricard.bricard, "Bricard's six-hinge loop (IFToMM A04)", (), bricard.POINTS
+        bricard, "Bricard's six-hinge loop (IFToMM A04)", points={"P3": ("rod-2", (0.5, 0.0, 0.0))}
     ),
     "andrews": GalleryEntry(
-        andrews.andrews, "Andrews' squeezer (IVP Test Set)", (), andrews.POINTS
+        andrews, "Andrews' squeezer (IVP Test Set)", points={"F": ("K1", (RR, 0.0, 0.0))}
     ),
     "governor": GalleryEntry(
-        governor.governor, "flyball governor (IFToMM A05)", (), governor.POINTS
+        governor, "flyball governor (IFToMM A05)", points={"slider": ("slider", ORIGIN)}
     ),
     "pendulum": GalleryEntry(
-        pendulum.pendulum, "simple pendulum (IFToMM A01)", (), pendulum.POINTS
+        pendulum, "simple pendulum (IFToMM A01)", points={"mass": ("mass", ORIGIN)}
     ),
 }
 

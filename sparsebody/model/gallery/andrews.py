@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sparsebody.model.gallery.parts import Vector, add_hinge, turned
+from sparsebody.model.bodies import Polyline
+from sparsebody.model.gallery.parameters import Vector, add_hinge, turned
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.shapes import Polyline
 
 Point = tuple[float, float]
 
@@ -28,8 +28,6 @@ PHI = 0.222668390165885884674473185609
 DELTA = 0.487364979543842550225598953530
 OMEGA = -0.222668390165885884674473185609
 EPSILON = 1.23054744454982119249735015568
-
-POINTS = {"F": ("K1", (RR, 0.0, 0.0))}
 
 
 @dataclass(frozen=True)

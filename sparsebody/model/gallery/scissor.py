@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sparsebody.model.frames import Frame
-from sparsebody.model.gallery.parts import (
+from sparsebody.model.gallery.parameters import (
     DOWN_Z,
     Vector,
     add_bars,

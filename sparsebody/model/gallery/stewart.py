@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.model.gallery.parts import DOWN_Z, Vector, add_bar, check_between
+from sparsebody.model.bodies import Polyline
+from sparsebody.model.gallery.parameters import DOWN_Z, Vector, add_bar, check_between
 from sparsebody.model.joints import Prismatic, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.shapes import Polyline
 from sparsebody.model.time_functions import Sinusoid
 from sparsebody.spatial import cylinder_inertia
 
@@ -18,8 +18,6 @@ N_LEGS = 6
 HALF_GAP = math.radians(15.0)  # of the pairs in which the legs meet base and platform
 THICKNESS = 0.05  # of the platform [m]
 PLATFORM_MASS, LOWER_MASS, UPPER_MASS = 10.0, 1.0, 0.5  # [kg]
-
-POINTS = {"platform": ("platform", (0.0, 0.0, 0.0))}
 
 
 def stewart(

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.model.bodies import Box, Polyline
 from sparsebody.model.frames import Frames, rotations, unit_quaternions
-from sparsebody.model.gallery.parts import DOWN_Z, Vector, check_at_least, check_between
+from sparsebody.model.gallery.parameters import DOWN_Z, Vector, check_at_least, check_between
 from sparsebody.model.joints import (
     Cylindrical,
     Helical,
@@ -22,7 +23,6 @@ from sparsebody.model.joints import (
 )
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import numbered
-from sparsebody.model.shapes import Box, Polyline
 from sparsebody.spatial import (
     quaternion_exponential,
     quaternion_from_rotation,

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sparsebody.model.robots.joints import note_inactive
-from sparsebody.model.robots.source import Findings, RobotSource
+from sparsebody.model.robots.robot_file import Findings, RobotSource
+from sparsebody.model.robots.robot_joints import note_inactive
 
 
 def note_omissions(source: RobotSource, findings: Findings) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sparsebody.model.subgroups.classes import Classes, displacement_classes
-from sparsebody.model.subgroups.kinds import KINDS
-from sparsebody.model.subgroups.report import Subgroup, describe, redundant_subgroups
+from sparsebody.model.subgroups.displacements import KINDS
+from sparsebody.model.subgroups.subgroup_report import Subgroup, describe, redundant_subgroups
 
 __all__ = [
     "KINDS",

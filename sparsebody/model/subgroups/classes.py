@@ -17,20 +17,22 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.model.subgroups.geometry import SAME, Geometry, geometry, same_elements
-from sparsebody.model.subgroups.kinds import (
+from sparsebody.model.subgroups.displacements import (
     BALL,
     CODES,
     KINDS,
     OTHER,
+    SAME,
     SLIDE,
     SLIDES,
     SPHERE,
     TURN,
+    Geometry,
+    geometry,
     rows_within,
+    same_elements,
 )
-from sparsebody.model.subgroups.links import Links, PartNumbers, all_links
-from sparsebody.model.subgroups.sliding import Sliding, sliding
+from sparsebody.model.subgroups.elements import Links, PartNumbers, Sliding, all_links, sliding
 from sparsebody.model.system import System
 
 IN_TWO = {SPHERE: TURN, SLIDES: SLIDE}  # what two classes of a kind have in common

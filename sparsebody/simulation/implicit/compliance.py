@@ -8,7 +8,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.energy import kinetic_energy
-from sparsebody.equations.initial import mechanism_size
+from sparsebody.equations.initial_state import mechanism_size
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.model.system import State, System
 

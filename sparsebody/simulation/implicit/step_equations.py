@@ -11,7 +11,7 @@ from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import joint_efforts, point_efforts
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.coordinates import prescribed_motion
+from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.compliance import Compliance
 
@@ -32,6 +32,7 @@ class StepEquations:
     def __init__(self, system: System, compliance: Compliance, control: Control | None) -> None:
         n, tracked = system.n_bodies, system.coordinates
         self.system, self.compliance, self._control = system, compliance, control
+        self.is_controlled = control is not None
         self.start_position, self.start_orientation = np.zeros((n, 3)), np.zeros((n, 4))
         self.start_coordinate = np.zeros(len(tracked.joint))
         self.displacement, self.velocity = np.zeros((n, 6)), np.zeros((n, 6))
@@ -49,6 +50,11 @@ class StepEquations:
         self._body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)
         self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(system.n_rows)
         springs, lines, loads = system.joint_forces, system.point_forces, system.external_forces
+        self.start = self.start_position, self.start_orientation, self.start_coordinate
+        self.end = (
+            *(self.displacement, self.velocity, self.acceleration, self.multiplier),
+            *(self.position, self.orientation, self.coordinate),
+        )
         self.native = native.ImplicitEquations(
             _exact(system.mass, system.inertia, system.gravity),
             _exact(*system.joint_frames, system.joint_kind, system.first_row, system.parameter),
@@ -60,11 +66,8 @@ class StepEquations:
             ),
             _exact(loads.body, loads.wrench, loads.point, loads.in_world),
             _exact(compliance.entries, compliance.first_entry),
-            (self.start_position, self.start_orientation, self.start_coordinate),
-            (
-                *(self.displacement, self.velocity, self.acceleration, self.multiplier),
-                *(self.position, self.orientation, self.coordinate),
-            ),
+            self.start,
+            self.end,
             (self._prescribed, self._joint_effort, self._point_effort, self._body_force),
             (self.force_residual, self.row_residual),
         )

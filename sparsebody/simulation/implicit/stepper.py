@@ -9,7 +9,6 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray
-from sparsebody.equations.initial import mechanism_size
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
@@ -33,7 +32,7 @@ def memory_size(system: System, is_controlled: bool) -> int:
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     known += 6 * n if is_controlled else 0
-    return 4 + 25 * n + 2 * system.n_rows + len(tracked.joint) + known
+    return 5 + 25 * n + 2 * system.n_rows + len(tracked.joint) + known
 
 
 class ImplicitStepper:
@@ -60,9 +59,8 @@ class ImplicitStepper:
             system, uniform_compliance(system, state, compliance), control
         )
         matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
-        self._method = GeneralizedAlpha(
-            self._equations, matrix, options.spectral_radius, mechanism_size(system)
-        )
+        self._newton = matrix.native
+        self._method = GeneralizedAlpha(self._equations, matrix, options.spectral_radius)
         self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
         self._now: AlphaState | None = None
         self._halvings, self._n_calm = 0, 0  # of steps now; steps since that changed
@@ -90,7 +88,7 @@ class ImplicitStepper:
         """What else the next step depends on."""
         scalars = [self._h, float(self._halvings), float(self._n_calm)]
         own = self.now.mean.ravel(), self.now.multiplier, scalars
-        return np.concatenate([*own, self._method.factorized_at])
+        return np.concatenate([*own, self._newton.point()])
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
@@ -106,7 +104,7 @@ class ImplicitStepper:
             checkpoint.state, checkpoint.acceleration, mean.reshape(shape), multiplier
         )
         self._h, self._halvings, self._n_calm = float(scalars[0]), int(scalars[1]), int(scalars[2])
-        self._method.factorize_at(factors)
+        self._newton.factorize_at(factors)
 
     def joint_wrench(self, state: State) -> FloatArray:
         """Return the reactions (n_joints, 6) at the newest state."""
@@ -149,7 +147,7 @@ class ImplicitStepper:
         h, nominal = time - self.state.time, self._nominal / 2**halvings
         h = nominal if abs(h - nominal) < _SAME_STEP * nominal else h
         is_last_resort = halvings >= _WHOLE_FROM
-        self._now, _ = self._method.step(self._with_step(h), h, time, is_last_resort)
+        self._now = self._method.step(self._with_step(h), h, time, is_last_resort)
         self._h = h
         opening = np.abs(self._equations.compliance.diagonal * self._now.multiplier)
         self._opening = max(self._opening, float(opening.max(initial=0.0)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
 from sparsebody.model.system import State
@@ -19,12 +21,47 @@ Step = Callable[[Stage, State, FloatArray, float], State]
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Tableau:
+    """Coefficients of an explicit method of Runge, Kutta and Nystrom for y'' = f(y, y').
+
+    Row k makes the poses y + c h y' + (c h)^2 / 2 sum(pose[k] y'') and their rates
+    y' + c h sum(rate[k] y'') of the next stage, of all y'' so far, c = node[k]; the last row makes
+    the end of the step. Nystrom (1925); Hairer, Norsett, Wanner (1993), sec. II.14.
+    """
+
+    node: FloatArray  # (s,)
+    pose: FloatArray  # (s, s)
+    rate: FloatArray  # (s, s)
+    error: FloatArray  # (s + 1,) weights of all y'', and of that at the end, in the error of y' / h
+
+    def step(self, stage: Stage, state: State, acceleration: FloatArray, h: float) -> State:
+        """Return the state a time h [s] later.
+
+        What stages do is up to `stage`; where they close the joints, `ExplicitSteps` is compiled.
+        """
+        rate, curvature = pose_derivatives(state, acceleration)
+        curvatures, end = [curvature], state
+        for k, node in enumerate(self.node):
+            if k > 0:
+                curvatures.append(pose_derivatives(*stage(end))[1])
+            means = weighted(self.pose[k], curvatures), weighted(self.rate[k], curvatures)
+            end = moved(state, rate, *means, node * h)
+        return end
+
+
+def weighted(weights: FloatArray, curvatures: list[FloatArray]) -> FloatArray:
+    """Return the weighted sum of the first y'' (n_bodies, 7)."""
+    return np.asarray(sum(w * c for w, c in zip(weights, curvatures, strict=False)))
+
+
+@dataclass(frozen=True, eq=False)
 class Integrator:
     """One row of INTEGRATORS."""
 
     step: Step
     order: int  # the error at a fixed time falls with this power of the step
+    tableau: Tableau | None = None  # of the step, if it has one: then it is compiled
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.sparse.rank.choices import (
+from sparsebody.sparse.rank.constraint_parts import PartOfRows, Rows, equilibrate, part_of_rows
+from sparsebody.sparse.rank.row_choices import (
+    NEAR,
     PIVOTED,
     SMALL,
-    RowChoice,
-    small_choice,
-    smallest_singular_value,
-)
-from sparsebody.sparse.rank.methods import (
-    NEAR,
     SWEPT,
+    RowChoice,
     agree,
     by_columns,
     by_fronts,
@@ -37,11 +34,12 @@ from sparsebody.sparse.rank.methods import (
     generic_rank,
     is_clear,
     narrow_choices,
+    small_choice,
+    smallest_singular_value,
     sweep_fronts,
     wide_choices,
 )
-from sparsebody.sparse.rank.parts import PartOfRows, Rows, equilibrate, part_of_rows
-from sparsebody.sparse.rank.schur_pivots import Fronts
+from sparsebody.sparse.rank.row_fronts import Fronts
 from sparsebody.sparse.rank.tolerances import (
     JOINTWISE_SHARE,
     POOR_SINGULAR_VALUE,

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 import sparsebody as sb
 from sparsebody.dynamics.energy import gravity_energy
-from sparsebody.dynamics.inverse.equilibrium import Equilibrium
+from sparsebody.dynamics.inverse_dynamics import Equilibrium
 from sparsebody.equations.actuators import actuator_rows, actuators_of
 from sparsebody.equations.desired_motion import body_matrix, freedom_inertia
 from sparsebody.errors import (
@@ -17,7 +17,7 @@ from sparsebody.errors import (
     SingularSystemError,
     UnknownNameError,
 )
-from sparsebody.kinematics.motion import joint_motion
+from sparsebody.kinematics.joint_motion import joint_motion
 from sparsebody.methods import INVERSE_METHODS
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES

@@ -5,7 +5,7 @@ import pytest
 from random_mechanisms import random_loops, random_tree
 from scipy.linalg import expm, logm
 
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State
@@ -147,7 +147,6 @@ def test_correction_by_the_whole_matrix_solves_newtons_equations():
     equations = equations_of(random_loops(rng, 5, 3), rng)
     matrix = NewtonMatrix(equations, "auto", "auto")
     residual = np.concatenate([equations.force_residual.ravel(), equations.row_residual])
-    matrix.factorize_whole(B, C)
-    matrix.solve()
+    matrix.solve_whole(B, C)
     correction = np.concatenate([matrix.twist.ravel(), matrix.multiplier])
     np.testing.assert_allclose(matrix.assembled(B, C) @ correction, -residual, atol=1e-8)

@@ -7,7 +7,7 @@ from random_mechanisms import random_loops
 import sparsebody as sb
 from sparsebody.equations.system_motion import SystemMotion, joint_ends
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.simulation.implicit.compliance import Compliance, uniform_compliance
 from sparsebody.simulation.implicit.step_equations import StepEquations
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import ellipj
 
 import sparsebody as sb
-from sparsebody.kinematics.motion import body_rotations
+from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.simulation import INTEGRATORS
 from sparsebody.simulation.integrators.base import moved, pose_derivatives
 

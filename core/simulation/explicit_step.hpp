@@ -1,0 +1,252 @@
+// Steps of explicit Runge-Kutta-Nystrom methods, all of whose stages close all joints and obey their rows, to rounding.
+//
+// A stage is closed pose first, by Newton steps with the factors of the open pose as long as these do, then velocity,
+// both least in the metric of the inertias; then comes an evaluation of the closed state.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dynamics/planar_evaluation.hpp"
+#include "dynamics/reduced_evaluation.hpp"
+#include "dynamics/varying_rows.hpp"
+#include "simulation/constraint_errors.hpp"
+#include "simulation/pose_curves.hpp"
+
+namespace sparsebody::simulation {
+
+inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is one
+inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
+inline constexpr double velocity_tolerance = 0.5;    // tolerances of positions, times the velocity
+inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
+inline constexpr int most_corrections = 8;
+
+// What evaluations have in common: whether the newest factors are regular, solutions with them, pivots.
+inline bool factorize(SpatialEvaluation& e, const EvaluationInput& in) {
+  return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
+}
+inline bool factorize(ReducedEvaluation& e, const EvaluationInput& in) {
+  return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
+}
+inline bool factorize(PlanarEvaluation& e, const EvaluationInput& in) {
+  return e.assemble(in) == PlanarEvaluation::good && e.qr->factorize(e.kept.A) == BlockQR::regular;
+}
+inline void solve(SpatialEvaluation& e, View<const double> right) {
+  e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
+}
+inline void solve(ReducedEvaluation& e, View<const double> right) { solve(e.reduced, right); }
+inline void solve(PlanarEvaluation& e, View<const double> right) { e.solve(right, false); }
+inline std::pair<double, Index> smallest_pivot(const SpatialEvaluation& e, Index n_primal_rows) {
+  return e.factors->smallest_pivot(e.rows(), n_primal_rows);
+}
+inline std::pair<double, Index> smallest_pivot(const ReducedEvaluation& e, Index n_primal_rows) {
+  return smallest_pivot(e.reduced, n_primal_rows);
+}
+inline std::pair<double, Index> smallest_pivot(const PlanarEvaluation& e, Index) {
+  return e.qr->smallest_pivot(e.kept.A);
+}
+template <class E>
+bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
+  const auto [status, refinement] = e.accelerate(in, acceleration, {});
+  return status == block_ldl::regular && refinement.residual <= largest_residual &&
+         !(refinement.correction > rough_correction);
+}
+inline bool accelerate(PlanarEvaluation& e, const EvaluationInput& in, View<double, 2> acceleration) {
+  return e.accelerate(in, acceleration, {}) == PlanarEvaluation::good;
+}
+
+template <class T, int N>
+double largest(View<T, N> values) {
+  double most = 0.0;
+  for (const double value : values) most = std::max(most, std::abs(value));
+  return most;
+}
+
+// Of y'' = f(y, y') for poses y: stages are at y + c h y' + (c h)^2 / 2 sum(pose y''), y' + c h sum(rate y''), and the
+// last row is the end of the step. Hairer, Norsett, Wanner (1993), sec. II.14.
+struct Tableau {
+  View<const double> node;           // (s,) c
+  View<const double, 2> pose, rate;  // (s, s) weights of y'' of the stages before
+  View<const double> error;          // (s + 1,) of all y'', that of the end included; (0,) where they are not asked for
+};
+
+// Where points of bodies have to stay within their subgroups, and the projection of twists on these; (0, ...) where none
+// have to.
+struct Retraction {
+  View<const double, 2> fixed;
+  View<const double, 3> projection;  // (n, 6, 6)
+};
+
+// The smallest pivot of the factors, the sine of the angle between a row and those before it.
+struct Pivot {
+  double sine = std::numeric_limits<double>::infinity();
+  Index row = -1;
+};
+
+// The end of a step. It owns its arrays.
+struct StepEnd {
+  bool is_closed = false;  // whether the rows in use close the joints at all stages, and all solutions are accurate
+  Array<double, 2> position, orientation, velocity, acceleration;
+  double correction = 0.0;  // largest of a velocity, relative
+  Pivot worst, last;        // of all stages, and at the end
+  Array<double, 2> error;   // (n, 7) of y'', as the tableau weights it
+};
+
+// A body state, its acceleration, and what it took to close it.
+struct StageState {
+  Array<double, 2> position, orientation, velocity, acceleration;
+  double correction = 0.0, speed = 0.0;  // largest change of a velocity, and the largest of all
+  Pivot pivot;
+
+  model::BodyMotions bodies() const { return {position.view(), orientation.view(), velocity.view()}; }
+};
+
+template <class E>
+class ExplicitSteps {
+ public:
+  // varying: fills the general rows of the evaluation; null where there are none. tolerance (n_rows,): position errors of
+  // closed joints; creep: velocity that is hardly one; kept: the rows of the evaluation, its last unknowns
+  ExplicitSteps(E& evaluation, const VaryingRows* varying, const JointErrors& joints, const Retraction& retraction,
+                View<const double> tolerance, double creep, View<const Index> kept, Index n_unknowns)
+      : e_(evaluation), varying_(varying), joints_(joints), retraction_(retraction), tolerance_(tolerance),
+        creep_(creep), kept_(kept), right_(n_unknowns), delta_(joints.n_rows()), trial_delta_(joints.n_rows()),
+        velocity_error_(joints.n_rows()), trial_velocity_error_(joints.n_rows()),
+        twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies() + 1) {}
+
+  StepEnd step(const model::BodyMotions& start, View<const double, 2> acceleration, const Tableau& tableau, double h) {
+    const Index n = start.position.rows(), n_stages = tableau.node.size();
+    StepEnd end;
+    auto [rate, first_curvature] = pose_derivatives(start.orientation, start.velocity, acceleration);
+    curvatures_.clear();
+    curvatures_.push_back(std::move(first_curvature));
+    StageState s;
+    for (Index k = 0; k < n_stages; ++k) {
+      BodyStates open = moved(start.position, start.orientation, rate, mean(tableau.pose[k]), mean(tableau.rate[k]),
+                              tableau.node[k] * h);
+      s.position = std::move(open.position), s.orientation = std::move(open.orientation);
+      s.velocity = std::move(open.velocity), s.acceleration = Array<double, 2>::uninitialized({n, 6});
+      if (!close(s)) return end;
+      if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
+      if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
+      if (k + 1 < n_stages || tableau.error.size() > 0)
+        curvatures_.push_back(pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
+    }
+    if (tableau.error.size() > 0) end.error = mean(tableau.error);
+    end.position = std::move(s.position), end.orientation = std::move(s.orientation);
+    end.velocity = std::move(s.velocity), end.acceleration = std::move(s.acceleration);
+    end.last = s.pivot;
+    end.is_closed = true;
+    return end;
+  }
+
+ private:
+  Array<double, 2> mean(View<const double> weight) const {
+    Array<double, 2> sum(curvatures_[0].shape());
+    for (std::size_t j = 0; j < curvatures_.size(); ++j) {
+      if (weight[j] == 0.0) continue;
+      const View<const double, 2> c = curvatures_[j];
+      for (Index k = 0; k < sum.size(); ++k) sum.data()[k] += weight[j] * c.data()[k];
+    }
+    return sum;
+  }
+
+  // Moves to the nearest closed state, and fills its acceleration; whether that was possible.
+  bool close(StageState& s) {
+    retract(s);
+    if (!factorize(e_, input(s)) || !close_pose(s)) return false;
+    close_velocity(s);
+    if (!accelerate(e_, input(s), s.acceleration.view())) return false;
+    s.pivot = {};
+    if (kept_.size() == 0) return true;
+    std::tie(s.pivot.sine, s.pivot.row) = smallest_pivot(e_, right_.size() - kept_.size());
+    if (s.pivot.row >= 0) s.pivot.row = kept_[s.pivot.row];
+    return true;
+  }
+  void retract(StageState& s) {
+    if (retraction_.fixed.rows() == 0) return;
+    sparsebody::retract(retraction_.fixed, s.position, s.orientation, s.position);
+    for (Index i = 0; i < twists_.shape(0); ++i) {
+      for (Index a = 0; a < 6; ++a) {
+        twists_(i, a) = 0.0;
+        for (Index b = 0; b < 6; ++b) twists_(i, a) += retraction_.projection(i, a, b) * s.velocity(i, b);
+      }
+      std::copy_n(&twists_(i, 0), 6, &s.velocity(i, 0));
+    }
+  }
+  EvaluationInput input(const StageState& s) const {
+    EvaluationInput in{s.position.view(), s.orientation.view(), s.velocity.view(), {}, {}, {}, {}};
+    if (varying_ != nullptr) {
+      varying_->fill(s.bodies());
+      in.general_rows = varying_->rows, in.general_gamma = varying_->gamma;
+    }
+    return in;
+  }
+  template <bool fills_position, bool fills_velocity>
+  void fill_errors(const model::BodyMotions& bodies, View<double> delta, View<double> velocity) {
+    for (Index i = 0; i < bodies.position.rows(); ++i) motions_[i + 1] = bodies[i];  // the first one is the world
+    joints_.fill<fills_position, fills_velocity>([&](Index body) -> const auto& { return motions_[body + 1]; }, delta,
+                                                 velocity);
+  }
+  double relative(View<const double> error) const {
+    double most = 0.0;
+    for (Index k = 0; k < error.size(); ++k) most = std::max(most, std::abs(error[k]) / tolerance_[k]);
+    return most;
+  }
+  // The twists, or changes of velocity, that change the rows by -error.
+  void fill_twists(View<const double> error) {
+    const Index first = right_.size() - kept_.size();
+    for (Index k = 0; k < kept_.size(); ++k) right_[first + k] = -error[kept_[k]];
+    solve(e_, right_.view());
+    e_.to_user_order(twists_.view(), {});
+  }
+  // Leaves the velocity errors at the pose that it finds.
+  bool close_pose(StageState& s) {
+    fill_errors<true, true>(s.bodies(), delta_, velocity_error_);
+    double opening = relative(delta_);
+    for (int step = 0; step < most_corrections && opening > 1.0; ++step) {
+      fill_twists(delta_);
+      model::Poses trial = model::displaced(s.position, s.orientation, twists_);
+      fill_errors<true, true>({trial.position.view(), trial.orientation.view(), s.velocity.view()}, trial_delta_,
+                              trial_velocity_error_);
+      const double trial_opening = relative(trial_delta_);
+      if (!(trial_opening < opening)) break;
+      const bool is_slow = trial_opening > 1.0 && trial_opening > slow_convergence * opening;
+      s.position = std::move(trial.position), s.orientation = std::move(trial.orientation);
+      std::swap(delta_, trial_delta_), std::swap(velocity_error_, trial_velocity_error_);
+      opening = trial_opening;
+      if (is_slow && !factorize(e_, input(s))) return false;
+    }
+    return opening <= closed_opening;
+  }
+  void close_velocity(StageState& s) {
+    const View<double, 2> v = s.velocity;
+    s.correction = s.speed = 0.0;
+    double before = std::numeric_limits<double>::infinity();
+    for (int step = 0; step < most_corrections; ++step) {
+      fill_twists(velocity_error_);
+      const double change = largest(twists_.view());
+      if (!(change < before)) break;
+      for (Index i = 0; i < v.rows(); ++i)
+        for (Index a = 0; a < 6; ++a) v(i, a) += twists_(i, a);
+      s.correction += change, before = 0.5 * change;
+      s.speed = largest(v);
+      fill_errors<false, true>(s.bodies(), {}, velocity_error_);
+      if (relative(velocity_error_) <= velocity_tolerance * s.speed) break;
+    }
+  }
+
+  E& e_;
+  const VaryingRows* varying_;
+  const JointErrors& joints_;
+  Retraction retraction_;
+  View<const double> tolerance_;
+  double creep_;
+  View<const Index> kept_;
+  Array<double> right_, delta_, trial_delta_, velocity_error_, trial_velocity_error_;
+  Array<double, 2> twists_;
+  std::vector<model::BodyMotion> motions_;       // of the world, and of the bodies
+  std::vector<Array<double, 2>> curvatures_;     // y'' of the stages
+};
+
+}  // namespace sparsebody::simulation

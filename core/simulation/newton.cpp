@@ -1,0 +1,128 @@
+#include "simulation/newton.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sparsebody::implicit {
+
+namespace {
+
+constexpr double fast = 0.2;       // contraction with which factors are kept
+constexpr double slow = 0.5;       // contraction by new factors at which they are given up
+constexpr Index most_slow = 2;     // of such
+constexpr Index most_iterations = 20;
+constexpr double farthest = 0.3;   // lengths that a correction may go without leaving the branch of the motion
+constexpr int most_refinements = 10;
+constexpr double refined = 0.02;   // change at which they end: Newton's method does the rest
+
+double largest(View<const double> x) {
+  double most = 0.0;
+  for (const double entry : x) most = std::max(most, std::abs(entry));
+  return most;
+}
+
+// The error after a correction, relative to it, of a linear convergence.
+double remaining(double contraction) {
+  const double known = contraction > 0.0 ? std::max(contraction, 0.01) : 1.0;
+  return known / (1.0 - std::min(known, 0.9));
+}
+
+}  // namespace
+
+Newton::Newton(Equations& equations, block_ldl::Factors* block_ldl, multifrontal::Multifrontal* fronts,
+               const Start& start, const End& end, View<double> known, Index n_unknowns, double length)
+    : equations_(equations), block_ldl_(block_ldl), fronts_(fronts), start_(start), end_(end), known_(known),
+      length_(length), rows_({n_unknowns - end.velocity.size(), 2, 6}), zeros_(n_unknowns), rhs_(n_unknowns),
+      changed_(n_unknowns), x_(n_unknowns), before_(end.velocity.size()),
+      correction_{Array<double, 2>(end.velocity.shape()), Array<double>(end.multiplier.size())} {
+  Index size = 2;
+  for_point([&](auto array) { size += array.size(); });
+  point_ = Array<double>(size);
+}
+
+template <class F>
+void Newton::for_point(F f) {
+  f(start_.position), f(start_.orientation), f(start_.coordinate);
+  f(end_.displacement), f(end_.velocity), f(end_.multiplier), f(known_);
+}
+
+void Newton::factorize_at(View<const double> point) {
+  std::copy(point.begin(), point.end(), point_.begin());
+  const double* next = point.begin() + 2;
+  for_point([&](auto array) {
+    std::copy_n(next, array.size(), array.begin());
+    next += array.size();
+  });
+  if (point[0] == 0.0) return;
+  equations_.evaluate();
+  factorize(point[0], point[1]);
+}
+
+void Newton::factorize(double b, double c) {
+  point_[0] = b, point_[1] = c;
+  double* next = point_.begin() + 2;
+  for_point([&](auto array) { next = std::copy(array.begin(), array.end(), next); });
+  is_rough_ = equations_.linearize(b, c, rows_) > 0;
+  if (block_ldl_ != nullptr) block_ldl_->eliminate(rows_.view(), zeros_.view(), -1.0);
+  else fronts_->factorize_shifted(rows_.view(), 1.0);
+}
+
+void Newton::substitute(View<const double> rhs) {
+  if (block_ldl_ != nullptr) block_ldl_->solve(rows_.view(), rhs, 1.0, false, x_);
+  else fronts_->solve(rows_.view(), rhs, x_);
+}
+
+// Refined, as long as that converges, where H leaves out more than skew parts.
+const Correction& Newton::solve() {
+  equations_.right_side(rhs_);
+  substitute(rhs_);
+  double last = std::numeric_limits<double>::infinity();
+  for (int k = 0; is_rough_ && k < most_refinements; ++k) {
+    std::copy_n(x_.begin(), before_.size(), before_.begin());
+    const double before = largest(before_);
+    equations_.subtract_rest(x_, rhs_, changed_);
+    substitute(changed_);
+    for (Index i = 0; i < before_.size(); ++i) before_[i] -= x_[i];
+    const double change = largest(before_);
+    if (!(refined * before < change && change < 0.9 * last)) break;
+    last = change;
+  }
+  equations_.to_correction(x_, correction_.twist, correction_.multiplier);
+  return correction_;
+}
+
+void Newton::begin(double b, double c, double accuracy) {
+  b_ = b, c_ = c, accuracy_ = accuracy;
+  n_iterations = n_factorizations = n_slow_ = 0;
+  contraction = size = 0.0;
+}
+
+Newton::Status Newton::run() {
+  Status status = going_on;
+  while (status == going_on) status = equations_.evaluate() >= 0 ? undefined : iterate();
+  return status;
+}
+
+Newton::Status Newton::iterate() {
+  if (b_ != point_[0] || c_ != point_[1] || contraction > fast) {
+    n_slow_ = n_factorizations > 0 && contraction > slow ? n_slow_ + 1 : 0;
+    if (n_slow_ > most_slow) return wants_whole;
+    factorize(b_, c_);
+    ++n_factorizations;
+  }
+  solve();
+  return correct(correction_.twist, correction_.multiplier);
+}
+
+Newton::Status Newton::correct(View<const double, 2> twist, View<const double> multiplier) {
+  const auto [angle, distance] = equations_.correct(b_, c_, twist, multiplier);
+  const double last = size;
+  size = length_ * angle + distance;
+  if (!(size < farthest * length_)) return diverged;
+  contraction = last > 0.0 ? size / last : 0.0;
+  if (size * remaining(contraction) < accuracy_) return converged;
+  return ++n_iterations < most_iterations ? going_on : diverged;
+}
+
+}  // namespace sparsebody::implicit

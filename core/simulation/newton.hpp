@@ -1,0 +1,72 @@
+// Newton's method on the equations of an implicit step, by factors that are kept as long as it converges.
+//
+// The factors are those of [H A'; A -C], the matrix without what couples bodies beside their joints and without the
+// skew parts of their blocks, so that convergence is linear: Deuflhard (2011), Newton Methods for Nonlinear Problems,
+// sec. 2.1, on simplified and inexact Newton methods.
+#pragma once
+
+#include "factorization/block_ldl.hpp"
+#include "factorization/multifrontal.hpp"
+#include "simulation/implicit_equations.hpp"
+
+namespace sparsebody::implicit {
+
+struct Correction {
+  Array<double, 2> twist;    // (n, 6)
+  Array<double> multiplier;  // (n_rows,)
+};
+
+class Newton {
+ public:
+  enum Status { going_on, converged, diverged, undefined, wants_whole };
+
+  // Factors of one kind or the other. All that they depend on is `start`, `end` and `known`, the arrays of the equations.
+  // length: makes an angle a distance [m].
+  Newton(Equations& equations, block_ldl::Factors* block_ldl, multifrontal::Multifrontal* fronts, const Start& start,
+         const End& end, View<double> known, Index n_unknowns, double length);
+
+  // Begins a step with d(dv/dt) = b dy and dv = c dy, which ends at errors smaller than `accuracy` [m].
+  void begin(double b, double c, double accuracy);
+  // Iterates until that is over: undefined where points of a spring coincide, wants_whole where factors of the matrix
+  // without what couples bodies do not do.
+  Status run();
+  // Corrects the unknowns once, for the newest residuals.
+  Status iterate();
+  // Adds a correction, and judges by it what is left.
+  Status correct(View<const double, 2> twist, View<const double> multiplier);
+
+  // Factorizes at the present unknowns.
+  void factorize(double b, double c);
+  // The correction for the present residuals by the newest factors.
+  const Correction& solve();
+
+  // Where the factors at hand were made: b, c and all that they depend on; zeros where none are to be kept.
+  View<const double> point() const { return point_.view(); }
+  // Makes the factors again that were made at such a point.
+  void factorize_at(View<const double> point);
+  void drop_factors() { point_[0] = 0.0; }
+
+  Index n_iterations = 0, n_factorizations = 0;  // of the step
+  double contraction = 0.0, size = 0.0;          // of the last iteration; of its correction [m]
+
+ private:
+  template <class F>
+  void for_point(F f);  // f(array) of all that factors depend on
+  void substitute(View<const double> rhs);
+
+  Equations& equations_;
+  block_ldl::Factors* block_ldl_;
+  multifrontal::Multifrontal* fronts_;
+  Start start_;
+  End end_;
+  View<double> known_;
+  double length_;
+  Array<double, 3> rows_;
+  Array<double> zeros_, rhs_, changed_, x_, before_, point_;
+  Correction correction_;
+  bool is_rough_ = false;  // a block of a body is not positive definite
+  double b_ = 0.0, c_ = 0.0, accuracy_ = 0.0;
+  Index n_slow_ = 0;
+};
+
+}  // namespace sparsebody::implicit

@@ -1,0 +1,241 @@
+"""Bases of loops, and the nonzeros that loop closure has with each.
+
+A loop asks that the velocities of its joints, passed one after the other, add up to nothing:
+six rows of K, with a block of 6 x n_j in each of its joints j. Any basis says the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import pairwise
+from operator import or_
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from sparsebody._core import tree as native
+from sparsebody.analysis.null_space import successor_frames
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.system import System
+from sparsebody.sparse.cycles import (
+    Cycles,
+    face_cycles,
+    fundamental_cycles,
+    minimum_cycles,
+    short_cycles,
+)
+from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.tree_choice import TREE_CHOICES, spanning_tree
+
+MOST_LOOPS = 5_000  # whose pairs are counted
+RANDOM_TREE = "random"
+FUNDAMENTAL = tuple(f"{name} tree" for name in (*TREE_CHOICES, RANDOM_TREE))
+LOOP_BASES = ("minimum", "short", "faces", *FUNDAMENTAL)
+_GENERAL = "breadth-first"  # the tree of H where the basis has none
+
+
+@dataclass(frozen=True)
+class LoopBasisLine:
+    """What one basis of loops costs; blocks are taken as dense."""
+
+    name: str
+    tree: str  # that of H
+    loops: int
+    joints: int  # in all loops together
+    longest: int  # joints in the longest loop
+    nnz_k: int  # of K on the velocities of all joints
+    nnz_coupling: int  # of K W K', W a block for each joint: loops that share a joint
+    nnz_product: int  # of K H^-1 K', H of the tree with armature on loop joints
+    nnz_h: int  # of the lower triangle of H
+    nnz_tree_k: int | None  # of K in the velocities of tree joints, for fundamental loops
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings."""
+        return {"basis": self.name, **{k: v for k, v in vars(self).items() if k != "name"}}
+
+
+@dataclass(frozen=True, eq=False)
+class LoopBasisComparison:
+    """The bases of one mechanism, the one with the fewest nonzeros of K first."""
+
+    lines: tuple[LoopBasisLine, ...]
+    cycles: dict[str, Cycles]  # of the system's joints
+    dimension: int  # joints with rows - nodes + connected parts
+    is_planar: bool | None  # whether the body-joint graph is; None if faces were not asked for
+
+
+def _check(names: Sequence[str], seed: int) -> None:
+    """Refuse names of no basis, and seeds that are none."""
+    if seed < 0:
+        raise ModelError(f"seed is {seed}; give a number that is not negative")
+    for name in names:
+        if name not in LOOP_BASES:
+            raise UnknownNameError(f"no loop basis {name!r}; there are {', '.join(LOOP_BASES)}")
+
+
+def _cycles(system: System, name: str, tree: SpanningTree) -> Cycles | None:
+    """Return the basis; the tree is that of fundamental loops."""
+    joints, ends = _constrained(system)
+    freedoms = _freedoms(system)[joints]
+    cycles: Cycles | None
+    if name in FUNDAMENTAL:
+        cycles = fundamental_cycles(system.n_bodies, ends, _is_tree(tree, joints, ends))
+    elif name == "minimum":
+        cycles = minimum_cycles(system.n_bodies, ends, freedoms)
+    elif name == "short":
+        cycles = short_cycles(system.n_bodies, ends)
+    else:
+        cycles = face_cycles(system.n_bodies, ends, freedoms, _drawing(system, joints))
+    return None if cycles is None else Cycles(cycles.start, joints[cycles.edge], cycles.sign)
+
+
+def _constrained(system: System) -> tuple[IntArray, IntArray]:
+    """Return the joints that have rows, and their bodies (n, 2), -1 for the world."""
+    joints = np.flatnonzero(np.diff(system.first_row) > 0)
+    return joints, np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
+
+
+def _freedoms(system: System) -> IntArray:
+    """Return the freedoms (n_joints,) that the rows of each joint leave, drives among them."""
+    return np.maximum(6 - np.diff(system.first_row), 0).astype(np.intp)
+
+
+def _tree(system: System, name: str, seed: int) -> SpanningTree:
+    """Return the spanning tree that a basis is named after, or a breadth-first one."""
+    choice = name.removesuffix(" tree") if name in FUNDAMENTAL else _GENERAL
+    if choice != RANDOM_TREE:
+        return spanning_tree(system, choice)
+    joints, ends = _constrained(system)
+    shuffled = np.random.default_rng(seed).permutation(len(joints))
+    tree_joints = shuffled[_united(shuffled, ends, system.n_bodies)]
+    names = [system.joint_names[int(j)] for j in joints[tree_joints]]
+    return spanning_tree(system, _GENERAL, joints=names)
+
+
+def _is_tree(tree: SpanningTree, joints: IntArray, ends: IntArray) -> BoolArray:
+    """Return which joints with rows are in the tree, or span what its free joints span."""
+    in_tree = tree.tree_index[joints] >= 0
+    sequence = np.argsort(~in_tree, kind="stable")
+    is_tree = np.zeros(len(joints), dtype=bool)
+    is_tree[sequence] = _united(sequence, ends, tree.n_bodies)
+    return is_tree
+
+
+def _united(sequence: IntArray, ends: IntArray, n_bodies: int) -> BoolArray:
+    """Return which joints, one after the other, close no loop with earlier ones."""
+    return native.JointGraph(ends, n_bodies).unite(sequence)
+
+
+def _drawing(system: System, joints: IntArray) -> FloatArray:
+    """Return places of bodies, world and joints in the plane along which they spread most."""
+    state = system.initial_state
+    point = successor_frames(system, state)[1][joints]
+    to_world = np.any(_constrained(system)[1] < 0, axis=1)
+    world = point[to_world].mean(axis=0) if to_world.any() else np.zeros(3)
+    place = np.concatenate([state.position, world[None], point])
+    spread = place - place.mean(axis=0)
+    return spread @ np.linalg.svd(spread, full_matrices=False)[2][:2].T
+
+
+def compare_loop_bases(
+    mechanism: Mechanism | System, names: Sequence[str] = (), *, seed: int = 0
+) -> LoopBasisComparison:
+    """Return the nonzeros of loop closure with each basis of loops, told from the graph.
+
+    Parameters
+    ----------
+    mechanism : Mechanism or System
+        Joints without constraint rows close no loops.
+    names : sequence of str
+        From LOOP_BASES; default: all.
+    seed : int
+        Of the random tree.
+
+    Raises
+    ------
+    UnknownNameError
+        For a basis that is not there.
+    ModelError
+        If there are more than MOST_LOOPS loops, or the seed is negative.
+    """
+    system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
+    _check(names, seed)
+    joints, ends = _constrained(system)
+    dimension = int(np.sum(~_united(np.arange(len(joints)), ends, system.n_bodies)))
+    if dimension > MOST_LOOPS:
+        raise ModelError(
+            f"{system.name} has {dimension} loops, more than {MOST_LOOPS}; take a smaller one"
+        )
+    trees = {name: _tree(system, name, seed) for name in dict.fromkeys(names or LOOP_BASES)}
+    bases = {name: _cycles(system, name, tree) for name, tree in trees.items()}
+    cycles = {name: one for name, one in bases.items() if one is not None}
+    lines = [_line(name, one, trees[name]) for name, one in cycles.items()]
+    is_planar = bases["faces"] is not None if "faces" in bases else None
+    lines.sort(key=lambda line: (line.nnz_k, line.nnz_product))
+    return LoopBasisComparison(tuple(lines), cycles, dimension, is_planar)
+
+
+def _line(name: str, cycles: Cycles, tree: SpanningTree) -> LoopBasisLine:
+    system = tree.system
+    freedoms, length = _freedoms(system), np.diff(cycles.start)
+    return LoopBasisLine(
+        name=name,
+        tree=name.removesuffix(" tree") if name in FUNDAMENTAL else _GENERAL,
+        loops=len(cycles),
+        joints=len(cycles.edge),
+        longest=int(length.max(initial=0)),
+        nnz_k=6 * int(freedoms[cycles.edge].sum()),
+        nnz_coupling=36 * _pairs(_shared(cycles, freedoms)),
+        nnz_product=36 * _pairs(_reach(cycles, freedoms, tree)),
+        nnz_h=tree.n_inertia_nonzeros,
+        nnz_tree_k=_tree_nonzeros(system, cycles, freedoms) if name in FUNDAMENTAL else None,
+    )
+
+
+def _pairs(reach: csr_array) -> int:
+    """Return how many pairs of rows, each with itself too, have a column in common."""
+    rows = [reach.indices[a:b].tolist() for a, b in pairwise(reach.indptr)]
+    members = [0] * reach.shape[1]  # the rows of each column, as bits
+    for number, columns in enumerate(rows):
+        for column in columns:
+            members[column] |= 1 << number
+    of_columns = ((members[column] for column in columns) for columns in rows)
+    return sum(reduce(or_, sets, 0).bit_count() for sets in of_columns)
+
+
+def _shared(cycles: Cycles, freedoms: IntArray) -> csr_array:
+    """Return (n_cycles, n_joints) the joints of each cycle that can move."""
+    moves = freedoms[cycles.edge] > 0
+    where = cycles.cycle[moves], cycles.edge[moves]
+    shape = len(cycles), len(freedoms)
+    return coo_array((np.ones(moves.sum(), dtype=np.int32), where), shape=shape).tocsr()
+
+
+def _reach(cycles: Cycles, freedoms: IntArray, tree: SpanningTree) -> csr_array:
+    """Return what couples loops in K H^-1 K': loop joints, and the joints that trees stand on.
+
+    With H = L' L, rows of K L^-1 have entries from the joints of a loop down to the world. Two of
+    them overlap if they stand on the same joint nearest to the world that can move.
+    """
+    base = np.full(tree.n_bodies, -1, dtype=np.intp)
+    moves = (tree.joint < 0) | (freedoms[tree.joint] > 0)  # virtual joints, and those that can
+    for i, parent in enumerate(tree.parent.tolist()):
+        below = base[parent] if parent >= 0 else -1
+        base[i] = i if below < 0 and moves[i] else below
+    shared = _shared(cycles, freedoms).tocoo()
+    index = tree.tree_index[shared.col]
+    column = np.where(index >= 0, base[index], tree.n_bodies + shared.col)
+    shape = len(cycles), tree.n_bodies + len(freedoms)
+    return coo_array((np.ones(len(column), dtype=np.int32), (shared.row, column)), shape).tocsr()
+
+
+def _tree_nonzeros(system: System, cycles: Cycles, freedoms: IntArray) -> int:
+    """Return the nonzeros of K of Featherstone (2008), table 8.4: rows of the loop joints alone."""
+    rows = np.diff(system.first_row)[cycles.edge[cycles.start[:-1]]]
+    total = np.bincount(cycles.cycle, freedoms[cycles.edge], minlength=len(cycles))
+    return int(rows @ (total - freedoms[cycles.edge[cycles.start[:-1]]]))

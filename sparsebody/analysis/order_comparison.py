@@ -1,0 +1,301 @@
+"""What elimination orders cost, ours and other people's.
+
+An order is admissible if it needs no pivoting (`sparse/admissibility.py`); one that is not is
+judged as it is, for factorizations that pivot, and repaired, for those that do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.constraint import KKTStructure, kkt_structure
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.errors import OrderingError, ShapeError
+from sparsebody.factorization.cost_model import choose_factorization, pivoted_seconds
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.system import System
+from sparsebody.ordering import ORDERINGS, available_orderings
+from sparsebody.ordering.cholmod_orders import available_general_orderings, general_order
+from sparsebody.sparse.elimination_tree import (
+    OrderingMetrics,
+    early_joints,
+    ordering_metrics,
+    repair,
+)
+from sparsebody.sparse.pattern import (
+    BlockPattern,
+    Blocks,
+    SymmetricPattern,
+    block_order,
+    positions,
+    saddle_blocks,
+)
+
+_PATIENCE = 30e6  # of computing one order [us], beyond which it is left out unless asked for
+
+
+@dataclass(frozen=True)
+class OrderingLine:
+    """The predicted cost of one elimination order."""
+
+    name: str
+    metrics: OrderingMetrics
+    factorization: str  # the fastest one for it
+    predicted_seconds: float  # of one factorization and solution
+    remark: str = ""  # on an order that was given
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings."""
+        return {
+            "ordering": self.name,
+            **vars(self.metrics),
+            "factorization": self.factorization,
+            "predicted_seconds": self.predicted_seconds,
+            **({"remark": self.remark} if self.remark else {}),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class OrderingComparison:
+    """The orders of one pattern, the one with the fewest operations first."""
+
+    pattern: Blocks
+    lines: tuple[OrderingLine, ...]
+    orders: dict[str, IntArray]  # (n_blocks,) each
+    automatic: str  # what the automatic choice takes
+    structure: KKTStructure | None = None  # of a mechanism
+
+    def with_lines(self, *lines: OrderingLine) -> OrderingComparison:
+        """Return the comparison with other lines beside its own."""
+        return replace(self, lines=by_flops([*self.lines, *lines]))
+
+
+def by_flops(lines: Sequence[OrderingLine]) -> tuple[OrderingLine, ...]:
+    """Return the lines, the one with the fewest operations first."""
+    return tuple(sorted(lines, key=lambda line: (line.metrics.flops, line.metrics.nnz_l)))
+
+
+def ordering_lines(choice: SolverChoice) -> tuple[OrderingLine, ...]:
+    """Return what was predicted of every ordering that was tried, the quickest first."""
+    lines = [
+        OrderingLine(name, metrics, min(times, key=lambda one: times[one]), min(times.values()))
+        for name, metrics in choice.metrics.items()
+        for times in [choice.seconds[name]]
+    ]
+    return tuple(sorted(lines, key=lambda line: line.predicted_seconds))
+
+
+def compare_orderings(
+    mechanism: Mechanism | System, names: Sequence[str] = (), factorization: str = "auto"
+) -> OrderingComparison:
+    """Return the predicted cost of orderings for the matrix that forward dynamics factorizes.
+
+    Parameters
+    ----------
+    mechanism : Mechanism or System
+        Looked at in the consistent pose nearest to its initial one.
+    names : sequence of str
+        Keys of ORDERINGS; default: all that are installed, do not take too long and find an order.
+    factorization : str
+        What the time is predicted for, or "auto" for the quickest of each.
+
+    Raises
+    ------
+    UnknownNameError, MissingDependencyError
+        For an ordering or a factorization that is not there.
+    AssemblyError
+        If the joints of the mechanism do not close.
+    """
+    system = mechanism.compile() if isinstance(mechanism, Mechanism) else mechanism
+    state = consistent_state(system)
+    dynamics = ForwardDynamics(system, state, reactions="basic", factorization=factorization)
+    pattern, automatic = dynamics.structure.pattern, dynamics.ordering
+    comparison = compared(pattern, names, factorization, automatic, state.position)
+    return replace(comparison, structure=dynamics.structure)
+
+
+def compared(
+    pattern: BlockPattern,
+    names: Sequence[str] = (),
+    factorization: str = "auto",
+    automatic: str = "",
+    positions: FloatArray | None = None,
+) -> OrderingComparison:
+    """Return the comparison for a pattern; parameters and errors as of `compare_orderings`.
+
+    Orderings that take the `positions` (n_primal, 3) of the bodies get them.
+    """
+    choices = {}
+    for name in dict.fromkeys(names or _bearable(pattern)):
+        try:
+            choices[name] = choose_solver(pattern, name, factorization, positions)
+        except OrderingError:
+            if names:
+                raise
+    lines = [line for choice in choices.values() for line in ordering_lines(choice)]
+    return OrderingComparison(
+        pattern,
+        by_flops(lines),
+        {name: choice.order for name, choice in choices.items()},
+        automatic,
+    )
+
+
+def _bearable(pattern: BlockPattern) -> list[str]:
+    names = available_orderings(pattern.n_blocks)
+    return [name for name in names if ORDERINGS[name].microseconds * pattern.n_blocks < _PATIENCE]
+
+
+@dataclass(frozen=True, eq=False)
+class ForeignComparison:
+    """The orders of somebody's matrix; `block` tells its blocks by those of the comparison."""
+
+    comparison: OrderingComparison
+    block: IntArray  # (n_blocks,)
+
+    def order(self, name: str) -> IntArray:
+        """Return the order (n_blocks,) of an ordering, in the blocks of the file."""
+        return self.block[self.comparison.orders[name]]
+
+    def judged(self, order: IntArray, name: str) -> ForeignComparison:
+        """Return the comparison with an order of the blocks or scalar rows of the file."""
+        block_order, remark = _in_blocks(self._source, order)
+        lines = judge_order(
+            self.comparison.pattern, positions(self.block)[block_order], name, remark
+        )
+        return ForeignComparison(self.comparison.with_lines(*lines), self.block)
+
+    @property
+    def description(self) -> str:
+        """What the matrix is, in words."""
+        pattern = self.comparison.pattern
+        size = f"{pattern.n_blocks} blocks, {pattern.n_rows} rows"
+        if isinstance(pattern, BlockPattern):
+            return f"{size}: [D A'; A 0] of {pattern.n_primal} bodies and {pattern.n_dual} joints"
+        return f"{size}: not a matrix of bodies and joints; times are those of LU with pivoting"
+
+    @property
+    def _source(self) -> Blocks:
+        """The blocks as they are numbered in the file."""
+        pattern = self.comparison.pattern
+        sizes = np.empty(pattern.n_blocks, dtype=np.intp)
+        sizes[self.block] = pattern.block_sizes
+        return BlockPattern(sizes, np.zeros((0, 2), dtype=np.intp))
+
+
+def compare_pattern(pattern: SymmetricPattern, names: Sequence[str] = ()) -> ForeignComparison:
+    """Return the predicted cost of orderings for any symmetric matrix.
+
+    Parameters
+    ----------
+    pattern : SymmetricPattern
+        From `read_pattern`.
+    names : sequence of str
+        Keys of ORDERINGS for a matrix of bodies and joints, else of GENERAL_ORDERINGS; default:
+        all that are installed.
+
+    Raises
+    ------
+    UnknownNameError, MissingDependencyError
+        For an ordering that is not there.
+    """
+    saddle = saddle_blocks(pattern)
+    if saddle is not None:
+        return ForeignComparison(compared(saddle.pattern, names), saddle.block)
+    names = list(dict.fromkeys(names)) or available_general_orderings()
+    orders = {name: general_order(pattern, name) for name in names}
+    lines = [_pivoted_line(pattern, order, name) for name, order in orders.items()]
+    comparison = OrderingComparison(pattern, by_flops(lines), orders, "")
+    return ForeignComparison(comparison, np.arange(pattern.n_blocks))
+
+
+def judge_order(
+    pattern: Blocks, order: IntArray, name: str, remark: str = "", joints: Sequence[str] = ()
+) -> tuple[OrderingLine, ...]:
+    """Return a line for an order of blocks, and one more for what it becomes by repair.
+
+    The `joints` (n_dual,) are names, of which one is told that comes too early.
+    """
+    if not isinstance(pattern, BlockPattern):
+        return (_pivoted_line(pattern, order, name, _joined("given", remark)),)
+    early = early_joints(pattern, order)
+    if len(early) == 0:
+        return (_line(pattern, order, name, _joined("admissible", remark)),)
+    who = repr(joints[early[0]]) if len(joints) else f"dual block {early[0]}"
+    told = f"{len(early)} joints before their bodies, first {who}: needs pivoting"
+    return (
+        _pivoted_line(pattern, order, name, _joined(told, remark)),
+        _line(pattern, repair(pattern, order), f"{name}, repaired", "admissible"),
+    )
+
+
+def judge_order_of_mechanism(
+    comparison: OrderingComparison, order: IntArray, name: str
+) -> OrderingComparison:
+    """Return the comparison with an order of the mechanism's blocks or scalar rows.
+
+    They are those of the matrix in use, or of the whole [M A'; A 0] with all rows of all joints, of
+    which joints without a kept row are then left out.
+
+    Raises
+    ------
+    ShapeError
+        If the order fits neither; the message lists the lengths that do.
+    """
+    structure = comparison.structure
+    if structure is None:
+        raise ShapeError("a comparison without a mechanism; use compare_orderings to make one")
+    whole = kkt_structure(structure.system)
+    for candidate in (structure, whole):
+        if len(order) in (candidate.pattern.n_blocks, candidate.pattern.n_rows):
+            blocks, remark = _in_blocks(candidate.pattern, order)
+            kept, left = _restricted(blocks, candidate, structure)
+            told = _joined(remark, f"{left} joints without kept rows left out" if left else "")
+            joints = [structure.system.joint_names[j] for j in structure.joints]
+            lines = judge_order(structure.pattern, kept, name, told, joints)
+            return comparison.with_lines(*lines)
+    sizes = sorted({n for s in (structure, whole) for n in (s.pattern.n_blocks, s.pattern.n_rows)})
+    raise ShapeError(
+        f"the order {name!r} has {len(order)} entries, but {structure.system.name} has "
+        f"{whole.system.n_bodies} bodies and {len(whole.joints)} joints; orders of its blocks or "
+        f"rows have {', '.join(map(str, sizes))}"
+    )
+
+
+def _restricted(order: IntArray, whole: KKTStructure, part: KKTStructure) -> tuple[IntArray, int]:
+    """Return an order of the blocks of one structure as one of another, with fewer joints."""
+    n = part.system.n_bodies
+    block = np.full(n + part.system.n_joints, -1, dtype=np.intp)
+    block[:n] = np.arange(n)
+    block[n + part.joints] = n + np.arange(len(part.joints))
+    every = np.concatenate([np.arange(n), n + whole.joints])[order]
+    kept = block[every]
+    return kept[kept >= 0], int(np.count_nonzero(kept < 0))
+
+
+def _in_blocks(pattern: Blocks, order: IntArray) -> tuple[IntArray, str]:
+    """Return an order of blocks, and what there is to say about it."""
+    blocks, is_whole = block_order(pattern, order)
+    return blocks, "" if is_whole else "rows of a block apart: blocks by their last rows"
+
+
+def _line(pattern: BlockPattern, order: IntArray, name: str, remark: str) -> OrderingLine:
+    best, times = choose_factorization(pattern, order)
+    return OrderingLine(name, ordering_metrics(pattern, order), best, times[best], remark)
+
+
+def _pivoted_line(pattern: Blocks, order: IntArray, name: str, remark: str = "") -> OrderingLine:
+    times = pivoted_seconds(pattern, order)
+    best = min(times, key=lambda one: times[one])
+    return OrderingLine(name, ordering_metrics(pattern, order), best, times[best], remark)
+
+
+def _joined(*remarks: str) -> str:
+    return "; ".join(filter(None, remarks))

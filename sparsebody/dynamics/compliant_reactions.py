@@ -1,0 +1,157 @@
+"""Reactions of slightly compliant joints: the only ones determined where constraints are redundant.
+
+Joints a little compliant deform under the reactions, and of all that balance the bodies those occur
+that store the least strain energy w' C w / 2, whatever the common scale of all C. Plain smallest
+multipliers are those of equal compliances, one metre and one radian counting the same.
+
+References
+----------
+Wojtyra and Fraczek (2013), Multibody Syst. Dyn. 30:153, on redundant constraints and flexibility.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from scipy.sparse import csc_array
+
+from sparsebody.arrays import ArrayLike, FloatArray, IntArray
+from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
+from sparsebody.equations.accelerations import minimum_norm, smallest_multipliers
+from sparsebody.errors import AccuracyWarning, ModelError
+from sparsebody.model.system import System
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+
+LOST = 1e-9  # share of the forces
+Compliance = Mapping[str | None, ArrayLike] | ArrayLike
+
+
+def uniform_compliance(length: float) -> FloatArray:
+    """Return (6,) compliances for which a moment M counts as much as a force M / length [m].
+
+    The smallest multipliers (length 1 m) depend on the unit of length; those of a length that is
+    typical of the mechanism do not.
+    """
+    if not length > 0.0:
+        raise ModelError(f"the characteristic length is {length} m; it must be positive")
+    return np.array([length**-2.0] * 3 + [1.0] * 3)
+
+
+def joint_compliances(system: System, compliance: Compliance) -> FloatArray:
+    """Return (n_joints, 6, 6) compliances [rad/(N m), m/N] in S axes about the origin of S.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    compliance : number, (6,), (6, 6) or mapping of joint names to these
+        Torsional first. In a mapping, the key None stands for all joints not named.
+
+    Raises
+    ------
+    ModelError
+        For a joint that is not there, one without compliance, or a matrix that is not symmetric and
+        positive definite.
+    """
+    if not isinstance(compliance, Mapping):
+        compliance = {None: compliance}
+    found = np.full((system.n_joints, 6, 6), np.nan)
+    if None in compliance:
+        found[:] = _matrix("joints not named", compliance[None])
+    for name, value in compliance.items():
+        if name is not None:
+            found[system.joint(name)] = _matrix(f"joint {name!r}", value)
+    missing = np.flatnonzero(np.isnan(found[:, 0, 0]) & (np.diff(system.first_row) > 0))
+    if len(missing):
+        raise ModelError(
+            f"joint {system.joint_names[int(missing[0])]!r} has no compliance; name it, or give "
+            "one for all joints not named under the key None"
+        )
+    return found
+
+
+def _matrix(who: str, value: ArrayLike) -> FloatArray:
+    """Return one compliance as a matrix."""
+    given = np.asarray(value, dtype=float)
+    if given.shape not in ((), (6,), (6, 6)):
+        raise ModelError(f"{who}: the compliance is {given.shape}; give a number, (6,) or (6, 6)")
+    matrix = given if given.ndim == 2 else np.diag(np.broadcast_to(given, 6))
+    if not np.isfinite(matrix).all() or not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0.0):
+        raise ModelError(f"{who}: the compliance is {given.tolist()}; it must be symmetric, finite")
+    scale = np.sqrt(np.abs(np.diag(matrix)))
+    least = 0.0
+    if np.all(scale > 0.0):
+        least = float(np.linalg.eigvalsh(matrix / np.outer(scale, scale))[0])
+    if not least > 1e-12:
+        raise ModelError(
+            f"{who}: the compliance is {given.tolist()}; it must be positive definite, small "
+            "numbers standing for stiff directions"
+        )
+    return matrix
+
+
+def least_energy(
+    system: System, constraint: ConstraintRows, multiplier: FloatArray, compliance: FloatArray
+) -> FloatArray:
+    """Return the multipliers of least strain energy that exert the same forces on the bodies.
+
+    With T' C T = L L' for each joint, mu = L' lambda are the smallest for the rows L^-1 A.
+
+    Parameters
+    ----------
+    constraint : ConstraintRows
+        All rows.
+    multiplier : (n_rows,) float array
+        Any multipliers that exert the right forces.
+    compliance : (n_joints, 6, 6) float array
+        As `joint_compliances` returns it.
+
+    Warns
+    -----
+    AccuracyWarning
+        If compliances differ by so many decades that the least energy is not found.
+    """
+    rows, scaled = constraint.rows.copy(), multiplier.copy()
+    roots = list(_roots(system, constraint.subspace, compliance))
+    for index, root in roots:
+        both = rows[index].reshape(*index.shape, -1)
+        rows[index] = np.linalg.solve(root, both).reshape(*index.shape, 2, 6)
+        scaled[index] = np.einsum("nab,na->nb", root, multiplier[index])
+    structure = kkt_structure(system)
+    nothing = np.empty((system.n_bodies, 0, 0))
+    matrix = constraint_matrix(SaddleMatrix(structure.pattern, nothing, nothing, rows))
+    smallest = smallest_multipliers(matrix, scaled)
+    found = np.zeros_like(multiplier) if smallest is None else smallest
+    for index, root in roots:
+        transposed = np.swapaxes(root, 1, 2)
+        found[index] = np.linalg.solve(transposed, found[index][:, :, None])[:, :, 0]
+    return _with_right_forces(constraint_matrix(structure.matrix(constraint)), multiplier, found)
+
+
+def _with_right_forces(rows: csc_array, multiplier: FloatArray, found: FloatArray) -> FloatArray:
+    """Return `found`, or where it has lost the forces of `multiplier` give the difference back."""
+    force, rest = rows.T @ multiplier, rows.T @ (multiplier - found)
+    if np.abs(rest).max(initial=0.0) <= LOST * np.abs(force).max(initial=0.0):
+        return found
+    warnings.warn(
+        "compliances differ so much that reactions of least energy are not found accurately; they "
+        "balance, but bring the compliances within sixteen decades or so of each other",
+        AccuracyWarning,
+        stacklevel=4,
+    )
+    return found + minimum_norm(rows, multiplier - found)
+
+
+def _roots(
+    system: System, subspace: FloatArray, compliance: FloatArray
+) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield (rows (n, c), L (n, c, c)) of the joints with c rows, for each c."""
+    count = np.diff(system.first_row)
+    for c in np.unique(count[count > 0]):
+        joints = np.flatnonzero(count == c)
+        index = system.first_row[joints][:, None] + np.arange(c)
+        T = subspace[index]  # (n, c, 6)
+        energy = T @ compliance[joints] @ np.swapaxes(T, 1, 2)
+        yield index, np.asarray(np.linalg.cholesky(energy), dtype=float)

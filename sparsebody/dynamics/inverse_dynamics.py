@@ -1,0 +1,297 @@
+"""Inverse dynamics by the sparse equilibrium of all bodies. Featherstone (2008), sec. 8.12."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from scipy.sparse import block_array, csr_array, diags_array, eye_array
+from scipy.sparse.linalg import splu
+
+from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
+from sparsebody.dynamics.redundancy import independent_rows
+from sparsebody.dynamics.solver_choice import choose_solver
+from sparsebody.equations.actuators import (
+    ActuatorRows,
+    Freedom,
+    actuator_rows,
+    actuators_of,
+    released_drives,
+    without_drives,
+)
+from sparsebody.equations.desired_motion import (
+    DesiredMotion,
+    body_matrix,
+    freedom_inertia,
+    row_gaps,
+)
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.inverse import TOLERANCE, Actuation, Balance, InverseMethod
+from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends
+from sparsebody.errors import ModelError, MotionError, SingularSystemError
+from sparsebody.factorization import analyze, refined_solve
+from sparsebody.model.system import State, System, check_state
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.rank import RankDecision
+from sparsebody.sparse.saddle import SaddleMatrix
+
+PROXIMAL = 1e-10  # of motions that no actuator resists, in units of the bodies' inertias
+_MOST_STEPS = 60
+_SETTLED = 1e-14
+
+
+class Equilibrium:
+    """Factors of the conditions for u' W u = min, subject to B' u + A' lambda = f.
+
+    With a motion eta as the multiplier of the equations of equilibrium these are
+
+        [ 0  B'  A' ] [  eta   ]   [ f ]
+        [ B  -W  0  ] [   u    ] = [ 0 ]
+        [ A  0   0  ] [ lambda ]   [ 0 ]
+
+    regular if the rows of A are independent and no motion leaves all constraints and all actuators
+    at rest. Where there are such motions, inertia resists them and proximal steps take its forces
+    away again. Featherstone (2008), eq. (8.63), with eta = G z; Rockafellar (1976).
+
+    Parameters
+    ----------
+    constraint : (r, n) sparse array
+        A, independent rows.
+    actuator : (p, n) sparse array
+        B.
+    inertia : (n,) float array
+        Diagonal of the bodies' inertias, which makes the freedoms comparable.
+    weights : (p,) float array
+        Diagonal of W, positive.
+    is_underactuated : bool
+        Whether there are motions that neither constraints nor actuators resist.
+    """
+
+    def __init__(
+        self,
+        constraint: csr_array,
+        actuator: csr_array,
+        inertia: FloatArray,
+        weights: FloatArray,
+        is_underactuated: bool,
+    ) -> None:
+        self.scale = 1.0 / np.sqrt(inertia)
+        A, self.row_scale = _scaled(constraint, self.scale)
+        B, self.actuator_scale = _scaled(actuator, self.scale)
+        compliance = weights * self.actuator_scale**2
+        compliance /= np.median(compliance) if len(compliance) else 1.0
+        self.mass = PROXIMAL if is_underactuated else 0.0
+        n, p = B.shape[1], B.shape[0]
+        first = self.mass * eye_array(n) if is_underactuated else csr_array((n, n))
+        blocks = [
+            [first, B.T, A.T],
+            [B, -diags_array(compliance, shape=(p, p)), None],
+            [A, None, csr_array((A.shape[0],) * 2)],
+        ]
+        self.matrix = block_array(blocks, format="csc")
+        try:
+            self.factor = splu(self.matrix, permc_spec="COLAMD")
+        except RuntimeError as error:  # the only signal that SuperLU gives
+            raise SingularSystemError(
+                "constraint rows that were independent where the inverse dynamics was prepared "
+                "depend on each other at this state; prepare it anew here"
+            ) from error
+
+    def solve(self, force: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return u (p,) and lambda (r,) that balance f (n,), what cannot be balanced aside."""
+        n, p = len(self.scale), len(self.actuator_scale)
+        right = np.zeros(self.matrix.shape[0])
+        right[:n] = self.scale * force
+        x = self._refined(right)
+        for _ in range(_MOST_STEPS if self.mass else 0):
+            right[:n] = self.scale * force + self.mass * x[:n]
+            new = self._refined(right)
+            change = np.abs(new[n:] - x[n:]).max(initial=0.0)
+            x = new
+            if change <= _SETTLED * np.abs(x[n:]).max(initial=0.0):
+                break
+        return self.actuator_scale * x[n : n + p], self.row_scale * x[n + p :]
+
+    def _refined(self, right: FloatArray) -> FloatArray:
+        x = self.factor.solve(right)
+        return x + self.factor.solve(right - self.matrix @ x)
+
+
+def _scaled(rows: csr_array, scale: FloatArray) -> tuple[csr_array, FloatArray]:
+    """Return rows for freedoms in units of their inertias, of unit norm, and what did that."""
+    rows = rows @ diags_array(scale)
+    norm = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    row_scale = 1.0 / np.where(norm > 0.0, norm, 1.0)
+    return (diags_array(row_scale) @ rows).tocsr(), row_scale
+
+
+class InverseDynamics(InverseMethod):
+    """Forces of actuators on any joints, by the body-level system; nothing O(n^2) is formed.
+
+    The forces of actuators and constraints on the bodies are the unknowns, B' u + A' lambda =
+    I a + v x* I v - f_x. Which rows of A are independent and which freedoms the actuators move is
+    decided once. Featherstone (2008), eqs. (8.63) and (8.64).
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    state : State, optional
+        Where that is decided; default: the consistent initial state.
+    actuated, weights, reactions, tolerance
+        As in InverseMethod.
+    """
+
+    name = "sparse"
+
+    def __init__(
+        self,
+        system: System,
+        state: State | None = None,
+        *,
+        actuated: Iterable[Freedom] | None = None,
+        weights: ArrayLike | None = None,
+        reactions: str = "minimum-norm",
+        tolerance: float = TOLERANCE,
+    ) -> None:
+        super().__init__(
+            system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
+        )
+        state = consistent_state(system) if state is None else state
+        check_state(system, state)
+        moving = SystemMotion(self.system, state)
+        rows = actuator_rows(self.system, self.actuators, moving.joints)
+        A, nothing = moving.constraint.rows, np.zeros(0, dtype=np.intp)
+        self.rank_decision = decided(self.system, A, nothing, np.zeros((0, 2, 6)))
+        rank = self.rank_decision.rank
+        both = decided(self.system, A, self.actuators.joint, rows.rows)
+        mobility = int(self.system.freedoms.sum()) - rank
+        self.actuation = Actuation(len(self.actuators), both.rank - rank, mobility)
+
+    def solve(self, desired: DesiredMotion, actuators: ActuatorRows) -> Balance:
+        """Return the balance by one factorization."""
+        system, keep = self.system, self.rank_decision.keep
+        kept = np.flatnonzero(keep)
+        equilibrium = Equilibrium(
+            body_matrix(system, system.row_joint[kept], desired.constraint.rows[kept]),
+            body_matrix(system, self.actuators.joint, actuators.rows),
+            freedom_inertia(system).ravel(),
+            self.weights,
+            self.actuation.is_underactuated,
+        )
+        multiplier = np.zeros(system.n_rows)
+        force, multiplier[kept] = equilibrium.solve(desired.required.ravel())
+        return Balance(force, multiplier, bool(keep.all()), self.actuation)
+
+
+def decided(
+    system: System, constraint: FloatArray, joint: IntArray, actuator: FloatArray
+) -> RankDecision:
+    """Decide which of the constraint rows, then those of actuators on `joint`, are independent."""
+    unused = np.empty((system.n_bodies, 0, 0))
+    pattern = stacked_pattern(system, joint)
+    rows = np.concatenate([constraint, actuator])
+    return independent_rows(SaddleMatrix(pattern, unused, system.inverse_inertia, rows))
+
+
+def stacked_pattern(system: System, joint: IntArray) -> BlockPattern:
+    """Return the pattern of all constraint rows, then one row for each of the given joints."""
+    n_rows = np.diff(system.first_row)
+    constrained = np.flatnonzero(n_rows)
+    ends = np.concatenate([joint_ends(system, constrained), joint_ends(system, joint)])
+    ones = np.ones(len(joint), dtype=np.intp)
+    sizes = np.concatenate([system.freedoms, n_rows[constrained], ones]).astype(np.intp)
+    return BlockPattern(sizes, ends)
+
+
+def driven_accelerations(
+    system: System,
+    state: State | None = None,
+    wanted: Mapping[Freedom, ArrayLike] | None = None,
+    *,
+    body_force: FloatArray | None = None,
+) -> FloatArray:
+    """Return the accelerations that joints allow with the given ones of joint coordinates.
+
+    What is not given moves as freely as it may: the result is that of forward dynamics with drives
+    on the given coordinates, so actuators on these alone can cause it.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    state : State, optional
+        Poses and velocities; default: the consistent initial state.
+    wanted : mapping of joints, or of (joint, coordinate), to floats
+        Second derivatives of a joint's velocity coordinates, as many as it has, or of one
+        [rad/s^2, m/s^2]; they count in place of a drive's.
+    body_force : (n_bodies, 6) array, optional
+        Additional wrenches about the centers of mass in body axes [N m, N].
+
+    Returns
+    -------
+    (n_bodies, 6) float array
+        Spatial accelerations in body coordinates, angular first [rad/s^2, m/s^2].
+
+    Raises
+    ------
+    MotionError
+        If the given accelerations contradict each other or the joints.
+    """
+    state = consistent_state(system) if state is None else state
+    check_state(system, state)
+    wanted = {} if wanted is None else wanted
+    actuators = actuators_of(system, wanted)
+    qdd = _values(system, wanted)
+    system = without_drives(system, released_drives(system, actuators)[0])
+    if body_force is not None:
+        body_force = checked_vectors(system, body_force, "body_force")
+    moving = SystemMotion(system, state, body_force)
+    constraint = moving.constraint
+    driven = actuator_rows(system, actuators, moving.joints)
+    rows = np.concatenate([constraint.rows, driven.rows])
+    gamma = np.concatenate([constraint.acceleration, qdd + driven.velocity_product])
+    keep = decided(system, constraint.rows, actuators.joint, driven.rows).keep
+    pattern = _kept(stacked_pattern(system, actuators.joint), keep)
+    kept = SaddleMatrix(pattern, system.spatial_inertia, system.inverse_inertia, rows[keep])
+    force = (moving.applied - moving.bias).ravel()
+    choice = choose_solver(pattern, "auto", "auto")
+    numeric = analyze(choice.factorization, pattern, choice.order).factorize(kept)
+    x, _ = refined_solve(numeric, kept, np.concatenate([force, gamma[keep]]))
+    acceleration = x[: len(force)].reshape(-1, 6)
+    joint = np.concatenate([system.row_joint, actuators.joint])
+    gap, scale = row_gaps(moving, acceleration, joint, rows, gamma)
+    if np.abs(gap).max(initial=0.0) > TOLERANCE * scale:
+        bad = int(np.argmax(np.abs(gap)))
+        raise MotionError(
+            "the wanted accelerations contradict each other at joint "
+            f"{system.joint_names[int(joint[bad])]!r}, relatively by {abs(gap[bad]) / scale:.1e}; "
+            "give those of independent coordinates only"
+        )
+    return acceleration
+
+
+def _values(system: System, wanted: Mapping[Freedom, ArrayLike]) -> FloatArray:
+    """The numbers in the order of actuators_of."""
+    parts = [np.zeros(0)]
+    for freedom, value in wanted.items():
+        numbers = np.atleast_1d(np.asarray(value, dtype=float))
+        name = freedom if isinstance(freedom, str) else freedom[0]
+        n = system.joint_types[system.joint(name)].n_velocities if name == freedom else 1
+        if numbers.shape != (n,) or not np.isfinite(numbers).all():
+            raise ModelError(
+                f"the acceleration wanted of joint {name!r} is {value!r}; give {n} finite "
+                f"number{'s' if n > 1 else ''}"
+            )
+        parts.append(numbers)
+    return np.concatenate(parts)
+
+
+def _kept(pattern: BlockPattern, keep: BoolArray) -> BlockPattern:
+    """Return the pattern with the kept rows only, blocks without any left out."""
+    before = np.concatenate([[0], np.cumsum(keep)])
+    sizes = np.diff(before[pattern.offsets[pattern.n_primal :] - pattern.n_primal_rows])
+    primal = pattern.block_sizes[: pattern.n_primal]
+    return BlockPattern(
+        np.concatenate([primal, sizes[sizes > 0]]).astype(np.intp), pattern.ends[sizes > 0]
+    )

@@ -1,0 +1,269 @@
+"""Initial assembly: the nearest consistent pose, and consistent velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.sparse import diags_array
+from scipy.sparse.linalg import splu
+
+from sparsebody.arrays import BoolArray, FloatArray
+from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.errors import AssemblyError, SingularSystemError
+from sparsebody.kinematics.joint_motion import coordinate_motion, prescribed_motion
+from sparsebody.kinematics.poses import displaced
+from sparsebody.model.system import State, System, check_state
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
+
+_CLOSURE_TOLERANCE = 1e-12  # errors of closed joints, relative to the size of the mechanism
+_ROUNDING_TOLERANCE = 8 * np.finfo(float).eps  # and below this, relative to the farthest position
+Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+_PROJECTIONS = 5  # of the velocity's projection; two are usual
+_ITERATIONS = 100
+_FEW_DIGITS, _STRAY = 1e-5, 1e3  # of an error, after which conjugate gradients end
+
+
+def consistent_state(system: System, state: State | None = None, threads: int = 1) -> State:
+    """Return the nearest state that closes every joint and obeys every drive.
+
+    The pose by damped Gauss-Newton steps on the joints' position errors, least in the metric of
+    the inertias; then the velocity by one projection in the same metric.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    state : State, optional
+        An approximate state; default: the initial poses and velocities of the model.
+    threads : int
+        That compute the motion at the joints.
+
+    Raises
+    ------
+    AssemblyError
+        If the joints do not close, or the velocities cannot be made consistent (a drive works
+        against a joint). The message names the worst joints and their errors.
+    """
+    state = system.initial_state if state is None else state
+    check_state(system, state)
+    moving = SystemMotion(system, state, threads=threads)
+    if system.n_rows > 0:
+        moving = _consistent_velocity(_closed_pose(moving))
+    return _with_coordinates(moving)
+
+
+def _with_coordinates(moving: SystemMotion) -> State:
+    """Count whole turns of the joint coordinates, those of drives from the values they ask for."""
+    system, state = moving.system, moving.state
+    coordinate = state.coordinate.copy()
+    coordinate[system.coordinates.prescribed] = prescribed_motion(system, state.time)[:, 0]
+    state = state.with_(coordinate=coordinate)
+    return state.with_(coordinate=coordinate_motion(system, state, moving.joints).value)
+
+
+def mechanism_size(system: System) -> float:
+    """Return a typical length [m]: the mean distance of joints from the centers of mass."""
+    sides = (
+        (system.successor, system.successor_point),
+        (system.predecessor, system.predecessor_point),
+    )
+    n, total = 0, 0.0
+    for body, point in sides:
+        length = np.sqrt(np.einsum("na,na->n", point, point))
+        n += int(np.count_nonzero(body >= 0))
+        total += float(np.sum(length, where=body >= 0))
+    return total / n if total > 0.0 else 1.0
+
+
+def _least_norm(matrix: SaddleMatrix, target: FloatArray, damping: float) -> FloatArray:
+    """Return the twists that solve A twist = target, damped, least in the metric of D."""
+    return _least_norm_solver(matrix, damping)(target)[0]
+
+
+def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
+    """Return the function from targets to twists D^-1 A' z, and z.
+
+    Scaled to a diagonal of ones, or pivots of small bodies drown beside those of large ones.
+    """
+    n = matrix.pattern.n_primal_rows
+    ends = matrix.pattern.ends[matrix.row_block]
+    scale = sum(  # diag(A D^-1 A'), the natural size of each row
+        np.where(
+            ends[:, side] >= 0,
+            np.einsum("ra,rab,rb->r", row, matrix.inverse[ends[:, side]], row),
+            0.0,
+        )
+        for side, row in enumerate(matrix.rows.transpose(1, 0, 2))
+    )
+    scale = np.where(np.asarray(scale) > 0.0, scale, 1.0)
+    whole = saddle_csc(matrix)
+    natural = diags_array(1.0 / np.sqrt(np.concatenate([whole.diagonal()[:n], scale])))
+    dual = np.concatenate([np.zeros(n), np.full(len(scale), -damping)])
+    quasi_definite = (natural @ whole @ natural + diags_array(dual)).tocsc()
+    try:
+        factor = splu(quasi_definite)
+    except RuntimeError as error:
+        raise SingularSystemError("the damped loop equations are singular") from error
+
+    def solve(target: FloatArray) -> tuple[FloatArray, FloatArray]:
+        x = natural @ factor.solve(natural @ np.concatenate([np.zeros(n), target]))
+        return x[:n].reshape(-1, 6), -x[n:]
+
+    return solve
+
+
+def _closed_pose(moving: SystemMotion) -> SystemMotion:
+    """Return the nearest pose that closes; where steps stall, one near by, in smaller steps."""
+    goal = _goal(moving)
+    if np.abs(moving.position_error).max() <= goal:
+        return moving
+    closed, error = _least_squares_pose(moving, np.ones(moving.system.n_rows, dtype=bool), goal)
+    if error > 1e3 * goal:
+        closed, error = min(
+            (closed, error), _rotations_first(moving, goal), key=lambda result: result[1]
+        )
+    if error > 1e3 * goal:
+        raise AssemblyError(
+            f"mechanism {moving.system.name!r} does not close near the given pose: "
+            + _worst_joints(moving.system, closed.position_error)
+            + "; correct the poses of the bodies or the joint frames"
+        )
+    return closed
+
+
+def _goal(moving: SystemMotion) -> float:
+    """Return the error below which a joint is closed."""
+    farthest = float(np.abs(moving.state.position).max())
+    size = max(1.0, mechanism_size(moving.system))
+    return max(_CLOSURE_TOLERANCE * size, _ROUNDING_TOLERANCE * farthest)
+
+
+def _rotations_first(moving: SystemMotion, goal: float) -> tuple[SystemMotion, float]:
+    """Return a pose that closes, and its error, in the metric of equal bodies.
+
+    Newton's steps are limited in rotation, because the equations are nonlinear in the orientations
+    only, most of all of slender bodies: so rotations cost as much as translations by the size of
+    the mechanism, and the rows that turn bodies close first.
+    """
+    turning = np.any(moving.constraint.subspace[:, :3] != 0.0, axis=1)
+    metric = np.diag([mechanism_size(moving.system) ** 2] * 3 + [1.0] * 3)
+    error = np.inf
+    for keep in (turning, np.ones_like(turning)):
+        if keep.any():
+            moving, error = _least_squares_pose(moving, keep, goal, metric)
+    return moving, error
+
+
+def _least_squares_pose(
+    moving: SystemMotion, keep: BoolArray, goal: float, metric: FloatArray | None = None
+) -> tuple[SystemMotion, float]:
+    """Return the pose with the least errors of some rows, and the norm of these.
+
+    Levenberg-Marquardt, undamped near the solution. A `metric` (6, 6) stands for all inertias.
+    """
+    structure = kkt_structure(moving.system, keep)
+    norm = float(np.linalg.norm(moving.position_error[keep]))
+    damping = min(1e-2, norm * norm)
+    for _ in range(_ITERATIONS):
+        error = moving.position_error[keep]
+        if np.abs(error).max() <= goal:
+            break
+        matrix = structure.matrix(moving.constraint)
+        if metric is not None:
+            matrix = _with_metric(matrix, metric)
+        step = _least_norm(matrix, -error, max(damping, 1e-13))
+        trial = moving.at(displaced(moving.state, step))
+        trial_norm = float(np.linalg.norm(trial.position_error[keep]))
+        if np.isfinite(trial_norm) and trial_norm < norm:
+            stalled = trial_norm > 0.999 * norm and damping < 1e-12
+            moving, norm = trial, trial_norm
+            damping = 0.1 * damping
+            if stalled:
+                break
+        elif damping > 1e6 or norm <= 100.0 * goal:
+            break
+        else:
+            damping = max(10.0 * damping, 1e-10)
+    return moving, norm
+
+
+def _with_metric(matrix: SaddleMatrix, metric: FloatArray) -> SaddleMatrix:
+    """Return the matrix with the same block (6, 6) for every body."""
+    n = matrix.pattern.n_primal
+    return replace(
+        matrix,
+        diagonal=np.tile(metric, (n, 1, 1)),
+        inverse=np.tile(np.linalg.inv(metric), (n, 1, 1)),
+    )
+
+
+def _consistent_velocity(moving: SystemMotion) -> SystemMotion:
+    """Project the velocity; a few passes, because rounding leaves a trace."""
+    system, solve = moving.system, None
+    error = moving.velocity_error
+    for _ in range(_PROJECTIONS):
+        if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
+            return moving
+        if solve is None:
+            matrix = kkt_structure(system).matrix(moving.constraint)
+            solve = _least_norm_solver(matrix, 1e-12)
+        for change in (_undamped(matrix, solve, -error), solve(-error)[0]):
+            velocity = moving.state.velocity + change
+            trial = moving.at(moving.state.with_(velocity=velocity))
+            if np.abs(trial.velocity_error).max() < np.abs(error).max():
+                moving, error = trial, trial.velocity_error
+                break
+        else:
+            break
+    if np.abs(error).max() > 1e-8 * max(1.0, np.abs(moving.state.velocity).max()):
+        raise AssemblyError(
+            f"mechanism {system.name!r} has no consistent velocity: "
+            + _worst_joints(system, error)
+            + "; a drive works against a joint"
+        )
+    return moving
+
+
+def _undamped(matrix: SaddleMatrix, solve: Solver, target: FloatArray) -> FloatArray:
+    """Return the twists without the damping of a solver, to a few digits.
+
+    By conjugate gradients on A D^-1 A': only motions with singular values below the root of the
+    damping take more than one step. They end where rounding, which contradicts dependent rows,
+    is what remains.
+    """
+    A = constraint_matrix(matrix)
+    change, residual = np.zeros((A.shape[1] // 6, 6)), target
+    best, least, first = change, np.inf, np.abs(target).max()
+    last, direction, dual = np.inf, change, np.zeros_like(target)
+    for _ in range(_ITERATIONS):
+        twist, z = solve(residual)
+        size = float(residual @ z)
+        direction, dual = twist + size / last * direction, z + size / last * dual
+        moved = A @ direction.ravel()
+        curvature = float(dual @ moved)
+        if not (size > 0.0 and curvature > 0.0):
+            break
+        change = change + size / curvature * direction
+        residual, last = residual - size / curvature * moved, size
+        remaining = np.abs(residual).max()
+        if remaining < least:
+            best, least = change, remaining
+        if remaining <= _FEW_DIGITS * first or remaining > _STRAY * first:
+            break
+    return best
+
+
+def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:
+    """Name the joints with the largest errors, and how large they are."""
+    largest = np.zeros(system.n_joints)
+    np.maximum.at(largest, system.row_joint, np.abs(error))
+    worst = np.argsort(-largest)[:count]
+    named = [
+        f"joint {system.joint_names[j]!r} is off by {largest[j]:.3g}"
+        for j in worst
+        if largest[j] > 0.01 * largest[worst[0]]
+    ]
+    return ", ".join(named) + " (m or rad)"

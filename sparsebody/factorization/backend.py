@@ -1,0 +1,136 @@
+"""What every factorization backend offers, and the checks that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sparsebody._core import factorization
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import ShapeError, SingularSystemError, SparsebodyError
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import SaddleMatrix
+
+LARGEST_INVERSE = 1e15  # of a matrix with a unit diagonal: what rounding leaves of a zero pivot
+
+REMEDY = (
+    "a constraint row depends on the others; leave dependent rows out "
+    "(sparsebody.sparse.rank.independent_rows names them) or look for redundant joints"
+)
+
+
+class Numeric(Protocol):
+    """The factors of one matrix; all they can do is solve."""
+
+    def solve(self, rhs: FloatArray) -> FloatArray:
+        """Return x, rhs (n_rows,) or (n_rows, k), both in natural order, primal rows first."""
+        ...
+
+
+class Symbolic(Protocol):
+    """What depends only on the pattern and the order, made once."""
+
+    def factorize(self, matrix: SaddleMatrix) -> Numeric:
+        """Factorize the values; raise SingularSystemError if they are singular."""
+        ...
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One line of the table FACTORIZATIONS."""
+
+    analyze: Callable[[BlockPattern, IntArray], Symbolic]
+    needs: str | None  # the import that it cannot do without
+    summary: str
+
+
+def check_pattern(matrix: SaddleMatrix, pattern: BlockPattern) -> None:
+    """Raise ShapeError unless the matrix has the analyzed pattern (free if it is the same one)."""
+    found = matrix.pattern
+    if found is pattern:
+        return
+    same_sizes = np.array_equal(found.block_sizes, pattern.block_sizes)
+    if not (same_sizes and np.array_equal(found.ends, pattern.ends)):
+        raise ShapeError("the matrix has another pattern than the analyzed one: analyze it first")
+
+
+def check_rhs(rhs: FloatArray, pattern: BlockPattern) -> None:
+    """Raise ShapeError unless `rhs` is (n_rows,) or (n_rows, k)."""
+    if rhs.ndim not in (1, 2) or len(rhs) != pattern.n_rows:
+        raise ShapeError(f"right-hand side {rhs.shape} for a matrix of {pattern.n_rows} rows")
+
+
+def check_regular(solve: Callable[[FloatArray], FloatArray], probe: FloatArray) -> None:
+    """Raise SingularSystemError if a solution is larger than any regular matrix would make it.
+
+    The matrix has a unit diagonal, so the size of one solution bounds its inverse from below;
+    unlike the pivots, it is at hand in every library and in every elimination order.
+    """
+    growth = np.abs(solve(probe)).max(initial=0.0)
+    if not growth < LARGEST_INVERSE:  # catches NaN as well
+        raise SingularSystemError(f"the matrix is singular (inverse beyond {growth:.0e}): {REMEDY}")
+
+
+def check_newest(number: int, newest: int) -> None:
+    """Raise SparsebodyError if factors, kept in place, were overwritten by newer ones."""
+    if number != newest:
+        raise SparsebodyError(
+            "these factors were overwritten by a later factorize() of the same Symbolic: "
+            "analyze() twice to keep two sets of factors"
+        )
+
+
+def probe_vector(n: int) -> FloatArray:
+    """Return a fixed right-hand side (n,) of signs, not orthogonal to anything of interest."""
+    return np.asarray(np.random.default_rng(8_13).choice([-1.0, 1.0], n) + 0.125)
+
+
+DEPENDENT = 1e-14  # |A' y| over |A|' |y|: nothing is left of this combination of rows but rounding
+MOST_ITERATIONS = 4
+
+
+def useless_row(pattern: BlockPattern, rows: FloatArray) -> int:
+    """Return the first row of A (n_dual_rows, 2, width) that is zero or not finite, or -1."""
+    return factorization.vanishing_row((pattern.offsets, pattern.ends), rows)
+
+
+def is_dependent(
+    pattern: BlockPattern,
+    rows: FloatArray,
+    solve: Callable[[FloatArray], FloatArray],
+    row: int,
+) -> bool:
+    """Return whether rows of A cancel in a combination y that holds dual row `row`.
+
+    Inverse iteration with the shifted factors turns y towards the smallest singular value of A'. A
+    value that is small, as in long mechanisms, is not zero: A' y can be told from rounding although
+    y' A A' y, which the pivots see, cannot.
+
+    Parameters
+    ----------
+    pattern : BlockPattern
+        Of [1 A'; A 0].
+    rows : (n_dual_rows, 2, width) float array
+        A.
+    solve : function of (n_rows,) float array
+        With factors of the matrix whose vanishing pivots were shifted away from zero.
+    row : int
+        Counted from the first dual one.
+    """
+    n = pattern.n_primal_rows
+    y = np.zeros(pattern.n_rows)
+    y[n + row] = 1.0
+    for _ in range(MOST_ITERATIONS):
+        y = solve(y)
+        y[:n] = 0.0
+        size = np.abs(y).max()
+        if not (0.0 < size < np.inf):
+            return True
+        y /= size
+        product, terms = factorization.cancellation((pattern.offsets, pattern.ends), rows, y)
+        if product <= DEPENDENT * terms:
+            return True
+    return False

@@ -1,0 +1,180 @@
+"""Where the blocks of L lie: tables that are made once for a pattern and an order.
+
+core/factorization/layout.hpp describes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparsebody._core import factorization
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import ShapeError
+from sparsebody.factorization.backend import check_rhs
+from sparsebody.factorization.unit_ldl import (
+    REGULAR,
+    UnitLDLNumeric,
+    UnitLDLSymbolic,
+    from_unit,
+    to_unit,
+)
+from sparsebody.sparse.elimination_tree import column_structures, is_admissible, repair
+from sparsebody.sparse.pattern import BlockPattern, check_order
+from sparsebody.sparse.saddle import SaddleMatrix
+
+__all__ = ["REGULAR", "BlockLDLSymbolic", "analyze", "in_parts", "safe_order"]
+
+Layout = factorization.block_ldl.Layout
+FEWEST_BLOCKS = factorization.FEWEST_BLOCKS  # that are worth parts
+
+TILE = 4  # rows of storage of a block come in fours
+LARGEST_BLOCK = 6  # rows; larger joints are cut in several
+MOST_UPDATES = 250_000_000  # pairs of blocks; 4 bytes each
+
+
+def in_parts(
+    pattern: BlockPattern, order: IntArray, fewest: int = FEWEST_BLOCKS
+) -> tuple[IntArray, IntArray]:
+    """Return an order in parts that can be eliminated at the same time, and their beginnings.
+
+    Each subtree of the elimination tree is in one piece, so that the factorization needs next what
+    it has just computed. Patterns of `fewest` blocks and more come in parts, followed by
+    their common ancestors, at the last beginning. Admissible orders stay so.
+    """
+    return factorization.partition(pattern.adjacency, pattern.block_sizes, order, fewest)
+
+
+def make_layout(
+    pattern: BlockPattern, order: IntArray, part_starts: IntArray | None = None
+) -> Layout:
+    """Lay L out for an admissible order of blocks of at most LARGEST_BLOCK rows.
+
+    Raises
+    ------
+    ShapeError
+        If L has too many blocks, or values, for the tables.
+    """
+    columns = column_structures(pattern, order)
+    n_below = np.diff(columns[0]).astype(float)
+    n_updates = n_below @ (n_below + 1) / 2
+    if n_updates > MOST_UPDATES:
+        raise ShapeError(
+            f"block-ldl would update {n_updates:.0f} pairs of blocks in this order: fronts are too "
+            "large for small blocks; use another ordering, or the factorization cholmod"
+        )
+    if part_starts is None:
+        part_starts = np.zeros(1, dtype=np.intp)
+    try:
+        return Layout(columns, pattern.block_sizes, pattern.ends, order, part_starts)
+    except ValueError as error:  # tables of more than 32 bits
+        raise ShapeError(str(error)) from error
+
+
+def split(pattern: BlockPattern, order: IntArray) -> tuple[BlockPattern, IntArray]:
+    """Return pattern and order with dual blocks of more than LARGEST_BLOCK rows cut in several.
+
+    Raises
+    ------
+    ShapeError
+        If a primal block is too large.
+    """
+    n, sizes = pattern.n_primal, pattern.block_sizes
+    if np.max(sizes[:n], initial=0) > LARGEST_BLOCK:
+        raise ShapeError(f"block-ldl takes primal blocks of at most {LARGEST_BLOCK} rows")
+    n_parts = np.maximum(-(-sizes // LARGEST_BLOCK), 1)
+    if np.all(n_parts == 1):
+        return pattern, order
+    first = _starts(n_parts)
+    part = np.arange(first[-1]) - np.repeat(first[:-1], n_parts)
+    left = np.repeat(sizes, n_parts) - LARGEST_BLOCK * part
+    pieces = BlockPattern(
+        np.minimum(left, LARGEST_BLOCK), np.repeat(pattern.ends, n_parts[n:], axis=0)
+    )
+    count = n_parts[order]
+    inside = np.arange(first[-1]) - np.repeat(_starts(count)[:-1], count)
+    return pieces, np.repeat(first[order], count) + inside
+
+
+def _starts(counts: IntArray) -> IntArray:
+    """Return where each range starts, and the end of the last one."""
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+
+
+block_ldl = factorization.block_ldl
+DOUBTFUL = -2  # what a factorization returns: see block_ldl.hpp
+
+
+@dataclass(eq=False)
+class BlockLDLSymbolic(UnitLDLSymbolic):
+    """The layout of L, and the storage of the newest factors.
+
+    An order that is not admissible is repaired first, each joint moved to right after the later of
+    its bodies: without pivoting it could meet a zero pivot. Then it is put in parts, which changes
+    nothing but the use of caches and threads.
+    """
+
+    order: IntArray  # (n_blocks,) the one in use
+    layout: Layout
+    factors: block_ldl.Factors = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.factors = block_ldl.Factors(self.layout)
+
+    def factorize_and_solve(
+        self, matrix: SaddleMatrix, rhs: FloatArray
+    ) -> tuple[UnitLDLNumeric, FloatArray]:
+        """Do both for one rhs (n_rows,), faster than one after the other."""
+        check_rhs(rhs, self.pattern)
+        rhs, x = np.array(rhs, dtype=np.float64), np.empty(len(rhs))
+        numeric = self.in_unit(matrix)
+        to_unit(self.pattern.offsets, numeric.inverse_root, rhs)
+        self.check(self.factors.factorize(numeric.rows, rhs), numeric.rows)
+        self.factors.substitute(numeric.rows, rhs, x)
+        from_unit(self.pattern.offsets, numeric.inverse_root, x)
+        return numeric, x
+
+    def eliminate(self, rows: FloatArray) -> int:
+        """See UnitLDLSymbolic."""
+        return self.factors.factorize(rows, np.zeros(self.pattern.n_rows))
+
+    def first_row(self, status: int) -> int:
+        """See UnitLDLSymbolic."""
+        return self.layout.first_row(DOUBTFUL - status)
+
+    def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
+        """See UnitLDLSymbolic."""
+        x = np.empty(len(rhs))
+        self.factors.solve(rows, rhs, 1.0, False, x)
+        return x
+
+    def smallest_pivot(self, rows: FloatArray) -> tuple[float, int]:
+        """See UnitLDLSymbolic."""
+        return self.factors.smallest_pivot(rows, self.pattern.n_primal_rows)
+
+
+def safe_order(pattern: BlockPattern, order: IntArray) -> IntArray:
+    """Return `order` if it is admissible, else with each joint after the later of its bodies."""
+    return order if is_admissible(pattern, order) else repair(pattern, order)
+
+
+def analyze(
+    pattern: BlockPattern, order: IntArray, part_starts: IntArray | None = None
+) -> BlockLDLSymbolic:
+    """Lay L out in the given order, or in a repaired one if the given one is not admissible.
+
+    With `part_starts` the order is one of `in_parts`, which is taken as it is.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once, or L would be too large for small blocks.
+    """
+    check_order(pattern, order)
+    if part_starts is None:
+        order, part_starts = in_parts(pattern, safe_order(pattern, order))
+    pieces, cut = split(pattern, order)
+    if pieces is not pattern:
+        part_starts = None
+    return BlockLDLSymbolic(pattern, order, make_layout(pieces, cut, part_starts))

@@ -1,0 +1,243 @@
+"""Layouts of the blocks of a permuted matrix, and of A D^-1 A', in flat arrays of values.
+
+Elements (r, c) of a block lie at `base + c * stride + r`, whether the array is the data of a
+compressed-column matrix, a band or a dense matrix. So a layout takes memory per block only, and
+one kernel serves all of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sparsebody._core import factorization
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import ShapeError, SingularSystemError
+from sparsebody.factorization.backend import REMEDY
+from sparsebody.sparse.pattern import BlockPattern, positions
+from sparsebody.sparse.saddle import SaddleMatrix
+
+ABSENT = -1  # the base of a block that is not stored
+
+
+@dataclass(frozen=True, eq=False)
+class SaddleLayout:
+    """Places (base, stride) of the blocks of [D A'; A shift] in an array of `n_values`."""
+
+    n_values: int
+    diagonal: IntArray  # (n_blocks, 2), the shift of dual blocks included
+    below: IntArray  # (n_dual, 2, 2) the blocks of A by dual block and side
+    right: IntArray  # (n_dual, 2, 2) their transposes
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A sparsity pattern in compressed columns, and where its blocks start."""
+
+    indptr: NDArray[np.int32]
+    indices: NDArray[np.int32]
+    keys: IntArray  # (n_couples,) column * n + row of each stored block, increasing
+    base: IntArray  # (n_couples,) place of its first element
+    stride: IntArray  # (n_couples,) distance of its columns
+
+
+def block_columns(sizes: IntArray, row: IntArray, column: IntArray) -> Columns:
+    """Lay blocks (row, column) out column by column.
+
+    Parameters
+    ----------
+    sizes : (n,) int array
+        Scalar rows of each block position.
+    row, column : (n_couples,) int arrays
+        Block positions of the stored blocks; duplicates count once.
+    """
+    n = len(sizes)
+    keys = np.unique(column * n + row)
+    column, row = np.divmod(keys, max(n, 1))
+    first = np.searchsorted(column, np.arange(n + 1))
+    below = np.concatenate([[0], np.cumsum(sizes[row])])  # rows of the blocks before this one
+    height = below[first[1:]] - below[first[:-1]]
+    start = np.concatenate([[0], np.cumsum(height * sizes)])
+    base = start[column] + below[:-1] - below[first[column]]
+    stride = height[column]
+    indptr = np.concatenate([[0], np.cumsum(np.repeat(height, sizes))])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    indices = factorization.row_indices(offsets, row, column, base, stride, int(indptr[-1]))
+    return Columns(indptr.astype(np.int32), indices, keys, base, stride)
+
+
+def saddle_columns(
+    pattern: BlockPattern, order: IntArray, lower: bool = False
+) -> tuple[SaddleLayout, Columns]:
+    """Lay the permuted [D A'; A shift] out in compressed columns.
+
+    With `lower`, blocks above the block diagonal are absent; diagonal blocks are always whole.
+    """
+    n = pattern.n_blocks
+    place = positions(order)
+    indptr, neighbour = pattern.adjacency
+    block = np.repeat(np.arange(n), np.diff(indptr))
+    column = np.concatenate([np.arange(n), place[block]])
+    row = np.concatenate([np.arange(n), place[neighbour]])
+    stored = row >= column if lower else np.ones(len(row), dtype=bool)
+    columns = block_columns(pattern.block_sizes[order], row[stored], column[stored])
+    return column_layout(pattern, order, columns), columns
+
+
+def column_layout(pattern: BlockPattern, order: IntArray, columns: Columns) -> SaddleLayout:
+    """Return where the permuted [D A'; A shift] lies in columns that hold it, or half of it."""
+    place, n = positions(order), pattern.n_blocks
+
+    def places(of_row: IntArray, of_column: IntArray) -> IntArray:
+        """Look up (base, stride) of blocks given by their numbers; ABSENT where not stored."""
+        key = np.where((of_row < 0) | (of_column < 0), -1, place[of_column] * n + place[of_row])
+        k = np.minimum(np.searchsorted(columns.keys, key), len(columns.keys) - 1)
+        found = columns.keys[k] == key
+        return np.stack(
+            [np.where(found, columns.base[k], ABSENT), columns.stride[k]], axis=-1
+        ).astype(np.intp)
+
+    return _layout(pattern, places, len(columns.indices))
+
+
+def dense_layout(pattern: BlockPattern, order: IntArray) -> SaddleLayout:
+    """Lay the permuted matrix out as a dense one, column by column."""
+    n = pattern.n_rows
+    return band_layout(pattern, order, n, 0, n * n)
+
+
+def band_layout(
+    pattern: BlockPattern, order: IntArray, stride: int, first: int, n_values: int
+) -> SaddleLayout:
+    """Lay the permuted matrix out so that element (i, j) lies at first + j * stride + i."""
+    sizes = pattern.block_sizes[order]
+    start = (np.cumsum(sizes) - sizes)[positions(order)]  # first scalar row of each block
+
+    def places(of_row: IntArray, of_column: IntArray) -> IntArray:
+        """Return (base, stride) of blocks given by their numbers."""
+        base = first + start[of_column] * stride + start[of_row]
+        base = np.where((of_row < 0) | (of_column < 0), ABSENT, base)
+        return np.stack([base, np.full_like(base, stride)], axis=-1).astype(np.intp)
+
+    return _layout(pattern, places, n_values)
+
+
+def _layout(pattern: BlockPattern, places, n_values: int) -> SaddleLayout:  # type: ignore[no-untyped-def]
+    """Ask `places` for the blocks of the matrix."""
+    block = np.arange(pattern.n_blocks)
+    dual = np.repeat(block[pattern.n_primal :, None], 2, axis=1)
+    return SaddleLayout(
+        n_values,
+        places(block, block),
+        places(dual, pattern.ends),
+        places(pattern.ends, dual),
+    )
+
+
+def scales(matrix: SaddleMatrix) -> FloatArray:
+    """Return the scale (n_rows,) of rows and columns that makes units and masses irrelevant.
+
+    Primal rows get D_aa ** -0.5, dual ones the same of the Schur complement A D^-1 A'.
+
+    Raises
+    ------
+    SingularSystemError
+        If a row of A vanishes, or a value is not finite.
+    """
+    pattern = matrix.pattern
+    scale = np.empty(pattern.n_rows)
+    bad = factorization.saddle_scales(matrix.blocks, matrix.inverse, scale)
+    if bad >= 0:
+        raise SingularSystemError(vanishing_row(pattern, bad))
+    return scale
+
+
+def vanishing_row(pattern: BlockPattern, row: int) -> str:
+    """Name the block that a useless row belongs to."""
+    block = int(np.searchsorted(pattern.offsets, row, side="right")) - 1
+    local = row - int(pattern.offsets[block])
+    if block < pattern.n_primal:
+        return f"row {local} of primal block {block}: its diagonal is not positive and finite"
+    dual = block - pattern.n_primal
+    return f"row {local} of dual block {dual} is zero or not finite: {REMEDY}"
+
+
+def fill_saddle(
+    layout: SaddleLayout, matrix: SaddleMatrix, scale: FloatArray, shift: float, data: FloatArray
+) -> None:
+    """Fill `data` (n_values,) with the scaled [D A'; A shift]."""
+    factorization.fill_saddle(
+        matrix.blocks, scale, shift, layout.diagonal, layout.below, layout.right, data
+    )
+
+
+MOST_CONTRIBUTIONS = 50_000_000  # block products; a body with d joints has d (d + 1) / 2 of them
+
+
+@dataclass(frozen=True, eq=False)
+class SchurLayout:
+    """The block products A_p D_i^-1 A_q' that make up the permuted Schur complement."""
+
+    pattern: BlockPattern
+    order: IntArray  # (n_dual_rows,) of the scalar dual rows, counted from 0
+    contributions: IntArray  # (k, 6) dual p, its side, dual q, its side, base, stride
+    columns: Columns  # the lower triangle; diagonal blocks are whole
+
+
+def schur_layout(pattern: BlockPattern, order: IntArray) -> SchurLayout:
+    """Lay out the lower triangle in the order of the dual blocks.
+
+    Raises
+    ------
+    ShapeError
+        If a body carries so many joints that the Schur complement would not fit in memory.
+    """
+    dual_order = order[order >= pattern.n_primal] - pattern.n_primal
+    sizes = pattern.block_sizes[pattern.n_primal :]
+    place = positions(dual_order)
+    products = factorization.schur_products(*_incidences(pattern), place)
+    key = place[products[:, 2]] * pattern.n_dual + place[products[:, 0]]
+    columns = block_columns(sizes[dual_order], place[products[:, 0]], place[products[:, 2]])
+    k = np.searchsorted(columns.keys, key)
+    contributions = np.column_stack([products, columns.base[k], columns.stride[k]])
+    return SchurLayout(pattern, _scalar_order(sizes, dual_order), contributions, columns)
+
+
+def _scalar_order(sizes: IntArray, order: IntArray) -> IntArray:
+    """Expand an order of the dual blocks into one of their rows."""
+    no_ends = np.full((len(sizes), 2), -1, dtype=np.intp)
+    return BlockPattern(sizes, no_ends).scalar_order(order)
+
+
+def _incidences(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
+    """Return indptr (n_primal + 1,) and (dual, side) of whatever touches each primal block."""
+    touched = pattern.ends.ravel()
+    by_end = np.argsort(touched, kind="stable")
+    by_end = by_end[np.searchsorted(touched[by_end], 0) :]  # those with no end come first
+    indptr = np.searchsorted(touched[by_end], np.arange(pattern.n_primal + 1))
+    degree = np.diff(indptr).astype(float)
+    if degree @ (degree + 1) / 2 > MOST_CONTRIBUTIONS:
+        raise ShapeError(
+            f"one primal block carries {int(degree.max())} dual ones: their Schur complement would "
+            "be dense; use a factorization of the whole matrix such as superlu"
+        )
+    return indptr.astype(np.intp), np.column_stack(np.divmod(by_end, 2)).astype(np.intp)
+
+
+def fill_schur(
+    layout: SchurLayout, matrix: SaddleMatrix, scale: FloatArray, data: FloatArray
+) -> None:
+    """Fill `data` with A D^-1 A', rows and columns scaled by `scale` (n_rows,)."""
+    factorization.fill_schur(matrix.blocks, matrix.inverse, scale, layout.contributions, data)
+
+
+def dual_rhs(matrix: SaddleMatrix, rhs: FloatArray) -> FloatArray:
+    """Return A D^-1 f - g (n_dual_rows, k) for rhs = [f; g] (n_rows, k)."""
+    return factorization.dual_rhs(matrix.blocks, matrix.inverse, rhs)
+
+
+def primal_solution(matrix: SaddleMatrix, rhs: FloatArray, y: FloatArray) -> FloatArray:
+    """Return [D^-1 (f - A' y); y] for rhs = [f; g] (n_rows, k) and y (n_dual_rows, k)."""
+    return factorization.primal_solution(matrix.blocks, matrix.inverse, rhs, y)

@@ -1,0 +1,136 @@
+"""Relative motion at every joint, tracked coordinates, position and velocity errors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody._core import joints, model
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import ModelError
+from sparsebody.model.system import State, System
+
+
+@dataclass(frozen=True, eq=False)
+class JointMotion:
+    """Relative poses and velocities at the joints.
+
+    S and P are the joint frames on successor and predecessor; E rotates P to S coordinates.
+    """
+
+    rotation: FloatArray  # (n_joints, 3, 3) E
+    translation: FloatArray  # (n_joints, 3) r: origin of S in P coordinates [m]
+    to_successor: FloatArray  # (n_joints, 3, 3) predecessor's body axes to S coordinates
+    arm: FloatArray  # (n_joints, 3) origin of S from the predecessor's com, in its body axes [m]
+    velocity: FloatArray  # (n_joints, 6) v_J = v_s - v_p in S coordinates
+    predecessor_velocity: FloatArray  # (n_joints, 6) v_p in S coordinates
+
+    @property
+    def on_bodies(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """X_p (rotation and arm), v_J and v_p, as kernels take them."""
+        return self.to_successor, self.arm, self.velocity, self.predecessor_velocity
+
+
+def body_rotations(state: State) -> FloatArray:
+    """Return (n_bodies, 3, 3) rotations from body to world axes."""
+    return model.rotations(state.orientation)
+
+
+def joint_poses(
+    system: System, motion: JointMotion
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Return kinds, E, r and parameters of the joints, as kernels take them."""
+    return system.joint_kind, motion.rotation, motion.translation, system.parameter
+
+
+def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
+    """Return the relative motion at every joint.
+
+    Featherstone (2008), (8.24) for X_SP and (8.7) for v_J; positions enter only as differences
+    between neighbours, so that nothing is lost far from the world's origin.
+    """
+    return JointMotion(
+        *model.joint_motions(
+            system.joint_frames, (state.position, state.orientation, state.velocity), threads
+        )
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateMotion:
+    """Values and rates of the tracked coordinates, and W with qd = W' v_J and f = W tau."""
+
+    value: FloatArray  # (n,) [rad] or [m]
+    rate: FloatArray  # (n,)
+    dual: FloatArray  # (n, 6) W in S coordinates
+    drift: FloatArray  # (n,) (dW/dt)' v_J
+
+
+def coordinate_motion(system: System, state: State, motion: JointMotion) -> CoordinateMotion:
+    """Return the motion of the tracked coordinates; angles continue those of the state."""
+    tracked = system.coordinates
+    if len(tracked.joint) == 0:
+        return CoordinateMotion(np.zeros(0), np.zeros(0), np.zeros((0, 6)), np.zeros(0))
+    value, dual, drift = joints.coordinate_motions(
+        tracked.joint, tracked.index, joint_poses(system, motion), motion.velocity
+    )
+    turn = 2.0 * math.pi
+    near = value + turn * np.round((state.coordinate - value) / turn)
+    rate = np.einsum("na,na->n", dual, motion.velocity[tracked.joint])
+    return CoordinateMotion(np.where(tracked.is_angle, near, value), rate, dual, drift)
+
+
+def prescribed_motion(system: System, time: float) -> FloatArray:
+    """Return (n_prescribed, 3): value, rate and acceleration of the prescribed coordinates.
+
+    Raises
+    ------
+    ModelError
+        If a function returns anything but three finite numbers.
+    """
+    tracked = system.coordinates
+    functions = [tracked.motion[item] for item in tracked.prescribed]
+    values = [f(time) for f in functions if f is not None]
+    try:
+        motion = np.array(values, dtype=float).reshape(-1, 3)
+    except (TypeError, ValueError) as error:
+        raise ModelError(
+            f"a prescribed motion returns no (value, rate, acceleration) at t = {time:.6g} s"
+        ) from error
+    if not np.isfinite(motion).all():
+        bad = int(np.argmin(np.isfinite(motion).all(axis=1)))
+        joint = system.joint_names[tracked.joint[tracked.prescribed[bad]]]
+        raise ModelError(
+            f"the motion prescribed to joint {joint!r} is {motion[bad]} at t = {time:.6g} s; "
+            "every number must be finite"
+        )
+    return motion
+
+
+def position_errors(
+    system: System, state: State, motion: JointMotion, coordinates: CoordinateMotion
+) -> FloatArray:
+    """Return delta (n_rows,), zero where the joints close [rad, m]. Featherstone (2008), 8.27.
+
+    Rows of prescribed coordinates hold the difference from the given value, angles modulo turns.
+    """
+    error = joints.position_errors(system.first_row, joint_poses(system, motion))
+    tracked = system.coordinates
+    items = tracked.prescribed
+    if len(items):
+        gap = coordinates.value[items] - prescribed_motion(system, state.time)[:, 0]
+        error[tracked.row[items]] = np.where(
+            tracked.is_angle[items], (gap + np.pi) % (2.0 * np.pi) - np.pi, gap
+        )
+    return error
+
+
+def prescribed_velocities(system: System, time: float) -> FloatArray:
+    """Return sigma (n_rows,): the velocity T' v_J that each row asks for; zero but on drives."""
+    velocity = np.zeros(system.n_rows)
+    items = system.coordinates.prescribed
+    if len(items):
+        velocity[system.coordinates.row[items]] = prescribed_motion(system, time)[:, 1]
+    return velocity

@@ -1,0 +1,207 @@
+"""Forces of a robot file: springs, dampers and actuators on joints, and compensated gravity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.model.mechanism import WORLD, Mechanism
+from sparsebody.model.robots.robot_file import Findings, RobotSource, unique_name
+from sparsebody.model.robots.robot_joints import Coordinate
+
+
+@dataclass(frozen=True)
+class AffineForce:
+    """tau = constant - stiffness (q - rest) - damping qd, on a hinge or slide of the file."""
+
+    constant: float = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest: float = 0.0
+
+
+def add_forces(
+    mechanism: Mechanism,
+    source: RobotSource,
+    coordinates: Mapping[int, Coordinate],
+    findings: Findings,
+) -> None:
+    """Add what acts on joints and bodies; what has no counterpart is noted."""
+    _add_springs(mechanism, source, coordinates, findings)
+    _add_dampers(mechanism, source, coordinates, findings)
+    if source.is_on("ACTUATION"):
+        _add_actuators(mechanism, source, coordinates, findings)
+    _add_gravity_compensation(mechanism, source)
+
+
+def _add(
+    mechanism: Mechanism,
+    source: RobotSource,
+    name: str,
+    joint: int,
+    at: Coordinate,
+    force: AffineForce,
+) -> None:
+    """Add a force on a joint of the file; the coordinate is sign times its way from the start."""
+    start = float(source.data.qpos[source.model.jnt_qposadr[joint]])
+    mechanism.add_joint_force(
+        unique_name(name, mechanism.forces),
+        at.joint,
+        coordinate=at.index,
+        stiffness=force.stiffness,
+        rest=at.sign * (force.rest - start) if force.stiffness else 0.0,
+        damping=force.damping,
+        effort=at.sign * force.constant,
+    )
+
+
+def _add_springs(
+    mechanism: Mechanism,
+    source: RobotSource,
+    coordinates: Mapping[int, Coordinate],
+    findings: Findings,
+) -> None:
+    model = source.model
+    for joint in np.flatnonzero(model.jnt_stiffness).tolist() if source.is_on("SPRING") else ():
+        name, stiffness = source.joint_names[joint], float(model.jnt_stiffness[joint])
+        if joint in coordinates:
+            rest = float(model.qpos_spring[model.jnt_qposadr[joint]])
+            force = AffineForce(stiffness=stiffness, rest=rest)
+            _add(mechanism, source, f"spring of {name}", joint, coordinates[joint], force)
+        else:
+            kind = source.kind("mjtJoint", model.jnt_type[joint])
+            findings.note("springs left out", f"{stiffness:g} on joint {name!r} ({kind})")
+
+
+def _add_dampers(
+    mechanism: Mechanism,
+    source: RobotSource,
+    coordinates: Mapping[int, Coordinate],
+    findings: Findings,
+) -> None:
+    damping = _dampings(source, coordinates, findings) if source.is_on("DAMPER") else np.zeros(0)
+    for joint in np.flatnonzero(damping).tolist():
+        name, strength = source.joint_names[joint], float(damping[joint])
+        kind = source.kind("mjtJoint", source.model.jnt_type[joint])
+        if joint in coordinates:
+            force = AffineForce(damping=strength)
+            _add(mechanism, source, f"damper of {name}", joint, coordinates[joint], force)
+        elif kind in ("ball", "free") and name in mechanism.joints:  # equal in all directions
+            for index in range(mechanism.joint(name).type.n_velocities):
+                label = unique_name(f"damper {index} of {name}", mechanism.forces)
+                mechanism.add_joint_force(label, name, coordinate=index, damping=strength)
+        else:
+            findings.note("dampers left out", f"{strength:g} on joint {name!r} ({kind})")
+
+
+def _dampings(
+    source: RobotSource, coordinates: Mapping[int, Coordinate], findings: Findings
+) -> FloatArray:
+    """Return (njnt,) the linear damping of every joint, with the part that actuators add."""
+    model = source.model
+    damping: FloatArray = np.array(model.dof_damping[model.jnt_dofadr])
+    for actuator in np.flatnonzero(model.actuator_damping).tolist():
+        joint = int(model.actuator_trnid[actuator, 0])
+        if _is_on_joint(source, actuator) and joint in coordinates:
+            gear = model.actuator_gear[actuator, 0]
+            damping[joint] += gear**2 * model.actuator_damping[actuator]
+        else:
+            name = source.label("actuator", actuator)
+            findings.note("dampers left out", f"that of actuator {name!r}")
+    return damping
+
+
+def _add_actuators(
+    mechanism: Mechanism,
+    source: RobotSource,
+    coordinates: Mapping[int, Coordinate],
+    findings: Findings,
+) -> None:
+    for actuator in range(source.model.nactuator):
+        name = source.label("actuator", actuator)
+        if source.model.opt.disableactuator >> int(source.model.actuator_group[actuator]) & 1:
+            findings.note("actuators of disabled groups are left out", repr(name))
+            continue
+        joint = int(source.model.actuator_trnid[actuator, 0])
+        if not _is_affine(source, actuator) or joint not in coordinates:
+            findings.note("actuators left out (not an affine force on one joint)", repr(name))
+            continue
+        control = _control(source, actuator)
+        force = _actuator_force(source, actuator, control)
+        _note_force_limits(source, actuator, joint, force, findings)
+        findings.note("controls stay constant", f"actuator {name!r} at {control:g}")
+        if force != AffineForce():
+            _add(mechanism, source, name, joint, coordinates[joint], force)
+
+
+def _is_on_joint(source: RobotSource, actuator: int) -> bool:
+    transmission = source.kind("mjtTrn", source.model.actuator_trntype[actuator])
+    return transmission in ("joint", "jointinparent")
+
+
+def _is_affine(source: RobotSource, actuator: int) -> bool:
+    """Whether the force is an affine function of position and velocity of one joint."""
+    model = source.model
+    return (
+        _is_on_joint(source, actuator)
+        and source.kind("mjtDyn", model.actuator_dyntype[actuator]) == "none"
+        and source.kind("mjtGain", model.actuator_gaintype[actuator]) in ("fixed", "affine")
+        and source.kind("mjtBias", model.actuator_biastype[actuator]) in ("none", "affine")
+        and int(model.actuator_plugin[actuator]) < 0
+    )
+
+
+def _control(source: RobotSource, actuator: int) -> float:
+    """Return the control in the initial state, within its limits."""
+    model = source.model
+    place = int(model.actuator_ctrladr[actuator])
+    control = float(source.data.ctrl[place])
+    if model.actuator_ctrllimited[place] and source.is_on("CLAMPCTRL"):
+        control = float(np.clip(control, *model.actuator_ctrlrange[place]))
+    return control
+
+
+def _actuator_force(source: RobotSource, actuator: int, control: float) -> AffineForce:
+    """Return gear (c0 + c1 l + c2 dl/dt) for the length l = gear q."""
+    model = source.model
+    gear = float(model.actuator_gear[actuator, 0])
+    terms = np.zeros(3)
+    for kind, enum, parameters, factor in (
+        (model.actuator_gaintype, "mjtGain", model.actuator_gainprm, control),
+        (model.actuator_biastype, "mjtBias", model.actuator_biasprm, 1.0),
+    ):
+        count = {"none": 0, "fixed": 1, "affine": 3}[source.kind(enum, kind[actuator])]
+        terms[:count] += factor * parameters[actuator, :count]
+    if model.actuator_forcelimited[actuator] and not terms[1:].any():
+        terms[0] = np.clip(terms[0], *model.actuator_forcerange[actuator])
+    constant, along, rate = (float(term) for term in terms)
+    return AffineForce(gear * constant, -(gear**2) * along, -(gear**2) * rate)
+
+
+def _note_force_limits(
+    source: RobotSource, actuator: int, joint: int, force: AffineForce, findings: Findings
+) -> None:
+    model, name = source.model, source.label("actuator", actuator)
+    if model.actuator_forcelimited[actuator] and (force.stiffness or force.damping):
+        findings.note("force limits of actuators are left out", repr(name))
+    if model.jnt_actfrclimited[joint]:
+        findings.note("force limits of actuators are left out", f"joint of {name!r}")
+
+
+def _add_gravity_compensation(mechanism: Mechanism, source: RobotSource) -> None:
+    """Add the lifts of bodies with `gravcomp` as constant forces."""
+    model, gravity = source.model, source.gravity
+    for body in np.flatnonzero(model.body_gravcomp).tolist() if np.any(gravity) else ():
+        owner = source.rigid_name(body)
+        if owner == WORLD:
+            continue
+        lift: FloatArray = -model.body_gravcomp[body] * model.body_mass[body] * gravity
+        mechanism.add_external_force(
+            unique_name(f"lift of {source.body_names[body]}", mechanism.forces),
+            owner,
+            force=lift,
+            point=source.frame(body, model.body_ipos[body]).origin,
+        )

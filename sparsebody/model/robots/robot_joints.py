@@ -1,0 +1,338 @@
+"""Joints of a robot file: those of its tree, several on one body made one, and its equalities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.errors import FileFormatError
+from sparsebody.model.frames import Frame
+from sparsebody.model.joints import (
+    Cylindrical,
+    Fixed,
+    Free,
+    JointType,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Universal,
+)
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.robots.robot_file import NO_ROTATION, Findings, RobotSource, unique_name
+
+TOLERANCE = 1e-8  # of right angles and parallels, and of a common point per length of the arms
+
+
+@dataclass(frozen=True, eq=False)
+class FileJoint:
+    """A joint of the file."""
+
+    index: int
+    name: str
+    kind: str  # hinge, slide, ball or free
+    anchor: FloatArray  # (3,) in the world at the initial pose [m]
+    axis: FloatArray  # (3,)
+    body_anchor: FloatArray  # (3,) in the frame of the body at the reference pose
+    body_axis: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """The joint that several joints of the file amount to; places in the world."""
+
+    type: JointType
+    point: FloatArray
+    axis: FloatArray | None = None
+    x_axis: FloatArray | None = None
+    coordinates: Mapping[int, tuple[int, float]] = field(default_factory=dict)
+    """Joint of the file -> the coordinate that it is, and its sign."""
+    held: tuple[int, ...] = ()
+    """Coordinates that no joint of the file moves: prescribed as zero."""
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """Where a joint of the file is found: sign times a coordinate of a joint, from its start."""
+
+    joint: str
+    index: int
+    sign: float
+
+
+def add_joints(
+    mechanism: Mechanism,
+    source: RobotSource,
+    constants: Mapping[int, float],
+    findings: Findings,
+) -> dict[int, Coordinate]:
+    """Add a joint for every body that has some; return the hinges and slides that it has kept.
+
+    `constants` holds joints of the file that are kept at a distance from their initial position.
+    """
+    model = source.model
+    found: dict[int, Coordinate] = {}
+    for body in sorted(set(source.root.tolist()) - {0}):
+        first = int(model.body_jntadr[body])
+        joints = [_file_joint(source, j) for j in range(first, first + model.body_jntnum[body])]
+        layout = _layout(source, body, joints)
+        name = _name(source, joints)
+        if len(joints) > 1 and not layout.coordinates:
+            kind = layout.type.name
+            findings.note(f"joints made one {kind} joint, their coordinates are lost", repr(name))
+        prescribed = dict.fromkeys(layout.held, 0.0) | {
+            index: sign * constants[j]
+            for j, (index, sign) in layout.coordinates.items()
+            if j in constants
+        }
+        for j in {joint.index for joint in joints} & set(constants) - set(layout.coordinates):
+            findings.unsupported(f"the constant joint {source.joint_names[j]!r} in {name!r}")
+        mechanism.add_joint(
+            name,
+            layout.type,
+            source.rigid_name(int(model.body_parentid[body])),
+            source.body_names[body],
+            point=layout.point,
+            axis=layout.axis,
+            x_axis=layout.x_axis,
+            prescribed=prescribed,
+        )
+        for j, (index, sign) in layout.coordinates.items():
+            found[j] = Coordinate(name, index, sign)
+    return found
+
+
+def _name(source: RobotSource, joints: list[FileJoint]) -> str:
+    name = "+".join(joint.name for joint in joints)
+    return name if len(joints) == 1 else unique_name(name, source.joint_names)
+
+
+def _file_joint(source: RobotSource, joint: int) -> FileJoint:
+    model, data = source.model, source.data
+    return FileJoint(
+        joint,
+        source.joint_names[joint],
+        source.kind("mjtJoint", model.jnt_type[joint]),
+        np.array(data.xanchor[joint]),
+        np.array(data.xaxis[joint]),
+        np.array(model.jnt_pos[joint]),
+        np.array(model.jnt_axis[joint]),
+    )
+
+
+def _layout(source: RobotSource, body: int, joints: list[FileJoint]) -> Layout:
+    kinds = " ".join(sorted(joint.kind for joint in joints))
+    make = COMBINATIONS.get(kinds)
+    layout = make(joints) if make else None
+    if layout is None:
+        shown = ", ".join(f"{joint.name!r} ({joint.kind})" for joint in joints)
+        raise FileFormatError(
+            f"{source.path}: body {source.body_names[body]!r} has the joints {shown}, which are no "
+            "joint known here, and a massless body cannot stand between them; put a body with a "
+            f"small mass there (known, some of them at right angles: {'; '.join(COMBINATIONS)})"
+        )
+    return layout
+
+
+# ---- one function per combination: None where the axes do not fit ---------------------------
+
+
+def _hinge(joints: list[FileJoint]) -> Layout:
+    (hinge,) = joints
+    return Layout(Revolute(), hinge.anchor, hinge.axis, None, {hinge.index: (0, 1.0)})
+
+
+def _slide(joints: list[FileJoint]) -> Layout:
+    (slide,) = joints
+    return Layout(Prismatic(), slide.anchor, slide.axis, None, {slide.index: (0, 1.0)})
+
+
+def _ball(joints: list[FileJoint]) -> Layout:
+    return Layout(Spherical(), joints[0].anchor)
+
+
+def _free(joints: list[FileJoint]) -> Layout:
+    return Layout(Free(), joints[0].anchor)
+
+
+def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
+    """Cylindrical where the axes are parallel; planar with one slide held where they are not."""
+    hinge, slide = _of("hinge", joints)[0], _of("slide", joints)[0]
+    along = float(hinge.body_axis @ slide.body_axis)
+    if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) <= TOLERANCE:
+        coordinates = {hinge.index: (0, 1.0), slide.index: (1, float(np.sign(along)))}
+        return Layout(Cylindrical(), hinge.anchor, hinge.axis, None, coordinates)
+    if joints[0] is hinge or not _perpendicular(joints):  # a hinge that turns the slide
+        return None
+    coordinates = {slide.index: (0, 1.0), hinge.index: (2, 1.0)}
+    return Layout(Planar(), hinge.anchor, hinge.axis, slide.axis, coordinates, held=(1,))
+
+
+def _two_slides(joints: list[FileJoint]) -> Layout | None:
+    """Planar with its angle held."""
+    first, second = joints
+    if not _perpendicular(joints):
+        return None
+    coordinates = {first.index: (0, 1.0), second.index: (1, 1.0)}
+    normal = np.cross(first.axis, second.axis)
+    return Layout(Planar(), first.anchor, normal, first.axis, coordinates, held=(2,))
+
+
+def _two_hinges(joints: list[FileJoint]) -> Layout | None:
+    outer, inner = joints  # the axis of the outer one is fixed in the parent
+    place = _common_point(joints)
+    if place is None or not _perpendicular(joints):
+        return None
+    coordinates = {outer.index: (0, 1.0), inner.index: (1, 1.0)}
+    normal = np.cross(outer.axis, inner.axis)
+    return Layout(Universal(), place, normal, outer.axis, coordinates)
+
+
+def _hinge_and_two_slides(joints: list[FileJoint]) -> Layout | None:
+    """Planar; its coordinates are those of the slides where these come before the hinge."""
+    hinge, (first, second) = _of("hinge", joints)[0], _of("slide", joints)
+    if joints[1] is hinge or not _perpendicular(joints):
+        return None
+    coordinates = {hinge.index: (2, 1.0)}
+    if joints[2] is hinge:
+        side = float(np.sign(np.cross(hinge.axis, first.axis) @ second.axis))
+        coordinates |= {first.index: (0, 1.0), second.index: (1, side)}
+    return Layout(Planar(), hinge.anchor, hinge.axis, first.axis, coordinates)
+
+
+def _three_hinges(joints: list[FileJoint]) -> Layout | None:
+    place = _common_point(joints)
+    return Layout(Spherical(), place) if place is not None and _perpendicular(joints) else None
+
+
+def _slides_and_turns(joints: list[FileJoint]) -> Layout | None:
+    slides, hinges = _of("slide", joints), _of("hinge", joints)
+    if not (_perpendicular(slides) and _perpendicular(hinges)):
+        return None
+    return Layout(Free(), joints[-1].anchor)
+
+
+COMBINATIONS: dict[str, Callable[[list[FileJoint]], Layout | None]] = {
+    "hinge": _hinge,
+    "slide": _slide,
+    "ball": _ball,
+    "free": _free,
+    "hinge slide": _turn_and_slide,
+    "hinge hinge": _two_hinges,
+    "slide slide": _two_slides,
+    "hinge slide slide": _hinge_and_two_slides,
+    "hinge hinge hinge": _three_hinges,
+    "ball slide slide slide": _slides_and_turns,
+    "hinge hinge hinge slide slide slide": _slides_and_turns,
+}
+
+
+def _of(kind: str, joints: list[FileJoint]) -> list[FileJoint]:
+    return [joint for joint in joints if joint.kind == kind]
+
+
+def _perpendicular(joints: list[FileJoint]) -> bool:
+    axes = np.array([joint.body_axis for joint in joints]).reshape(-1, 3)
+    return bool(np.all(np.abs(axes @ axes.T - np.eye(len(axes))) < TOLERANCE))
+
+
+def _common_point(joints: list[FileJoint]) -> FloatArray | None:
+    """Return the world point nearest to all axes, or None if it is not on all of them."""
+    anchors = np.array([joint.anchor for joint in joints])
+    across = [np.eye(3) - np.outer(joint.axis, joint.axis) for joint in joints]
+    arms = anchors - anchors[0]
+    normal = sum(across, np.zeros((3, 3)))
+    moment = sum((P @ a for P, a in zip(across, arms, strict=True)), np.zeros(3))
+    shift = np.linalg.solve(normal, moment)
+    gaps = [float(np.linalg.norm(P @ (shift - a))) for P, a in zip(across, arms, strict=True)]
+    size = max(float(np.max(np.linalg.norm(arms, axis=1))), 1e-3)
+    return np.asarray(anchors[0] + shift) if max(gaps) <= TOLERANCE * size else None
+
+
+def constant_joints(source: RobotSource, findings: Findings) -> dict[int, float]:
+    """Return the joints held at a constant, as the distance from their initial position.
+
+    Couplings of joints or tendons are reported as unsupported.
+    """
+    model, constants = source.model, {}
+    for equality in _active(source):
+        kind = source.kind("mjtEq", model.eq_type[equality])
+        if kind in ("connect", "weld"):
+            continue
+        joint, other = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
+        coefficients = model.eq_data[equality, :5]
+        if kind != "joint":
+            findings.unsupported(f"the {kind} equality {source.label('equality', equality)!r}")
+        elif other >= 0 and np.any(coefficients[1:] != 0.0):
+            findings.unsupported(
+                f"the coupling of joint {source.joint_names[joint]!r} to joint "
+                f"{source.joint_names[other]!r} with the coefficients {coefficients.tolist()}"
+            )
+        else:
+            place = model.jnt_qposadr[joint]
+            constants[joint] = float(model.qpos0[place] + coefficients[0] - source.data.qpos[place])
+    return constants
+
+
+def add_loop_joints(mechanism: Mechanism, source: RobotSource, findings: Findings) -> None:
+    """Add a spherical joint for every `connect`, a fixed one for every `weld`."""
+    model = source.model
+    for equality in _active(source):
+        kind = source.kind("mjtEq", model.eq_type[equality])
+        if kind not in ("connect", "weld"):
+            continue
+        name = source.label("equality", equality)
+        joint_type, bodies, frames = _loop_joint(source, equality, kind)
+        ends = [source.rigid_name(body) for body in bodies]
+        if ends[0] == ends[1]:
+            findings.note("equality constraints within one rigid body are left out", repr(name))
+            continue
+        if kind == "weld" and model.eq_data[equality, 10] not in (0.0, 1.0):
+            findings.note("welds are rigid here, so their torquescale has no meaning", repr(name))
+        mechanism.add_joint(
+            unique_name(name, [*mechanism.joints, *source.joint_names]),
+            joint_type,
+            *ends,
+            predecessor_frame=frames[0],
+            successor_frame=frames[1],
+        )
+
+
+def note_inactive(source: RobotSource, findings: Findings) -> None:
+    """Name the equality constraints that are switched off and so left out."""
+    active = set(_active(source))
+    for equality in range(source.model.neq):
+        if equality not in active:
+            name = source.label("equality", equality)
+            findings.note("inactive equality constraints are left out", repr(name))
+
+
+def _active(source: RobotSource) -> list[int]:
+    """Return the constraints that hold in the initial state."""
+    if not source.is_on("CONSTRAINT", "EQUALITY"):
+        return []
+    return [int(equality) for equality in np.flatnonzero(source.data.eq_active)]
+
+
+def _loop_joint(
+    source: RobotSource, equality: int, kind: str
+) -> tuple[JointType, list[int], list[Frame]]:
+    """Type, the two bodies, and the joint frame in the root frame of either."""
+    model = source.model
+    data = np.array(model.eq_data[equality])
+    ids = [int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])]
+    is_ball = kind == "connect" or data[10] == 0.0  # a weld without torque holds a point only
+    joint_type = Spherical() if is_ball else Fixed()
+    if source.kind("mjtObj", model.eq_objtype[equality]) == "site":
+        bodies = [int(model.site_bodyid[site]) for site in ids]
+        places = [(model.site_pos[site], model.site_quat[site]) for site in ids]
+    else:
+        bodies = ids
+        points = (data[:3], data[3:6]) if kind == "connect" else (data[3:6], data[:3])
+        turn = NO_ROTATION if kind == "connect" else data[6:10]
+        places = [(points[0], turn), (points[1], NO_ROTATION)]
+    frames = [source.frame(b, *place) for b, place in zip(bodies, places, strict=True)]
+    return joint_type, bodies, frames

@@ -1,0 +1,239 @@
+"""The orderings of CHOLMOD, and orderings of any symmetric pattern.
+
+No block has to wait for another, so the factorization must pivot unless the matrix is positive or
+quasi-definite.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+from scipy.sparse import coo_array, csc_array, csc_matrix, csr_array, identity
+from scipy.sparse.csgraph import reverse_cuthill_mckee as scalar_cuthill_mckee
+
+from sparsebody.arrays import IntArray
+from sparsebody.errors import MissingDependencyError
+from sparsebody.ordering.entry import Ordering, installed_entry, is_installed
+from sparsebody.ordering.minimum_degree import unconstrained_minimum_degree
+from sparsebody.ordering.tree_parts import leaves_then
+from sparsebody.sparse.elimination_tree import ordering_metrics, repair
+from sparsebody.sparse.pattern import BlockPattern, Blocks
+from sparsebody.sparse.searches import with_primal_blocks
+
+
+def cholmod_amd(pattern: BlockPattern) -> IntArray:
+    """Order the joints by approximate minimum degree, each body right before its first joint.
+
+    Admissible. Two joints couple when they share a body: the pattern of T' P' I^-1 P T. Tree parts
+    come leaves first.
+
+    Raises
+    ------
+    MissingDependencyError
+        If scikit-sparse is not installed.
+
+    References
+    ----------
+    Amestoy, Davis and Duff (1996); Chen, Davis, Hager and Rajamanickam (2008).
+    """
+    return _joints_ordered_by(pattern, "amd")
+
+
+def cholmod_colamd(pattern: BlockPattern) -> IntArray:
+    """Order the joints by column approximate minimum degree, from T' P' itself.
+
+    Otherwise as `cholmod_amd`; the product that CHOLMOD would factorize is not formed.
+
+    Raises
+    ------
+    MissingDependencyError
+        If scikit-sparse is not installed.
+
+    References
+    ----------
+    Davis, Gilbert, Larimore and Ng (2004).
+    """
+    return _joints_ordered_by(pattern, "colamd")
+
+
+def cholmod_metis(pattern: BlockPattern) -> IntArray:
+    """Order the joints by nested dissection (METIS), each body right before its first joint.
+
+    Otherwise as `cholmod_amd`. Best where the mechanism is a large lattice.
+
+    Raises
+    ------
+    MissingDependencyError
+        If scikit-sparse is not installed.
+
+    References
+    ----------
+    Karypis and Kumar (1998); Chen, Davis, Hager and Rajamanickam (2008).
+    """
+    return _joints_ordered_by(pattern, "metis")
+
+
+def cholmod_nesdis(pattern: BlockPattern) -> IntArray:
+    """Order the joints by CHOLMOD's own dissection: METIS cuts, constrained minimum degree orders.
+
+    Otherwise as `cholmod_amd`.
+
+    Raises
+    ------
+    MissingDependencyError
+        If scikit-sparse is not installed.
+
+    References
+    ----------
+    Chen, Davis, Hager and Rajamanickam (2008).
+    """
+    return _joints_ordered_by(pattern, "nesdis")
+
+
+def quotient_metis(pattern: BlockPattern) -> IntArray:
+    """Dissect the graph of bodies and joints by METIS, then see that bodies precede their joints.
+
+    Admissible. Separators are bodies and joints. Either joints move back to the later of their
+    bodies, or bodies move forward to their first joint, whichever predicts less work. Tree parts
+    come leaves first.
+
+    Raises
+    ------
+    MissingDependencyError
+        If scikit-sparse is not installed.
+
+    References
+    ----------
+    Karypis and Kumar (1998).
+    """
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        sizes = core.block_sizes
+        if core.n_dual == 0:
+            return np.arange(core.n_blocks, dtype=np.intp)
+        block = np.repeat(np.arange(core.n_blocks), sizes // np.gcd.reduce(sizes))
+        joint, side = np.nonzero(core.ends >= 0)
+        at = core.n_primal + joint, core.ends[joint, side]
+        pairs = coo_array((np.ones(len(joint)), at), shape=(core.n_blocks, core.n_blocks)).tocsc()
+        whole = (pairs + pairs.T + identity(core.n_blocks, format="csc")).tocsc()
+        blocks = blocks_ordered(csc_matrix(whole[block][:, block]), block, "metis")
+        bodies_forward = with_primal_blocks(core, blocks[blocks >= core.n_primal] - core.n_primal)
+        repaired = [repair(core, blocks), bodies_forward]
+        return min(repaired, key=lambda order: ordering_metrics(core, order).flops)
+
+    return leaves_then(pattern, order_core)
+
+
+def _joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
+    """Return an order of all blocks that lists the joints as CHOLMOD would eliminate them.
+
+    Joints weigh by as many rows as their sizes are in proportion: one each where all are equal.
+    """
+    _cholmod(method)
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        if core.n_dual == 0:
+            return np.arange(core.n_primal, dtype=np.intp)
+        sizes = core.block_sizes[core.n_primal :]
+        joint_of_row = np.repeat(np.arange(core.n_dual), sizes // np.gcd.reduce(sizes))
+        matrix = _touches(core, joint_of_row)
+        if method != "colamd":
+            matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
+        return with_primal_blocks(core, blocks_ordered(matrix, joint_of_row, method))
+
+    return leaves_then(pattern, order_core)
+
+
+def blocks_ordered(matrix: csc_matrix, block: IntArray, method: str) -> IntArray:
+    """Return the blocks by the first of their rows, as `method` eliminates those of `matrix`.
+
+    COLAMD takes a factor of the matrix, the others take the matrix itself.
+    """
+    cholmod = _cholmod(method)
+    analyze = cholmod.analyze_AAt if method == "colamd" else cholmod.analyze
+    row_order = analyze(matrix, mode="supernodal", ordering_method=method).P()
+    blocks, first_row = np.unique(block[row_order], return_index=True)
+    return blocks[np.argsort(first_row)].astype(np.intp)
+
+
+def _cholmod(method: str) -> ModuleType:
+    """Return the module of CHOLMOD."""
+    try:
+        from sksparse import cholmod
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"the ordering cholmod-{method} needs scikit-sparse: pip install 'sparsebody[cholmod]'"
+        ) from error
+    module: ModuleType = cholmod
+    return module
+
+
+def _touches(pattern: BlockPattern, joint_of_row: IntArray) -> csc_matrix:
+    """Return which rows touch which bodies: the pattern of A, a line for each row."""
+    ends = pattern.ends[joint_of_row]
+    row, side = np.nonzero(ends >= 0)
+    shape = (len(ends), max(pattern.n_primal, 1))
+    return csc_matrix(csc_array((np.ones(len(row)), (row, ends[row, side])), shape=shape))
+
+
+def _natural(pattern: Blocks) -> IntArray:
+    return np.arange(pattern.n_blocks, dtype=np.intp)
+
+
+def _random(pattern: Blocks) -> IntArray:
+    return np.random.default_rng(0).permutation(pattern.n_blocks).astype(np.intp)
+
+
+def _reverse_cuthill_mckee(pattern: Blocks) -> IntArray:
+    return scalar_cuthill_mckee(_graph(pattern), symmetric_mode=True).astype(np.intp)
+
+
+def _graph(pattern: Blocks) -> csr_array:
+    """Return the adjacency of the blocks."""
+    indptr, indices = pattern.adjacency
+    at = indices.astype(np.int32), indptr.astype(np.int32)
+    return csr_array((np.ones(len(indices)), *at), shape=(pattern.n_blocks,) * 2)
+
+
+def _by_cholmod(method: str) -> Ordering:
+    """Return the line of an ordering that comes with CHOLMOD, on blocks as heavy as their rows."""
+
+    def ordered(pattern: Blocks) -> IntArray:
+        sizes = pattern.block_sizes
+        block = np.repeat(np.arange(pattern.n_blocks), sizes // np.gcd.reduce(sizes))
+        whole = csc_matrix(_graph(pattern) + identity(pattern.n_blocks, format="csr"))
+        return blocks_ordered(csc_matrix(whole[block][:, block]), block, method)
+
+    return Ordering(ordered, f"{method.upper()}, by CHOLMOD", admissible=False, needs="sksparse")
+
+
+GENERAL_ORDERINGS = {
+    "minimum-degree": Ordering(
+        unconstrained_minimum_degree, "the block that couples to the fewest rows", admissible=False
+    ),
+    "cholmod-amd": _by_cholmod("amd"),
+    "cholmod-metis": _by_cholmod("metis"),
+    "cholmod-nesdis": _by_cholmod("nesdis"),
+    "reverse-cuthill-mckee": Ordering(_reverse_cuthill_mckee, "small bandwidth", admissible=False),
+    "natural": Ordering(_natural, "as numbered", admissible=False),
+    "random": Ordering(_random, "shuffled", admissible=False),
+}
+
+
+def available_general_orderings() -> list[str]:
+    """Return the names of those that are installed."""
+    return [name for name, entry in GENERAL_ORDERINGS.items() if is_installed(entry.needs)]
+
+
+def general_order(pattern: Blocks, name: str) -> IntArray:
+    """Return the elimination order (n_blocks,) that the ordering `name` gives.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no ordering of this name for patterns that are not a mechanism's.
+    MissingDependencyError
+        If the ordering needs a package that is not installed.
+    """
+    return installed_entry(GENERAL_ORDERINGS, name).function(pattern)

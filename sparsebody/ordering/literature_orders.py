@@ -1,0 +1,159 @@
+"""The algorithms of the literature as orders of one matrix, [D A'; A -eps].
+
+Every algorithm computes a Schur complement, which eliminating the same blocks first leaves. With
+joints first that is the penalty method's D + A' A / eps, with bodies first Delassus' matrix
+-A D^-1 A' - eps, with a leaf and then its joint the articulated-body inertia of the next body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsebody._core import ordering as kernels
+from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.errors import UnknownNameError
+from sparsebody.ordering.minimum_degree import bodies_first, minimum_degree, without_waiting
+from sparsebody.ordering.nested_dissection import nested_dissection
+from sparsebody.ordering.ordering_choice import choose
+from sparsebody.ordering.sweeps import level_sweep
+from sparsebody.sparse.pattern import BlockPattern
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """One line of the table."""
+
+    function: Callable[[BlockPattern], IntArray]
+    summary: str
+    source: str
+
+
+class Search(NamedTuple):
+    """A search of the blocks from the world."""
+
+    sequence: IntArray  # (n_blocks,) as they are reached
+    came_from: IntArray  # (n_blocks,) the block that each is reached from, -1 for none
+
+    def tree_joints(self, pattern: BlockPattern) -> BoolArray:
+        """Return which joints (n_dual,) lead to a body that nothing else has led to before."""
+        leads = np.zeros(pattern.n_blocks + 1, dtype=bool)  # the last one is that of roots
+        leads[self.came_from[: pattern.n_primal]] = True
+        return leads[pattern.n_primal : pattern.n_blocks]
+
+
+def search(pattern: BlockPattern, *, depth_first: bool) -> Search:
+    """Search the graph of bodies and joints from the world, then from bodies not yet reached.
+
+    Neighbours of a block come as they are numbered.
+    """
+    to_world = np.flatnonzero(np.any(pattern.ends < 0, axis=1)) + pattern.n_primal
+    return Search(*kernels.search_from_world(pattern.adjacency, to_world, depth_first))
+
+
+def penalty(pattern: BlockPattern) -> IntArray:
+    """Eliminate all joints, and the bodies, which they couple directly then, by minimum degree.
+
+    Every pivot of a joint is -eps: in rounding, digits are lost in proportion to 1 / eps.
+    """
+    is_body = np.arange(pattern.n_blocks) < pattern.n_primal
+    return _grouped(without_waiting(pattern, is_body.astype(np.intp)), ~is_body)
+
+
+def delassus(pattern: BlockPattern) -> IntArray:
+    """Eliminate all bodies, and the joints, which they couple directly then, by minimum degree."""
+    is_body = np.arange(pattern.n_blocks) < pattern.n_primal
+    return _grouped(bodies_first(pattern), is_body)
+
+
+def _grouped(order: IntArray, is_first: BoolArray) -> IntArray:
+    """Return a stable order with the blocks that are first in front."""
+    first = is_first[order]
+    return np.concatenate([order[first], order[~first]])
+
+
+def baraff(pattern: BlockPattern) -> IntArray:
+    """Eliminate a tree from the leaves, joints after outer bodies; then joints that close loops.
+
+    Regular without eps where the mechanism is. The multipliers of loops are coupled with all.
+    """
+    tree, closing = _inwards(pattern)
+    return np.concatenate([tree, closing])
+
+
+def articulated_body(pattern: BlockPattern) -> IntArray:
+    """Eliminate joints that close loops, then a tree from the leaves, joints after outer bodies.
+
+    On trees this is the articulated-body algorithm. Joints that close loops have pivots of -eps,
+    and stiffen the bodies that they join: the loop-constrained articulated-body algorithm.
+    """
+    tree, closing = _inwards(pattern)
+    return np.concatenate([closing, tree])
+
+
+def _inwards(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
+    """Return a breadth-first tree, each body before its inner joint, and the other joints."""
+    tree = search(pattern, depth_first=False)
+    bodies = tree.sequence[tree.sequence < pattern.n_primal][::-1]
+    pairs = np.stack([bodies, tree.came_from[bodies]], axis=1).ravel()
+    closing = np.flatnonzero(~tree.tree_joints(pattern)) + pattern.n_primal
+    return pairs[pairs >= 0], closing.astype(np.intp)
+
+
+def depth_first(pattern: BlockPattern) -> IntArray:
+    """Eliminate blocks against the sequence in which a depth-first search reaches them.
+
+    A block couples only to those on the way to it. Joints that close loops are leaves, with
+    pivots of -eps.
+    """
+    return search(pattern, depth_first=True).sequence[::-1].copy()
+
+
+def automatic(pattern: BlockPattern) -> IntArray:
+    """Return the order of the package with the fewest predicted flops."""
+    return choose(pattern).order
+
+
+ALGORITHMS = {
+    "penalty": Algorithm(
+        penalty,
+        "joints first, then bodies: D + A' A / eps",
+        "Bayo, García de Jalón and Serna (1988)",
+    ),
+    "delassus": Algorithm(
+        delassus, "bodies first, then joints: A D^-1 A'", "Delassus (1917); Baraff (1994)"
+    ),
+    "baraff": Algorithm(baraff, "a tree from the leaves, then what closes loops", "Baraff (1996)"),
+    "articulated-body": Algorithm(
+        articulated_body,
+        "what closes loops, then a tree from the leaves",
+        "Featherstone (1983); with loops Sathya and Carpentier (2026)",
+    ),
+    "depth-first": Algorithm(
+        depth_first,
+        "LDU against a depth-first search",
+        "Brüdigam and Manchester (2020)",
+    ),
+    "band": Algorithm(level_sweep, "level by level", "Featherstone (2008), fig. 8.4"),
+    "dissection": Algorithm(nested_dissection, "halves first, cuts last", "George (1973)"),
+    "minimum-degree": Algorithm(
+        minimum_degree, "the least coupled block next", "Amestoy, Davis and Duff (1996)"
+    ),
+    "auto": Algorithm(automatic, "the least predicted work of all orderings", "this package"),
+}
+
+
+def algorithm_order(pattern: BlockPattern, name: str) -> IntArray:
+    """Return the elimination order (n_blocks,) that the algorithm `name` stands for.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no algorithm of this name.
+    """
+    if not isinstance(name, str) or name not in ALGORITHMS:
+        raise UnknownNameError(f"no algorithm {name!r}; there are {', '.join(ALGORITHMS)}")
+    return ALGORITHMS[name].function(pattern)

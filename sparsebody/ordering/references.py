@@ -1,0 +1,226 @@
+"""Orders that others are judged by: natural, random, exact, annealed."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from sparsebody._core import ordering as kernels
+from sparsebody.arrays import IntArray
+from sparsebody.errors import OrderingError
+from sparsebody.ordering.minimum_fill import minimum_fill
+from sparsebody.ordering.nested_dissection import nested_dissection
+from sparsebody.ordering.sweeps import pathwidth_sweep
+from sparsebody.ordering.tree_parts import leaves_then
+from sparsebody.sparse.elimination_tree import ordering_metrics, postordered
+from sparsebody.sparse.pattern import BlockPattern, Graph
+from sparsebody.sparse.searches import dual_graph, with_primal_blocks
+from sparsebody.sparse.treewidth import exact_width
+
+
+def natural(pattern: BlockPattern) -> IntArray:
+    """Eliminate all bodies, then all joints, as numbered. Featherstone (2008), eq. (8.64).
+
+    Admissible. What remains after the bodies is the joint-space Schur complement T' P' I^-1 P T.
+    """
+    return np.arange(pattern.n_blocks, dtype=np.intp)
+
+
+def random_order(pattern: BlockPattern, seed: int = 0) -> IntArray:
+    """Eliminate all bodies, then all joints, each shuffled with `seed`.
+
+    Admissible, because every joint comes after all bodies. For research only.
+    """
+    generator = np.random.default_rng(seed)
+    bodies = generator.permutation(pattern.n_primal)
+    joints = pattern.n_primal + generator.permutation(pattern.n_dual)
+    return np.concatenate([bodies, joints]).astype(np.intp)
+
+
+LARGEST_ANNEALED = 8_000  # blocks; two tables of n^2 for n joints in memory
+_VISITS = 100  # that all steps together may make, by default, for each pair of joints
+_MOST_VISITS = 30_000_000
+_VISITS_AT_ONCE = 200_000  # in about 0.1 s
+
+
+def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) -> IntArray:
+    """Move joints, and runs of joints, to other positions in the order as annealing allows.
+
+    Admissible: tree parts leaves first, and in the core a body right before its first joint. Starts
+    from the best of minimum fill, dissection and a sweep, and returns the best order met. A step
+    changes the fronts between two positions only, and only these are computed again. The same
+    `seed` and number of `visits` give the same order.
+
+    References
+    ----------
+    Kirkpatrick, Gelatt and Vecchi (1983).
+    """
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        starts = [minimum_fill(core), nested_dissection(core), pathwidth_sweep(core)]
+        start = min(starts, key=lambda order: ordering_metrics(core, order).flops)
+        joints = start[start >= core.n_primal] - core.n_primal
+        if len(joints) < 3:
+            return start
+        size = core.block_sizes[core.n_primal :]
+        budget = min(_VISITS * len(joints) ** 2, _MOST_VISITS) if visits is None else visits
+        best = _anneal(dual_graph(core), size, joints, budget, np.random.default_rng(seed))
+        return postordered(core, with_primal_blocks(core, best))
+
+    return leaves_then(pattern, order_core)
+
+
+def _anneal(
+    graph: Graph,
+    size: IntArray,
+    start: IntArray,
+    visits: int,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Return the best order of the nodes of a graph that was met."""
+    bits = rng.bit_generator.capsule
+    annealing = kernels.Annealing(graph, size, start, visits, bits)
+    while annealing.run(_VISITS_AT_ONCE):  # an interrupt is noticed in between
+        pass
+    return annealing.best()
+
+
+LARGEST_EXACT = 60  # blocks
+_MOST_STATES = 300_000  # partial orders that the search for the least bandwidth looks at
+
+
+def narrowest_fronts(pattern: BlockPattern) -> IntArray:
+    """Return an admissible order whose largest front of a joint has the fewest rows possible.
+
+    Tree parts come leaves first, which leaves no choice worth having; the joints of the core by the
+    exact treewidth of their graph, weighted by rows.
+
+    Raises
+    ------
+    OrderingError
+        If there are more than 60 blocks, or the search takes too long.
+    """
+    _check_size(pattern, "width of fronts")
+
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        joints = exact_width(*dual_graph(core), core.block_sizes[core.n_primal :])[1]
+        return postordered(core, with_primal_blocks(core, joints))
+
+    return leaves_then(pattern, order_core)
+
+
+def least_bandwidth(pattern: BlockPattern) -> IntArray:
+    """Return an order of all blocks in which coupled ones are as near to each other as possible.
+
+    Not admissible: joints stand between their bodies. Orders are built from the left; every block
+    has a last position, one bandwidth after its neighbours in the partial order, which is abandoned
+    when too many blocks have near last positions.
+
+    Raises
+    ------
+    OrderingError
+        If there are more than 60 blocks, or the search takes too long.
+
+    References
+    ----------
+    Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del Corso and Manzini (1999).
+    """
+    _check_size(pattern, "bandwidth")
+    graph = [pattern.neighbours(block).tolist() for block in range(pattern.n_blocks)]
+    order: list[int] = []
+    for part in _parts(graph):
+        order += _part_of_least_bandwidth(graph, part)
+    return np.array(order, dtype=np.intp)
+
+
+def _check_size(pattern: BlockPattern, what: str) -> None:
+    """Raise OrderingError where an exact search would hardly end."""
+    if pattern.n_blocks > LARGEST_EXACT:
+        raise OrderingError(
+            f"the exact {what} of {pattern.n_blocks} blocks would take too long to find; "
+            f"it is for {LARGEST_EXACT} blocks at most"
+        )
+
+
+def _parts(graph: list[list[int]]) -> list[list[int]]:
+    """Return the connected parts."""
+    parts, seen = [], [False] * len(graph)
+    for seed in range(len(graph)):
+        if not seen[seed]:
+            part = list(_distances(graph, seed))
+            for block in part:
+                seen[block] = True
+            parts.append(part)
+    return parts
+
+
+def _distances(graph: list[list[int]], source: int) -> dict[int, int]:
+    """Return the distance of all blocks that can be reached."""
+    distance, queue = {source: 0}, deque([source])
+    while queue:
+        block = queue.popleft()
+        for other in graph[block]:
+            if other not in distance:
+                distance[other] = distance[block] + 1
+                queue.append(other)
+    return distance
+
+
+def _part_of_least_bandwidth(graph: list[list[int]], part: list[int]) -> list[int]:
+    """Try one bandwidth after the other."""
+    distances = {block: _distances(graph, block) for block in part}
+    bandwidth = (
+        max(  # density: all within a distance d of a block lie within d bandwidths of it
+            -(-(sum(d <= radius for d in near.values()) - 1) // (2 * radius))
+            for near in distances.values()
+            for radius in range(1, max(near.values()) + 1)
+        )
+        if len(part) > 1
+        else 0
+    )
+    while True:
+        failed: set[tuple[tuple[int, int], ...]] = set()
+        for first in sorted(part, key=lambda block: -max(distances[block].values())):
+            last = {block: bandwidth * d for block, d in distances[first].items() if d > 0}
+            filled = _filled([first], last, graph, distances, bandwidth, failed)
+            if filled is not None:
+                return filled
+        bandwidth += 1
+
+
+def _filled(
+    order: list[int],
+    last: dict[int, int],
+    graph: list[list[int]],
+    distances: dict[int, dict[int, int]],
+    bandwidth: int,
+    failed: set[tuple[tuple[int, int], ...]],
+) -> list[int] | None:
+    """Return `order` with all blocks of `last`, each at its last position or before, or None."""
+    if not last:
+        return order
+    position = len(order)
+    due = sorted(last.items(), key=lambda item: item[1])
+    if any(limit < position + k for k, (_, limit) in enumerate(due)):
+        return None
+    state = tuple(sorted((block, limit - position) for block, limit in last.items()))
+    if state in failed:
+        return None
+    for block, _ in due:
+        reach = distances[block]
+        later = {
+            other: min(limit, position + bandwidth * reach[other])
+            for other, limit in last.items()
+            if other != block
+        }
+        filled = _filled([*order, block], later, graph, distances, bandwidth, failed)
+        if filled is not None:
+            return filled
+    failed.add(state)
+    if len(failed) > _MOST_STATES:
+        raise OrderingError(
+            f"the exact bandwidth of {len(distances)} blocks takes too long to find; "
+            "try a smaller mechanism"
+        )
+    return None

@@ -1,0 +1,253 @@
+"""Elimination tree and shape of L in a given order; orders that need no pivoting.
+
+All arrays are numbered by *position*: position 0 is eliminated first. `order[position]` is the
+block. A block column of L has the pivot block on top and the blocks that fill in below it.
+
+An order is admissible when every joint comes after both its bodies or, in a tree part, after its
+outer body, which must have at least as many freedoms as the joint has rows. The mechanism made of
+the bodies eliminated so far, with all others fixed, then has independent constraints whenever the
+complete mechanism has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from sparsebody._core import graph as kernels
+from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.sparse.pattern import BlockPattern, Blocks, Graph, check_order
+
+
+def ordered_adjacency(pattern: Blocks, order: IntArray) -> Graph:
+    """Return the pattern's adjacency in positions, (indptr, indices); rows are not sorted.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    check_order(pattern, order)
+    return kernels.reordered(pattern.adjacency, order)
+
+
+class Elimination(NamedTuple):
+    """Adjacency, elimination tree and postorder in one order, by position; see `elimination`."""
+
+    graph: Graph  # the pattern's adjacency
+    parent: IntArray  # of the elimination tree
+    sequence: IntArray  # a postorder of it
+
+
+def elimination(pattern: Blocks, order: IntArray) -> Elimination:
+    """Return adjacency, elimination tree and postorder, from which costs follow quickly.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    return elimination_of(ordered_adjacency(pattern, order))
+
+
+def elimination_of(graph: Graph) -> Elimination:
+    """Return adjacency, elimination tree and postorder of any graph, numbered by position."""
+    parent = kernels.elimination_tree(graph)
+    return Elimination(graph, parent, postorder(parent))
+
+
+def elimination_tree(pattern: Blocks, order: IntArray) -> IntArray:
+    """Return the parent (n_blocks,) of every position in the elimination tree, -1 for a root.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+
+    References
+    ----------
+    Liu (1986), with path compression; Davis (2006), sec. 4.1.
+    """
+    return kernels.elimination_tree(ordered_adjacency(pattern, order))
+
+
+def postorder(parent: IntArray) -> IntArray:
+    """Return the nodes (n,) of the forest, every node after all of its descendants."""
+    return kernels.postorder(parent)
+
+
+def tree_height(parent: IntArray) -> int:
+    """Return the number of nodes on the longest way up; a parent is numbered after its children."""
+    return int(kernels.depths(parent).max(initial=-1)) + 1
+
+
+def postordered(pattern: Blocks, order: IntArray) -> IntArray:
+    """Return an equivalent order: the same L but for its numbering, each subtree in one piece.
+
+    Blocks that couple keep their sequence, so an admissible order stays admissible. A
+    factorization then needs next what it has just computed.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    check_order(pattern, order)
+    return kernels.postordered(pattern.adjacency, order)
+
+
+def column_counts(pattern: Blocks, order: IntArray) -> IntArray:
+    """Return the scalar rows (n_blocks,) of each block column of L, its pivot block included.
+
+    Takes time almost proportional to the pattern, however much fills in.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+
+    References
+    ----------
+    Gilbert, Ng and Peyton (1994); Davis (2006), sec. 4.5. Here a row counts with its block's size.
+    """
+    return weighted_counts(elimination(pattern, order), pattern.block_sizes[order])
+
+
+def weighted_counts(tree: Elimination, weight: IntArray) -> IntArray:
+    """Return the weights (n_blocks,) in each block column of L, with those of each position."""
+    return kernels.column_counts(*tree, weight)
+
+
+def column_structures(pattern: Blocks, order: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the positions below the pivot in each block column of L, as (indptr, rows), sorted.
+
+    Takes time and memory proportional to the number of blocks in L.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    return filled_columns(elimination(pattern, order))
+
+
+def filled_columns(tree: Elimination) -> tuple[IntArray, IntArray]:
+    """Return the positions below the pivot in each block column of L; see `column_structures`."""
+    return kernels.column_structures(*tree)
+
+
+@dataclass(frozen=True)
+class OrderingMetrics:
+    """The predicted cost of a block LDL' factorization in one order, blocks taken as dense."""
+
+    nnz_l: int  # scalar entries of L, the diagonal included
+    flops: float  # multiplications, divisions, additions: m (m + 2) for m rows below a scalar pivot
+    block_bandwidth: int  # greatest distance of two coupled blocks, in blocks
+    scalar_bandwidth: int  # greatest distance of two coupled scalar rows
+    profile: int  # scalar entries between the first one of a row and its diagonal, over all rows
+    etree_height: int  # blocks on the longest way up the elimination tree
+    largest_front: int  # most scalar rows in one block column of L, the pivot block included
+
+
+def ordering_metrics(pattern: Blocks, order: IntArray) -> OrderingMetrics:
+    """Return the predicted cost of factorizing in `order`.
+
+    Eliminating one scalar pivot with m rows below it takes m divisions and m (m + 1) / 2 pairs of a
+    multiplication and an addition: m (m + 2) operations. A block of s rows with d rows below it
+    holds the pivots with m = d .. d + s - 1. Zeros within a block count as entries.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    return elimination_metrics(elimination(pattern, order), pattern.block_sizes[order])
+
+
+def elimination_metrics(tree: Elimination, size: IntArray) -> OrderingMetrics:
+    """Return the predicted cost; `size` (n_blocks,) is that of each position."""
+    front = weighted_counts(tree, size)
+    start, triangle = np.cumsum(size) - size, size * (size - 1) // 2
+    first = kernels.first_coupled(tree.graph)
+    return OrderingMetrics(
+        nnz_l=int((size * front - triangle).sum()),
+        flops=float(kernels.block_flops(front, size).sum()),
+        block_bandwidth=int((np.arange(len(size)) - first).max(initial=0)),
+        scalar_bandwidth=int((start + size - 1 - start[first]).max(initial=0)),
+        profile=int((size * (start - start[first]) + triangle).sum()),
+        etree_height=tree_height(tree.parent),
+        largest_front=int(front.max(initial=0)),
+    )
+
+
+def pivot_flops(n: float) -> float:
+    """Return the sum of m (m + 2) for m = 0 .. n - 1: a dense factorization of n rows."""
+    return (n - 1.0) * n * (2.0 * n - 1.0) / 6.0 + n * (n - 1.0)
+
+
+def repair(pattern: BlockPattern, order: IntArray) -> IntArray:
+    """Return `order` with each joint moved to right after the later of its bodies.
+
+    Bodies keep their sequence, and so do joints that follow the same body.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    check_order(pattern, order)
+    return kernels.joints_after_bodies(order, pattern.ends)
+
+
+def is_admissible(pattern: BlockPattern, order: IntArray) -> bool:
+    """Return whether every joint comes after both bodies or, in a tree part, after its outer one.
+
+    The root of a tree that is not fixed to the world is free: any one that makes it true will do.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    return len(early_joints(pattern, order)) == 0
+
+
+def early_joints(pattern: BlockPattern, order: IntArray) -> IntArray:
+    """Return the joints, numbered from zero, that come too early for the order to be admissible.
+
+    Raises
+    ------
+    ShapeError
+        If `order` does not list every block once.
+    """
+    check_order(pattern, order)
+    position, ends = kernels.positions(order), pattern.ends
+    later_end = np.maximum(*np.where(ends >= 0, position[ends], -1).T)
+    is_early = position[pattern.n_primal :] < later_end
+    if is_early.any():
+        is_early &= (
+            kernels.tree_parts(pattern.adjacency, pattern.block_sizes, ends, position)[0] < 0
+        )
+    return np.flatnonzero(is_early)
+
+
+def tree_parts(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
+    """Strip the tree parts of the mechanism leaf by leaf.
+
+    Returns
+    -------
+    outer : (n_dual,) int array
+        The outer body of every joint in a tree part, -1 for a joint of the core.
+    stripped : (n_stripped,) int array
+        The outer bodies from the leaves inwards. A tree that is not fixed to the world keeps one
+        body, in its middle.
+    """
+    bodies_first = np.arange(pattern.n_blocks, dtype=np.intp)
+    return kernels.tree_parts(pattern.adjacency, pattern.block_sizes, pattern.ends, bodies_first)
+
+
+def core_joints(pattern: BlockPattern) -> BoolArray:
+    """Return which joints (n_dual,) are in no tree part."""
+    return tree_parts(pattern)[0] < 0

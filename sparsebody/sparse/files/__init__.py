@@ -1,1 +1,0 @@
-"""Patterns, orders and matrices in text files."""

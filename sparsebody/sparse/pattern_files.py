@@ -1,0 +1,332 @@
+"""Patterns and elimination orders in files, and the text of all files of matrices."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.errors import FileFormatError, ShapeError
+from sparsebody.sparse.matrix_market import read_array, read_symmetric, write_array
+from sparsebody.sparse.pattern import SymmetricPattern, positions, symmetric_pattern
+from sparsebody.writing import replaced
+
+
+def lines_of(file: Path) -> list[str]:
+    """Return the lines of a text file.
+
+    Raises
+    ------
+    FileFormatError
+        If it cannot be read, or is no text.
+    """
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise FileFormatError(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{file}: not a text file") from error
+
+
+def whole(word: str, file: Path, line: int) -> int:
+    """Return a whole number.
+
+    Raises
+    ------
+    FileFormatError
+        If the word is none, or has more digits than an index.
+    """
+    try:
+        number = int(word)
+    except ValueError as error:
+        raise FileFormatError(
+            f"{file}: line {line}: {word[:40]!r} is not a whole number; give indices"
+        ) from error
+    if abs(number) >= 2**62:
+        raise FileFormatError(f"{file}: line {line}: {word[:40]} is no index; give smaller ones")
+    return number
+
+
+LISTED = ("auto", "order", "positions")
+_POSITIONS = ".iperm"
+
+
+@dataclass(frozen=True, eq=False)
+class FoundOrder:
+    """An order from a file, and how the file was understood."""
+
+    order: IntArray  # (n,) counted from 0
+    base: int  # what the file counts from
+    listed: str  # "order" or "positions"
+
+    def __str__(self) -> str:
+        """Return that in words."""
+        what = "the order" if self.listed == "order" else "positions, the inverse of the order"
+        return f"{len(self.order)} entries, counted from {self.base}, {what}"
+
+
+def read_order(path: str | os.PathLike[str], listed: str = "auto") -> FoundOrder:
+    """Return the order in a file; it may count from 0 or from 1.
+
+    Parameters
+    ----------
+    path : path-like
+        A Matrix Market vector (.mtx), or whole numbers in plain text, where % and # begin comments.
+    listed : {"auto", "order", "positions"}
+        What the file lists; "auto": positions in .iperm files, else the order.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or is not a permutation; the message says what is missing.
+    """
+    if listed not in LISTED:
+        raise FileFormatError(f"listed is {listed!r}; give one of {', '.join(LISTED)}")
+    file = Path(path)
+    numbers = _indices(file)
+    base = int(numbers.min())
+    if base not in (0, 1):
+        raise FileFormatError(
+            f"{file}: the least entry is {base}; orders count from 0 or from 1, so that entry is "
+            "wrong, or one is missing"
+        )
+    order = numbers - base
+    _check_permutation(order, base, file)
+    if listed == "auto":
+        listed = "positions" if file.suffix.lower() == _POSITIONS else "order"
+    return FoundOrder(positions(order) if listed == "positions" else order, base, listed)
+
+
+def write_order(order: IntArray, path: str | os.PathLike[str]) -> None:
+    """Save an order: a Matrix Market vector (.mtx, from 1), positions (.iperm) or text (from 0).
+
+    The file is replaced as a whole, or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    file, blocks = Path(path), np.asarray(order, dtype=np.int64)
+    if file.suffix.lower() == ".mtx":
+        write_array(blocks + 1, file, ["elimination order, counted from 1"])
+        return
+    numbers = positions(blocks) if file.suffix.lower() == _POSITIONS else blocks
+    with replaced(file) as draft:
+        draft.write_text("".join(f"{number}\n" for number in numbers.tolist()), newline="\n")
+
+
+def whole_numbers(file: Path) -> list[int]:
+    """Return the whole numbers of a text file, in any number of lines."""
+    return [
+        whole(word, file, number)
+        for number, line in enumerate(lines_of(file), 1)
+        for word in re.split("[%#]", line, maxsplit=1)[0].split()
+    ]
+
+
+def _indices(file: Path) -> IntArray:
+    if file.suffix.lower() != ".mtx":
+        indices = np.array(whole_numbers(file), dtype=np.int64)
+    else:
+        numbers = read_array(file)
+        if numbers.ndim != 1:
+            raise FileFormatError(f"{file}: an array {numbers.shape}; give a vector")
+        if np.any(numbers != np.floor(numbers)) or np.any(np.abs(numbers) >= 2**53):
+            raise FileFormatError(f"{file}: numbers that are not whole; give indices")
+        indices = numbers.astype(np.int64)
+    if len(indices) == 0:
+        raise FileFormatError(f"{file}: no entries; give one for each block or row")
+    return indices.astype(np.intp)
+
+
+def _check_permutation(order: IntArray, base: int, file: Path) -> None:
+    n = len(order)
+    outside = np.flatnonzero(order >= n)
+    if len(outside):
+        raise FileFormatError(
+            f"{file}: entry {outside[0] + 1} is {order[outside[0]] + base}, but {n} entries "
+            f"counted from {base} end at {n - 1 + base}; give each once"
+        )
+    count = np.bincount(order, minlength=n)
+    if np.any(count != 1):
+        twice = int(np.argmax(count > 1))
+        entries = np.flatnonzero(order == twice)[:2] + 1
+        raise FileFormatError(
+            f"{file}: {twice + base} stands twice, as entries {entries[0]} and {entries[1]}, and "
+            f"{int(np.argmin(count)) + base} is missing; give each once"
+        )
+
+
+MATRIX_SUFFIXES = (".mtx", ".mtx.gz")
+PATTERN_SUFFIXES = (*MATRIX_SUFFIXES, ".graph")
+_JOINT = "joint"
+
+
+class BlockStructure(NamedTuple):
+    """Sizes of consecutive blocks, and what is known of them."""
+
+    sizes: IntArray
+    names: tuple[str, ...] = ()
+    is_dual: BoolArray | None = None
+
+
+def read_pattern(
+    path: str | os.PathLike[str], blocks: str | os.PathLike[str] | None = None
+) -> SymmetricPattern:
+    """Return the pattern of a symmetric matrix (.mtx, .mtx.gz) or a METIS graph (.graph).
+
+    Parameters
+    ----------
+    path : path-like
+        The file; the vertices of a graph have as many rows as they weigh, one where they do not.
+    blocks : path-like, optional
+        Block structure of a matrix; default: blocks of one row.
+
+    Raises
+    ------
+    FileFormatError
+        If a file is broken, or the matrix is not symmetric, or the blocks do not fit it.
+    """
+    file = Path(path)
+    if file.name.lower().endswith(".graph"):
+        if blocks is not None:
+            raise FileFormatError(f"{file}: a graph; its vertices are the blocks, give none beside")
+        return _read_graph(file)
+    if not file.name.lower().endswith(MATRIX_SUFFIXES):
+        raise FileFormatError(f"{file}: unknown suffix; give one of {', '.join(PATTERN_SUFFIXES)}")
+    found = read_symmetric(file)
+    n = found.shape[0]
+    structure = (
+        BlockStructure(np.ones(n, dtype=np.intp)) if blocks is None else _read_blocks(blocks)
+    )
+    total = int(structure.sizes.sum())
+    if total != n:
+        raise FileFormatError(
+            f"{blocks}: {len(structure.sizes)} blocks of {total} rows in all, but {file} has {n}; "
+            "give the block structure of this matrix"
+        )
+    return _pattern(found.row, found.col, structure, file)
+
+
+def _pattern(
+    row: IntArray, column: IntArray, blocks: BlockStructure, file: Path
+) -> SymmetricPattern:
+    try:
+        return symmetric_pattern(row, column, *blocks)
+    except ShapeError as error:
+        raise FileFormatError(f"{file}: {error}") from error
+
+
+# ---- block structures -----------------------------------------------------------------------
+
+
+def _read_blocks(path: str | os.PathLike[str]) -> BlockStructure:
+    file = Path(path)
+    if file.suffix.lower() == ".json":
+        return _blocks_of(_json_object(file), file)
+    sizes = read_array(file) if file.suffix.lower() == ".mtx" else np.array(whole_numbers(file))
+    return BlockStructure(_sizes(sizes, file))
+
+
+def _blocks_of(document: dict[str, Any], file: Path) -> BlockStructure:
+    if not isinstance(document.get("sizes"), list):
+        raise FileFormatError(f"{file}: no list 'sizes'; give the rows of each block there")
+    sizes = _sizes(np.array(document["sizes"]), file)
+    columns = {key: document.get(key, []) for key in ("names", "kinds")}
+    for key, column in columns.items():
+        if not isinstance(column, list) or len(column) not in (0, len(sizes)):
+            raise FileFormatError(f"{file}: '{key}' must list {len(sizes)} words, one a block")
+    kinds = np.array(columns["kinds"], dtype=object) if columns["kinds"] else None
+    is_dual = None if kinds is None else np.asarray(kinds == _JOINT, dtype=np.bool_)
+    return BlockStructure(sizes, tuple(map(str, columns["names"])), is_dual)
+
+
+def _sizes(found: Any, file: Path) -> IntArray:
+    whole_ones = found.ndim == 1 and np.issubdtype(found.dtype, np.number)
+    if not (whole_ones and np.all(found == np.floor(found)) and np.all(found >= 1)):
+        raise FileFormatError(f"{file}: block sizes must be whole numbers from 1 on, in one list")
+    return np.asarray(found, dtype=np.intp)
+
+
+def _json_object(file: Path) -> dict[str, Any]:
+    try:
+        found = json.loads("\n".join(lines_of(file)))
+    except ValueError as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(f"{file}: not JSON: {error}; correct it there") from error
+    if not isinstance(found, dict):
+        raise FileFormatError(f"{file}: a {type(found).__name__}; give an object with 'sizes'")
+    return found
+
+
+# ---- METIS graphs ---------------------------------------------------------------------------
+
+
+def _read_graph(file: Path) -> SymmetricPattern:
+    """Read "n m [fmt [ncon]]", then a line for each vertex: its size, weights, neighbours."""
+    lines = [(k, line) for k, line in enumerate(lines_of(file), 1) if not line.startswith("%")]
+    header = [whole(word, file, lines[0][0]) for word in lines[0][1].split()] if lines else []
+    if not 2 <= len(header) <= 4:
+        raise FileFormatError(f"{file}: line 1 must be 'vertices edges [format [weights]]'")
+    n, n_edges = header[:2]
+    has_size, has_weight, has_edge_weight = (
+        digit == "1" for digit in f"{header[2] if len(header) > 2 else 0:03d}"[-3:]
+    )
+    n_weights = (header[3] if len(header) > 3 else 1) if has_weight else 0
+    vertices = lines[1:]
+    while len(vertices) > n and not vertices[-1][1].strip():
+        vertices.pop()
+    if len(vertices) != n:
+        raise FileFormatError(
+            f"{file}: {len(vertices)} lines of neighbours for {n} vertices; the file is cut off, "
+            "or its first line is wrong"
+        )
+    sizes, row, column = np.ones(n, dtype=np.intp), [], []
+    for vertex, (number, line) in enumerate(vertices):
+        words = [whole(word, file, number) for word in line.split()][int(has_size) :]
+        if has_weight:
+            if len(words) < n_weights or words[0] < 1:
+                raise FileFormatError(f"{file}: line {number}: a vertex must weigh 1 or more")
+            sizes[vertex] = words[0]
+        neighbours = words[n_weights :: 2 if has_edge_weight else 1]
+        for other in neighbours:
+            if not 1 <= other <= n or other == vertex + 1:
+                raise FileFormatError(
+                    f"{file}: line {number}: vertex {vertex + 1} cannot have the neighbour "
+                    f"{other}; give others of 1 .. {n}"
+                )
+        row += [vertex] * len(neighbours)
+        column += [other - 1 for other in neighbours]
+    _check_edges(np.array(row, dtype=np.intp), np.array(column, dtype=np.intp), n, n_edges, file)
+    start = np.cumsum(sizes) - sizes  # a vertex's first scalar row stands for it
+    every = np.concatenate([start[row], start]) if row else start
+    other_end = np.concatenate([start[column], start]) if row else start
+    return _pattern(every, other_end, BlockStructure(sizes), file)
+
+
+def _check_edges(row: IntArray, column: IntArray, n: int, n_edges: int, file: Path) -> None:
+    """Raise FileFormatError unless every edge stands at both of its vertices, once each."""
+    forward, backward = np.sort(row * n + column), np.sort(column * n + row)
+    if not np.array_equal(forward, backward):
+        alone = np.setdiff1d(forward, backward)
+        example = f", such as {alone[0] // n + 1} -> {alone[0] % n + 1}" if len(alone) else ""
+        raise FileFormatError(
+            f"{file}: edges that stand at one vertex only{example}; list both ways"
+        )
+    if np.any(np.diff(forward) == 0):
+        twice = int(forward[1:][np.diff(forward) == 0][0])
+        raise FileFormatError(
+            f"{file}: vertex {twice // n + 1} lists its neighbour {twice % n + 1} twice"
+        )
+    if len(forward) != 2 * n_edges:
+        raise FileFormatError(
+            f"{file}: {n_edges} edges in its first line, but {len(forward) // 2} in the others"
+        )

@@ -1,0 +1,137 @@
+"""Joint coordinates q and qd of a state, and back; rates of q; dynamics as dx/dt = f(t, x).
+
+Spherical and free joints have quaternions as positions and angular velocities as velocities, so
+that qd is not dq/dt = Q(q) qd. Featherstone (2008), eqs. (3.6) and (3.7), sec. 4.6.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sparsebody._core import tree as native
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.errors import ModelError, ShapeError
+from sparsebody.model.system import State, check_state
+from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.tree_motion import motion_at_coordinates, motion_at_state
+
+
+def joint_coordinates(tree: SpanningTree, state: State) -> tuple[FloatArray, FloatArray]:
+    """Return position and velocity coordinates of the tree joints of a state.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+        A spanning tree of the state's system.
+    state : State
+        Poses and velocities; what does not fit the joints is ignored.
+
+    Returns
+    -------
+    q : (n_positions,) float array
+        As JointType.coordinates of each joint [rad, m]; angles as near as whole turns allow to
+        the tracked ones of the state, and in (-pi, pi] where they are not tracked.
+    qd : (n_velocities,) float array
+        As the columns of JointType.motion_subspace [rad/s, m/s].
+    """
+    check_state(tree.system, state)
+    motion, q = motion_at_state(tree, state), np.empty(tree.n_positions)
+    native.positions_of_motion(tree.links, motion, q)
+    items, index_in_q, is_angle = _tracked(tree)
+    gap = (state.coordinate[items] - q[index_in_q])[is_angle]
+    q[index_in_q[is_angle]] += 2.0 * math.pi * np.round(gap / (2.0 * math.pi))
+    return q, motion.rate
+
+
+def tree_state(tree: SpanningTree, q: FloatArray, qd: FloatArray, *, time: float = 0.0) -> State:
+    """Return the state with the given tree coordinates; loops need not be closed.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+        The spanning tree.
+    q : (n_positions,) float array
+        Joint positions; quaternions need not be of unit length.
+    qd : (n_velocities,) float array
+        Joint velocities.
+    time : float
+        Of the state [s].
+
+    Raises
+    ------
+    ShapeError, ModelError
+        If there are too many or too few coordinates, or one is not finite.
+    """
+    q = checked_coordinates(tree, q, "q", tree.n_positions)
+    qd = checked_coordinates(tree, qd, "qd", tree.n_velocities)
+    n = tree.n_bodies
+    position, orientation, velocity = np.empty((n, 3)), np.empty((n, 4)), np.empty((n, 6))
+    motion = motion_at_coordinates(tree, q, qd)
+    native.bodies_from_motion(tree.links, motion, position, orientation, velocity)
+    tracked = np.zeros(len(tree.system.coordinates.joint))
+    state = State(position, orientation, velocity, tracked, time)
+    if len(tracked):
+        tracked[:] = SystemMotion(tree.system, state).coordinates.value
+        items, index_in_q, _ = _tracked(tree)
+        tracked[items] = q[index_in_q]
+    return state
+
+
+def checked_coordinates(tree: SpanningTree, values: FloatArray, name: str, n: int) -> FloatArray:
+    """Return (n,) coordinates as the kernels take them."""
+    values = np.ascontiguousarray(values, dtype=float)
+    if values.shape != (n,):
+        raise ShapeError(f"{name} has shape {values.shape}, the tree needs ({n},)")
+    if not np.isfinite(values).all():
+        bad = int(np.argmin(np.isfinite(values)))
+        who = tree.velocity_name(bad) if n == tree.n_velocities else f"number {bad}"
+        raise ModelError(f"{name} of {who} is {values[bad]}; it must be finite")
+    return values
+
+
+def position_rates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> FloatArray:
+    """Return dq/dt (n_positions,) = Q(q) qd; quaternions keep their length."""
+    q = checked_coordinates(tree, q, "q", tree.n_positions)
+    qd = checked_coordinates(tree, qd, "qd", tree.n_velocities)
+    rate = np.empty(tree.n_positions)
+    native.position_rates(tree.links, q, qd, rate)
+    return rate
+
+
+def velocities_of_rates(
+    tree: SpanningTree, q: FloatArray, rate: FloatArray, second: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return qd and qdd (n_velocities,) of joint positions with given time derivatives.
+
+    Parameters
+    ----------
+    tree : SpanningTree
+        The spanning tree.
+    q, rate, second : (n_positions,) float arrays
+        Positions, dq/dt and d^2 q/dt^2; quaternions may have any length, and change it.
+    """
+    qd, qdd = np.empty(tree.n_velocities), np.empty(tree.n_velocities)
+    native.velocities_of_rates(tree.links, q, rate, second, qd, qdd)
+    return qd, qdd
+
+
+def _tracked(tree: SpanningTree) -> tuple[IntArray, IntArray, IntArray]:
+    """Return tracked scalar coordinates of tree joints: items, their index in q, which are angles.
+
+    The last is an index array into the other two.
+    """
+    coordinates, system = tree.system.coordinates, tree.system
+    of_tree = tree.tree_index[coordinates.joint]
+    items, index_in_q = [], []
+    for item in np.flatnonzero(of_tree >= 0):
+        joint_type = system.joint_types[int(coordinates.joint[item])]
+        index = int(coordinates.index[item])
+        if index in joint_type.scalar_positions:
+            items.append(int(item))
+            offset = joint_type.n_positions - joint_type.n_velocities  # after a quaternion, if any
+            index_in_q.append(int(tree.first_position[of_tree[item]]) + index + offset)
+    some = np.array(items, dtype=np.intp)
+    return some, np.array(index_in_q, dtype=np.intp), np.flatnonzero(coordinates.is_angle[some])
