@@ -53,8 +53,8 @@ def is_available() -> bool:
 
 def target() -> Path:
     """Return where the program is, once it is built."""
-    version = hashlib.sha256(SOURCE.read_bytes() + f"pin {pin.__version__}, lean".encode()).hexdigest()[:12]
-    return (BUILD / f"lean-{version}").absolute()
+    made_of = SOURCE.read_bytes() + f"pin {pin.__version__}, lean".encode()
+    return (BUILD / f"lean-{hashlib.sha256(made_of).hexdigest()[:12]}").absolute()
 
 
 def program() -> Path:
