@@ -143,7 +143,7 @@ from .analysis.algorithm_comparison import (
 from .analysis.cycle_bases import (
     compare_loop_bases as compare_loop_bases,
 )
-from .study.certificates import (
+from .certificates.certifying import (
     certify as certify,
 )
 from .corpus.index import (
