@@ -10,19 +10,21 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.assembly import KKTStructure
+from sparsebody.assembly.constraint import KKTStructure
+from sparsebody.model.gallery import build
 from sparsebody.ordering import order
-from sparsebody.plots.elimination import graph_places, plot_elimination
-from sparsebody.plots.saving import save_figure
+from sparsebody.plots.elimination_orders import graph_places, plot_elimination
 from sparsebody.plots.spy import plot_spy
-from sparsebody.sparse import ordering_metrics
+from sparsebody.plots.style import save_figure
+from sparsebody.sparse.elimination_tree import ordering_metrics
+from sparsebody.sparse.pattern import BlockPattern
 
 
 def main() -> int:
     """Return the bandwidth in blocks."""
     bandwidth = set()
     for rungs in (6, 60):
-        system = sb.build("ladder", rungs=rungs).compile()
+        system = build("ladder", rungs=rungs).compile()
         structure = sb.ForwardDynamics(system).structure
         pattern = structure.pattern
         print(f"{rungs} rungs, {pattern.n_blocks} blocks")
@@ -50,7 +52,7 @@ def _draw(structure: KKTStructure, sweep: np.ndarray, state: sb.State) -> None:
         print(f"  {save_figure(figure, folder / name)}")
 
 
-def _names(pattern: sb.BlockPattern, sequence: np.ndarray) -> list[str]:
+def _names(pattern: BlockPattern, sequence: np.ndarray) -> list[str]:
     """Name blocks as the figure does: bodies 1, 2, ... in the order, joints by their bodies."""
     number = {-1: 0}  # the world
     for block in sequence[sequence < pattern.n_primal].tolist():

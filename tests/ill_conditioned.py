@@ -11,7 +11,7 @@ from benchmarks.cases import Problem
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.gallery import build
 from sparsebody.model.system import System
-from sparsebody.spatial.transform import quaternion_product
+from sparsebody.spatial import quaternion_product
 
 TILTED = (1.3, -2.1, -9.493155)  # gravity [m/s^2]
 

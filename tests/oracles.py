@@ -6,7 +6,7 @@ import numpy as np
 from textbook import assemble
 
 from sparsebody.model.system import State, System
-from sparsebody.spatial.transform import rotation_from_quaternion
+from sparsebody.spatial import rotation_from_quaternion
 
 _RANK_TOLERANCE = 1e-9  # of singular values, relative to the largest
 

@@ -8,7 +8,7 @@ from random_mechanisms import random_inertia, random_loops, random_rotation, ran
 from sparsebody.model.joints import JOINT_TYPES, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State
-from sparsebody.spatial.transform import rotation_from_quaternion
+from sparsebody.spatial import rotation_from_quaternion
 from sparsebody.tree import SpanningTree, spanning_tree
 
 

@@ -17,7 +17,7 @@ import pinocchio as pin
 from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
 from sparsebody.model.joints import ConstantDistance, JointType
 from sparsebody.model.system import State, System
-from sparsebody.spatial.transform import quaternion_from_rotation, rotation_about
+from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
 Joint = tuple[JointType, np.ndarray, np.ndarray]  # the type, and the pose (E, r) of S seen from P
 

@@ -23,7 +23,7 @@ from random_mechanisms import (
 from sparsebody.model.joints import Fixed, JointType, Prismatic, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import System
-from sparsebody.spatial.transform import quaternion_from_rotation, rotation_about
+from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
 RANDOM_LOOP = "random loop"
 Points = np.ndarray  # (n, 3)

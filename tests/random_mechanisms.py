@@ -11,7 +11,7 @@ import numpy as np
 from sparsebody.model.frames import Frame
 from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical, JointType
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.spatial.transform import (
+from sparsebody.spatial import (
     plucker_parts,
     quaternion_from_rotation,
     rotation_exponential,

@@ -8,7 +8,7 @@ from random_mechanisms import random_inertia, random_position, random_rotation, 
 from sparsebody.model.frames import Frame
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import Sinusoid
-from sparsebody.spatial.transform import plucker_parts, quaternion_from_rotation, rotation_about
+from sparsebody.spatial import plucker_parts, quaternion_from_rotation, rotation_about
 
 HOLDING = ("revolute", "prismatic", "fixed", "planar")
 CLOSING = (

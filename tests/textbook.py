@@ -16,7 +16,7 @@ from sparsebody.assembly.body_forces import applied_forces
 from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.kinematics.joint_motion import body_rotations, coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
-from sparsebody.spatial.transform import force_cross, plucker_transform
+from sparsebody.spatial import force_cross, plucker_transform
 
 
 @dataclass(frozen=True, eq=False)

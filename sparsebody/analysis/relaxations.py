@@ -14,8 +14,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.model.joints import JOINT_TYPES, JointType
-from sparsebody.spatial.subspace import orthogonal_complement
-from sparsebody.spatial.transform import plucker_parts, plucker_transform
+from sparsebody.spatial import orthogonal_complement, plucker_parts, plucker_transform
 from sparsebody.tolerances import RELAXATION_TOLERANCE
 
 N_POSES = 4  # random ones: enough, for motions are analytic

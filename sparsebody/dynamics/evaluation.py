@@ -12,7 +12,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.compliant_reactions import least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import Evaluator
-from sparsebody.equations.accelerations import Accelerations, joint_wrenches, minimum_norm
+from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ShapeError
 from sparsebody.kinematics.joint_motion import JointMotion
@@ -122,7 +122,7 @@ class Evaluation(SystemMotion):
         return Accelerations(
             acceleration,
             multiplier,
-            joint_wrenches(system, self._subspace, multiplier),
+            joint_reactions(system, self.state, self._subspace, multiplier),
             residual,
             dropped,
             dynamics.evaluator.solver.report,

@@ -11,9 +11,10 @@ from scipy.sparse.linalg import splu
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray
+from sparsebody.assembly.elastic_forces import elastic_motion
 from sparsebody.errors import ConvergenceWarning, ModelError, UnknownNameError
 from sparsebody.factorization.krylov import least_norm
-from sparsebody.model.system import System
+from sparsebody.model.system import State, System
 from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
 
 
@@ -62,6 +63,25 @@ def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray)
     Prescribed coordinates are constraint rows, so the wrench contains the force of the drive.
     """
     return model.joint_wrenches(system.n_joints, system.row_joint, subspace, multiplier)
+
+
+def joint_reactions(
+    system: System, state: State, subspace: FloatArray, multiplier: FloatArray
+) -> FloatArray:
+    """Return what joints exert (n_joints, 6) on successors: T lambda, and what compliant rows do.
+
+    The wrenches are in S coordinates.
+    """
+    wrench, elastic = joint_wrenches(system, subspace, multiplier), system.elastic
+    if (elastic.joint >= 0).any():
+        motion = elastic_motion(system, state)
+        on_body = -np.einsum("ni,nia->na", motion.force, motion.rows[:, :, 1])
+        moment = on_body[:, :3] - np.cross(elastic.successor_point, on_body[:, 3:])
+        in_body = np.stack([moment, on_body[:, 3:]], axis=1)
+        in_joint = np.einsum("nij,nsi->nsj", elastic.successor_rotation, in_body).reshape(-1, 6)
+        own = elastic.joint >= 0
+        np.add.at(wrench, elastic.joint[own], in_joint[own])
+    return wrench
 
 
 def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:

@@ -18,7 +18,7 @@ from sparsebody.kinematics.poses import displaced
 from sparsebody.model.checks import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
-from sparsebody.spatial.transform import (
+from sparsebody.spatial import (
     quaternion_conjugate,
     quaternion_logarithm,
     quaternion_product,
@@ -111,12 +111,17 @@ def _with_coordinates(moving: SystemMotion) -> State:
 
 
 def mechanism_size(system: System) -> float:
-    """Return a typical length [m]: the mean distance of joints from the centers of mass."""
+    """Return a typical length [m]: the mean distance of joints from the centers of mass.
+
+    Lengths of beams count as such.
+    """
     sides = (
         (system.successor, system.successor_point),
         (system.predecessor, system.predecessor_point),
     )
-    n, total = 0, 0.0
+    elastic = system.elastic
+    lengths = np.linalg.norm(elastic.rest[:, 3:], axis=1)
+    n, total = len(elastic), float(lengths.sum())
     for body, point in sides:
         length = np.sqrt(np.einsum("na,na->n", point, point))
         n += int(np.count_nonzero(body >= 0))

@@ -24,8 +24,7 @@ from sparsebody.model.checks import (
     vector,
 )
 from sparsebody.model.frames import Frame, are_unit_quaternions
-from sparsebody.spatial.inertia import check_inertia
-from sparsebody.spatial.transform import check_unit_quaternion, rotation_from_quaternion
+from sparsebody.spatial import check_inertia, check_unit_quaternion, rotation_from_quaternion
 from sparsebody.tolerances import INERTIA_TOLERANCE, MOMENT_TOLERANCE
 
 

@@ -20,7 +20,7 @@ from sparsebody.model.checks import (
     repeated,
     vector,
 )
-from sparsebody.spatial.transform import (
+from sparsebody.spatial import (
     check_unit_quaternion,
     quaternion_from_rotation,
     rotation_from_quaternion,

@@ -11,7 +11,7 @@ from sparsebody._core import joints
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.checks import scalar
-from sparsebody.spatial.transform import plucker_transform
+from sparsebody.spatial import plucker_transform
 
 INFO = joints.types()  # by kind, the index of a type in the native list
 KINDS = {info.name: kind for kind, info in enumerate(INFO)}

@@ -12,7 +12,7 @@ from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.factorization.plain_ldl import analyze
 from sparsebody.model.gallery import build
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
-from sparsebody.spatial.transform import plucker_transform, rotation_from_quaternion
+from sparsebody.spatial import plucker_transform, rotation_from_quaternion
 
 TILTED = (3.0, -4.0, -8.0)
 LOOPS_FIRST = ("penalty", "articulated-body", "depth-first", "band")

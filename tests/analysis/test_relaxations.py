@@ -6,7 +6,7 @@ from random_mechanisms import random_position
 
 from sparsebody.analysis.relaxations import relaxations
 from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical, Revolute
-from sparsebody.spatial.transform import plucker_parts, plucker_transform
+from sparsebody.spatial import plucker_parts, plucker_transform
 
 TYPES = {
     name: kind(0.3) if kind in (Helical, ConstantDistance) else kind()

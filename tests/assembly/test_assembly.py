@@ -106,7 +106,7 @@ def test_fast_and_textbook_form_have_the_same_matrix_up_to_the_transforms() -> N
 
 
 def test_bias_force_is_that_of_the_cross_operator() -> None:
-    from sparsebody.spatial.transform import force_cross
+    from sparsebody.spatial import force_cross
 
     system = random_system("mixed", 1)
     velocity = np.random.default_rng(0).normal(size=(system.n_bodies, 6))

@@ -4,7 +4,7 @@ from random_arms import Instant, random_arm, random_table
 
 from sparsebody.classical import ALGORITHMS, Arm
 from sparsebody.errors import ModelError
-from sparsebody.spatial.transform import rotation_about
+from sparsebody.spatial import rotation_about
 from sparsebody.tree import spanning_tree, tree_dynamics, tree_state
 
 BALL = [[0.1, 0.1, 0.1]]

@@ -12,8 +12,13 @@ from sparsebody.classical.operator_blocks import (
     summed_series,
     turn_operators,
 )
-from sparsebody.spatial.inertia import spatial_inertia
-from sparsebody.spatial.transform import force_transform, plucker_transform, rotation_about, skew
+from sparsebody.spatial import (
+    force_transform,
+    plucker_transform,
+    rotation_about,
+    skew,
+    spatial_inertia,
+)
 
 RNG = np.random.default_rng(0)
 

@@ -32,7 +32,7 @@ from sparsebody.model.joints import (
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, Sinusoid
-from sparsebody.spatial.transform import plucker_parts, quaternion_exponential, rotation_logarithm
+from sparsebody.spatial import plucker_parts, quaternion_exponential, rotation_logarithm
 
 MOBILE = ("spherical", "universal", "planar", "cylindrical", "point-on-line", "point-on-plane")
 

@@ -27,7 +27,7 @@ from sparsebody.model.joints import (
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Polynomial, Sinusoid
-from sparsebody.spatial.transform import rotation_from_quaternion
+from sparsebody.spatial import rotation_from_quaternion
 
 some_seeds = pytest.mark.parametrize("seed", range(5))
 

@@ -16,7 +16,7 @@ from sparsebody.kinematics.poses import (
 )
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
-from sparsebody.spatial.transform import quaternion_from_rotation, rotation_exponential
+from sparsebody.spatial import quaternion_from_rotation, rotation_exponential
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -14,7 +14,7 @@ from sparsebody.model.joints import JOINT_TYPES, Prismatic, Revolute, Spherical,
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
 from sparsebody.model.time_functions import Sinusoid
-from sparsebody.spatial.transform import quaternion_from_rotation
+from sparsebody.spatial import quaternion_from_rotation
 
 NAN = float("nan")
 

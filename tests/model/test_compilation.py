@@ -16,7 +16,7 @@ from sparsebody.model.joints import (
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import System
-from sparsebody.spatial.transform import quaternion_from_rotation, rotation_from_quaternion
+from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternion
 
 
 def test_body_coordinates_have_their_origin_at_the_center_of_mass() -> None:

@@ -17,7 +17,7 @@ from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import Polynomial, Sinusoid, SmoothStep
-from sparsebody.spatial.transform import quaternion_exponential
+from sparsebody.spatial import quaternion_exponential
 
 
 def everything():

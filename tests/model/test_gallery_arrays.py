@@ -10,8 +10,7 @@ from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import WORLD
-from sparsebody.spatial.inertia import box_inertia
-from sparsebody.spatial.transform import quaternion_exponential
+from sparsebody.spatial import box_inertia, quaternion_exponential
 
 WORLD_PLACE = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3)
 

@@ -12,7 +12,7 @@ from sparsebody.errors import ModelError
 from sparsebody.model.joints import JOINT_TYPES, ConstantDistance, Helical, JointType
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import Polynomial
-from sparsebody.spatial.transform import plucker_parts, rotation_exponential, skew
+from sparsebody.spatial import plucker_parts, rotation_exponential, skew
 
 SEEDS = st.integers(0, 2**32 - 1)
 every_type = pytest.mark.parametrize("name", JOINT_TYPES)

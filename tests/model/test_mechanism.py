@@ -13,7 +13,7 @@ from sparsebody.model.frames import Frame, axes
 from sparsebody.model.joints import ConstantDistance, Revolute, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import Polynomial, Sinusoid
-from sparsebody.spatial.transform import quaternion_from_rotation
+from sparsebody.spatial import quaternion_from_rotation
 
 SEEDS = st.integers(0, 2**32 - 1)
 

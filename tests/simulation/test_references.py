@@ -11,7 +11,7 @@ from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.gallery.andrews import andrews
 from sparsebody.model.gallery.four_bars import n_four_bar
 from sparsebody.model.gallery.open_chains import pendulum
-from sparsebody.spatial.transform import quaternion_from_rotation, rotation_about
+from sparsebody.spatial import quaternion_from_rotation, rotation_about
 
 DATA = Path(__file__).parent / "data"
 # Test Set for IVP Solvers, Andrews: beta, Theta, gamma, Phi, delta, Omega, epsilon at 0.03 s.

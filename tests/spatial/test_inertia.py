@@ -5,18 +5,20 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.spatial.inertia import (
+from sparsebody.spatial import (
     box_inertia,
     check_inertia,
     cylinder_inertia,
+    force_transform,
     inertia_parts,
+    plucker_transform,
     rod_inertia,
+    rotation_exponential,
     spatial_inertia,
     sphere_inertia,
     symmetric_inverse,
     transform_inertia,
 )
-from sparsebody.spatial.transform import force_transform, plucker_transform, rotation_exponential
 
 vectors = arrays(float, 3, elements=st.floats(-3, 3))
 sizes = st.floats(0.1, 10.0)

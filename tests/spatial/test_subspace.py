@@ -5,15 +5,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sparsebody.errors import ShapeError
-from sparsebody.spatial.inertia import box_inertia, spatial_inertia
-from sparsebody.spatial.subspace import (
+from sparsebody.spatial import (
     apparent_inverse_inertia,
+    box_inertia,
     decompose,
     is_direct_sum,
     orthogonal_complement,
+    rotation_exponential,
+    spatial_inertia,
     split_force,
 )
-from sparsebody.spatial.transform import rotation_exponential
 
 six_vectors = arrays(float, 6, elements=st.floats(-5, 5))
 seeds = st.integers(0, 2**32 - 1)  # of dense random matrices, which hypothesis draws slowly

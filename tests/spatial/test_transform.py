@@ -7,7 +7,7 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.spatial.transform import (
+from sparsebody.spatial import (
     check_rotation,
     check_unit_quaternion,
     force_cross,

@@ -9,7 +9,7 @@ from sparsebody.dynamics.energy import energy
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
 from sparsebody.model.joints import JOINT_TYPES
-from sparsebody.spatial.transform import plucker_parts, rotation_exponential
+from sparsebody.spatial import plucker_parts, rotation_exponential
 from sparsebody.tree import (
     StateSpace,
     spanning_tree,

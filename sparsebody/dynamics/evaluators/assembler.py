@@ -61,8 +61,7 @@ class GeneralTerms:
         if but is not None:
             self.is_general &= ~but
         self._system = system = with_joints(system, np.flatnonzero(self.is_general))
-        loads = system.external_forces.body, system.joint_forces.item, system.point_forces.first
-        self._has_loads = any(len(bodies) for bodies in loads)
+        self._has_loads = system.has_loads
         self.is_empty = not (system.n_joints or self._has_loads)
         has_coordinates = len(system.coordinates.joint) > 0
         self._varying: VaryingRows | None = None

@@ -33,11 +33,11 @@ from sparsebody.model.joints import (
 )
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.names import numbered
-from sparsebody.spatial.inertia import sphere_inertia
-from sparsebody.spatial.transform import (
+from sparsebody.spatial import (
     quaternion_exponential,
     quaternion_from_rotation,
     quaternion_product,
+    sphere_inertia,
 )
 
 

@@ -16,8 +16,7 @@ from sparsebody.model.frames import Frame, Frames, all_axes
 from sparsebody.model.joints import JOINT_TYPES, JointType, Revolute
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.time_functions import TimeFunction
-from sparsebody.spatial.inertia import box_inertia
-from sparsebody.spatial.transform import quaternion_from_rotation
+from sparsebody.spatial import box_inertia, quaternion_from_rotation
 
 WORDS = {"true": True, "yes": True, "on": True, "1": True}
 WORDS |= {"false": False, "no": False, "off": False, "0": False}
@@ -222,6 +221,7 @@ def add_hinges(
     successor: IntArray,
     predecessor_point: ArrayLike,
     successor_point: ArrayLike,
+    compliance: float = 0.0,
 ) -> IntArray:
     """Add n revolutes, as `add_hinge`, at points (3,) or (n, 3), and return their numbers (n,)."""
     n = len(names)
@@ -232,4 +232,5 @@ def add_hinges(
         successor,
         predecessor_frame=Frames(np.broadcast_to(np.asarray(predecessor_point), (n, 3))),
         successor_frame=Frames(np.broadcast_to(np.asarray(successor_point), (n, 3))),
+        compliance=compliance,
     )

@@ -12,8 +12,7 @@ from sparsebody.model.frames import axes
 from sparsebody.model.gallery.parameters import DOWN_Y, DOWN_Z, Vector, add_bar, check_between
 from sparsebody.model.joints import Prismatic, Revolute, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.spatial.inertia import box_inertia
-from sparsebody.spatial.transform import quaternion_from_rotation
+from sparsebody.spatial import box_inertia, quaternion_from_rotation
 
 PIVOT = np.array([0.0, 0.1, 0.12])  # of the crank [m]
 PIN = np.array([0.0, 0.1, 0.20])  # crank and rod, at the start

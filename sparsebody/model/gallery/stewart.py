@@ -12,7 +12,7 @@ from sparsebody.model.gallery.parameters import DOWN_Z, Vector, add_bar, check_b
 from sparsebody.model.joints import Prismatic, Spherical, Universal
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.time_functions import Sinusoid
-from sparsebody.spatial.inertia import cylinder_inertia
+from sparsebody.spatial import cylinder_inertia
 
 N_LEGS = 6
 HALF_GAP = math.radians(15.0)  # of the pairs in which the legs meet base and platform

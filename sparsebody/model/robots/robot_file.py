@@ -14,7 +14,7 @@ from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import FileFormatError, MissingDependencyError, UnknownNameError
 from sparsebody.model.frames import Frame
 from sparsebody.model.mechanism import WORLD
-from sparsebody.spatial.transform import quaternion_from_rotation, rotation_from_quaternion
+from sparsebody.spatial import quaternion_from_rotation, rotation_from_quaternion
 
 SUFFIXES = (".xml", ".mjcf", ".urdf")
 NO_ROTATION = (1.0, 0.0, 0.0, 0.0)

@@ -20,7 +20,7 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.system_motion import joint_ends, padded
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.spatial.transform import motion_cross
+from sparsebody.spatial import motion_cross
 from sparsebody.tree.loops.loop_clusters import BlockLayout, LoopClusters, loop_clusters
 from sparsebody.tree.method import TreeProblem
 from sparsebody.tree.spanning_tree import SpanningTree

@@ -18,7 +18,7 @@ from sparsebody.equations.initial_state import consistent_state, mechanism_size
 from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
-from sparsebody.spatial.transform import plucker_parts
+from sparsebody.spatial import plucker_parts
 from sparsebody.tolerances import CONFIGURATION_CLOSURE, POSE_TOLERANCE
 from sparsebody.tree.crba import free_equations
 from sparsebody.tree.joint_coordinates import joint_coordinates, tree_state
