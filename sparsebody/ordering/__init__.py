@@ -19,7 +19,7 @@ from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, installed_ent
 from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
 from sparsebody.ordering.minimum_fill import minimum_fill, treewidth_by_degree, treewidth_by_fill
 from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
-from sparsebody.ordering.references import (
+from sparsebody.ordering.reference_orders import (
     LARGEST_ANNEALED,
     LARGEST_EXACT,
     annealed,

@@ -13,7 +13,7 @@ from sparsebody.ordering.cholmod_orders import (
     general_order,
     joints_ordered_by,
 )
-from sparsebody.ordering.references import natural
+from sparsebody.ordering.reference_orders import natural
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern, symmetric_pattern
 
