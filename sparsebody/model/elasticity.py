@@ -87,7 +87,10 @@ def row_matrices(
         Naming the first joint whose matrix cannot be.
     """
     n = len(names)
-    if given is None or (np.isscalar(given) and given == 0.0) or n == 0:
+    nothing = (
+        all(one is None for one in given) if isinstance(given, list | tuple) else given is None
+    )
+    if nothing or (np.isscalar(given) and given == 0.0) or n == 0:
         return repeated(_NONE, n)
     rows = np.array([joint_type.n_constraints for joint_type in types])[type_index]
     entries, is_same = _entries(names, given, what)
