@@ -43,7 +43,7 @@ Note = Callable[[Event], None]
 
 def adaptive_memory(system: System) -> int:
     """Return the numbers of an AdaptiveStepper's memory besides that of the other stepper."""
-    return state_size(system) + 6 * system.n_bodies + 1
+    return state_size(system) + 6 * system.n_bodies + 3
 
 
 class AdaptiveStepper:
@@ -66,7 +66,7 @@ class AdaptiveStepper:
         self._rtol, self._atol = options.rtol, options.atol
         self._note, self._n_noted, self._inner_memory = note, 0, inner_memory
         self._inner = make_inner(self._take_note)
-        self._h = 0.0
+        self._h, self._n_steps = 0.0, [0, 0]  # taken, and rejected
         self._before: tuple[State, FloatArray] | None = None
 
     def _take_note(self, event: Event) -> None:
@@ -97,7 +97,7 @@ class AdaptiveStepper:
     def memory(self) -> FloatArray:
         """What else the next step and the next record depend on."""
         state, acceleration = self._before or (self.state, self.acceleration)
-        own = pack_state(state), acceleration.ravel(), [self._h]
+        own = pack_state(state), acceleration.ravel(), [self._h, *self._n_steps]
         return np.concatenate([self._inner.memory, *own])
 
     def start(self, state: State) -> None:
@@ -114,7 +114,8 @@ class AdaptiveStepper:
         """Go on from a checkpoint of a run that began at a state."""
         n = self._inner_memory
         self._inner.resume(first, replace(checkpoint, memory=checkpoint.memory[:n]))
-        own, self._h = checkpoint.memory[n:-1], float(checkpoint.memory[-1])
+        own, (self._h, *counts) = np.split(checkpoint.memory[n:], [-3])
+        self._n_steps = [int(count) for count in counts]
         split = len(own) - checkpoint.acceleration.size
         acceleration = own[split:].reshape(checkpoint.acceleration.shape)
         self._before = unpack_state(self._system, own[:split]), acceleration
@@ -133,7 +134,8 @@ class AdaptiveStepper:
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""
-        return self._inner.last_events(time)
+        message = "{} steps, and {} with errors too large".format(*self._n_steps)
+        return [*self._inner.last_events(time), Event(time, "adaptive steps", message)]
 
     def advance(self, time: float) -> State:
         """Return the state at `time`, from where steps reach at least as far.
@@ -178,9 +180,11 @@ class AdaptiveStepper:
                 if norm <= 1.0 or is_last_resort or self._n_noted > n_noted:
                     break
             inner.restore(saved)
+            self._n_steps[1] += 1
             h *= min(factor, _SAFETY)
             inner.nominal = h
         self._before = before
+        self._n_steps[0] += 1
         self._h = h if 1.0 <= factor < _SAME else h * factor
 
     def _factor(self, norm: float) -> float:
