@@ -12,7 +12,7 @@ namespace sparsebody {
 using namespace model;
 
 template <OneOf<model::JointFrames, Subspaces, BodyMotions, Poses, JointMotions, JointMotionArrays, ConstraintRows,
-                PointForces, ElasticElements, ElasticMotion, model::PlanarMotion, Momentum, Groups, Placement,
+                PointForces, ElasticElements, ElasticMotion, model::PlanarMotion, Momentum, Placement,
                 RotationJoints> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
@@ -47,7 +47,6 @@ void bind_model(nb::module_& m) {
       m, &planar_motion,
       "Basis, bodies from the world outwards, their joints, rows out of the plane; and the bodies reached: all, or the "
       "rest means nothing.");
-  def_kernel<"edges_at_nodes(n_nodes, ends)">(m, &edges_at_nodes);
   def_kernel<"placement(n_nodes, ends, rotation, point, first)">(m, &placement);
   def_kernel<"spanning_forest(n_nodes, first, second)">(m, &spanning_forest);
   def_kernel<"crossings(joints, most, tolerance)">(m, &crossings);

@@ -18,6 +18,7 @@ from sparsebody.model.joints import JointType
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.spatial import quaternion_from_rotation
+from sparsebody.tolerances import VIOLATION_TOLERANCE
 
 Substitute = tuple[JointType, FloatArray]  # and the axes (3, 3) of its frames in the old ones
 
@@ -101,9 +102,6 @@ def _turned(frames: Frames, turns: FloatArray, keep: BoolArray) -> Frames:
     return Frames(frames.origins[keep], orientation[keep])
 
 
-SAME = 1e-10  # relative violation of constraints
-
-
 @dataclass(frozen=True)
 class AdviceCheck:
     """The two mechanisms at some poses that the first one can take."""
@@ -123,7 +121,7 @@ class AdviceCheck:
             self.certain
             and same_rank
             and min(self.redundant) <= self.expected
-            and self.violation <= SAME
+            and self.violation <= VIOLATION_TOLERANCE
         )
 
     def __str__(self) -> str:

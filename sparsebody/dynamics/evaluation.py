@@ -18,12 +18,12 @@ from sparsebody.errors import ShapeError
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.system import State, check_state
 from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.tolerances import CORRECTION_GOAL
 
 if TYPE_CHECKING:
     from sparsebody.dynamics.forward import ForwardDynamics
 
 _NOTHING = np.zeros(0)
-_CORRECTION_GOAL = 1e-9  # relative residual of corrections, which are repeated anyway
 
 
 class Evaluation(SystemMotion):
@@ -100,7 +100,7 @@ class Evaluation(SystemMotion):
         right = np.zeros_like(assembler.right)
         right[len(right) - len(assembler.rows) :] = -error[assembler.rows]
         time = self.state.time
-        dynamics.run(lambda evaluator: evaluator.solver.solve(right, time, _CORRECTION_GOAL))
+        dynamics.run(lambda evaluator: evaluator.solver.solve(right, time, CORRECTION_GOAL))
         twists = np.empty((dynamics.system.n_bodies, 6))
         assembler.to_user_order(twists, _NOTHING)
         return twists

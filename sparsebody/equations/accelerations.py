@@ -15,8 +15,7 @@ from sparsebody.assembly.elastic_forces import elastic_motion
 from sparsebody.errors import ConvergenceWarning
 from sparsebody.factorization.krylov import least_norm
 from sparsebody.model.system import State, System
-
-WORST_RESIDUAL = 1e-6  # relative, of a solution or of rows that were left out, before it is told
+from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,6 @@ class Accelerations:
 REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique
 _PROXIMAL_TERM = 1e-11  # damping of A'A, the columns of A scaled to unit norm
 _KRYLOV_TERM = 1e-15  # the same in a matrix that is not A'A
-_FORCE_TOLERANCE = 1e-9  # what forces may lack, relative
-_MULTIPLIER_TOLERANCE = 1e-14  # the same of the multipliers, whose forces nearly cancel
 
 
 def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray) -> FloatArray:
@@ -121,11 +118,11 @@ def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray 
     rows = (rows @ diags_array(scale)).tocsc()  # large ones, do not change what is sought
     force = rows.T @ multiplier
     largest = float(np.abs(force).max(initial=0.0))
-    noise = _MULTIPLIER_TOLERANCE * max(largest, float(np.abs(multiplier).max(initial=0.0)))
+    noise = MULTIPLIER_TOLERANCE * max(largest, float(np.abs(multiplier).max(initial=0.0)))
     for method in (_by_proximal_steps, _by_krylov_steps):
         smallest = method(rows, force)
         residual = float(np.abs(force - rows.T @ smallest).max(initial=0.0))
-        if residual <= _FORCE_TOLERANCE * largest + noise:
+        if residual <= FORCE_TOLERANCE * largest + noise:
             return smallest
     return None
 
