@@ -47,7 +47,7 @@ class Path:
     """Points of equilibrium, in the order in which they were reached."""
 
     parameter: FloatArray  # (n,)
-    states: tuple[State, ...]
+    states: tuple[State, ...] = field(repr=False)
     n_unstable: tuple[int, ...]  # directions in which the potential falls
     special: tuple[Special, ...]
 
