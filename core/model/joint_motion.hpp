@@ -17,11 +17,11 @@ struct JointFrames {
 
   Index size() const { return predecessor.size(); }
   // From the predecessor's body coordinates to P, and from the successor's to S.
-  Transform<double> X_P(Index j) const { return to_frame(predecessor_rotation, predecessor_point, j); }
-  Transform<double> X_S(Index j) const { return to_frame(successor_rotation, successor_point, j); }
+  [[gnu::always_inline]] Transform<double> X_P(Index j) const { return to_frame(predecessor_rotation, predecessor_point, j); }
+  [[gnu::always_inline]] Transform<double> X_S(Index j) const { return to_frame(successor_rotation, successor_point, j); }
 
  private:
-  static Transform<double> to_frame(View<const double, 3> rotation, View<const double, 2> point, Index j) {
+  [[gnu::always_inline]] static Transform<double> to_frame(View<const double, 3> rotation, View<const double, 2> point, Index j) {
     return {transpose(Mat3<double>::load(&rotation(j, 0, 0))), Vec3<double>::load(&point(j, 0))};
   }
 };
@@ -57,7 +57,7 @@ struct JointMotion {
 };
 
 // Positions enter only as differences between neighbours, so that nothing is lost far from the world's origin.
-inline JointMotion joint_motion(const Transform<double>& X_P, const Transform<double>& X_S, const BodyMotion& p,
+[[gnu::always_inline]] inline JointMotion joint_motion(const Transform<double>& X_P, const Transform<double>& X_S, const BodyMotion& p,
                                 const BodyMotion& s) {
   JointMotion motion;
   const Mat3<double> R_S = s.R * transpose(X_S.E);  // S to world axes
