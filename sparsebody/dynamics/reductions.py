@@ -17,7 +17,6 @@ from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.evaluators import SubgroupAssembler
 from sparsebody.dynamics.evaluators.assembler import ReactionTree
 from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
-from sparsebody.dynamics.evaluators.spatial_assembler import POINT_TOLERANCE
 from sparsebody.dynamics.redundancy import independent_rows, rows_at
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.model.planar_motion import PlanarMotion, planar_motion
@@ -34,6 +33,7 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import rotation_from_quaternion
+from sparsebody.tolerances import POINT_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
