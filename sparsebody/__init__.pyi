@@ -1,120 +1,153 @@
 """The public names; the modules they stand in are loaded at first use."""
 
-from .analysis.advice import advise, apply_advice
-from .analysis.determined_reactions import determined_reactions
-from .certificates.certifying import certify
-from .corpus.index import read_corpus
-from .corpus.write import write_corpus
-from .dynamics.compliant_reactions import uniform_compliance
-from .dynamics.forward import ForwardDynamics
-from .dynamics.inverse_dynamics import InverseDynamics, driven_accelerations
-from .dynamics.mobility import Mobility, count_mobility
-from .equations.accelerations import Accelerations
-from .equations.initial_state import consistent_state
-from .equations.inverse import Actuation, ActuatorForces
-from .errors import SparsebodyError
-from .kinematics.poses import (
-    displaced,
-    linear_accelerations,
-    point_position,
-    point_velocity,
+# ruff: noqa: I001
+
+# Mechanisms
+from .model.mechanism import (
+    WORLD as WORLD,
+    Mechanism as Mechanism,
 )
-from .methods import forward_dynamics, inverse_dynamics
-from .model.bodies import Box, Cylinder, Polyline, RigidBody, Sphere
-from .model.connections import Joint
-from .model.files import load_mechanism, read_mechanism, write_mechanism
-from .model.frames import Frame, Frames
-from .model.gallery import build
+from .model.bodies import (
+    Box as Box,
+    Cylinder as Cylinder,
+    Polyline as Polyline,
+    RigidBody as RigidBody,
+    Sphere as Sphere,
+)
+from .model.connections import (
+    Joint as Joint,
+)
+from .model.frames import (
+    Frame as Frame,
+    Frames as Frames,
+)
+from .model.names import (
+    numbered as numbered,
+)
 from .model.joints import (
-    JOINT_TYPES,
-    ConstantDistance,
-    Cylindrical,
-    Fixed,
-    Free,
-    Helical,
-    JointType,
-    Planar,
-    PointOnLine,
-    PointOnPlane,
-    Prismatic,
-    Revolute,
-    Spherical,
-    Universal,
+    JOINT_TYPES as JOINT_TYPES,
+    ConstantDistance as ConstantDistance,
+    Cylindrical as Cylindrical,
+    Fixed as Fixed,
+    Free as Free,
+    Helical as Helical,
+    JointType as JointType,
+    Planar as Planar,
+    PointOnLine as PointOnLine,
+    PointOnPlane as PointOnPlane,
+    Prismatic as Prismatic,
+    Revolute as Revolute,
+    Spherical as Spherical,
+    Universal as Universal,
 )
-from .model.mechanism import WORLD, Mechanism
-from .model.names import numbered
-from .model.system import State, System
-from .model.time_functions import Polynomial, Sinusoid, SmoothStep
-from .ordering import register_ordering
-from .simulation import Trajectory, simulate
-from .sparse.pattern import BlockPattern
-from .sparse.pattern_files import read_order, read_pattern, write_order
+from .model.time_functions import (
+    Polynomial as Polynomial,
+    Sinusoid as Sinusoid,
+    SmoothStep as SmoothStep,
+)
+from .model.gallery import (
+    build as build,
+)
+from .model.files import (
+    load_mechanism as load_mechanism,
+    read_mechanism as read_mechanism,
+    write_mechanism as write_mechanism,
+)
+
+# Compiled, and where it is
+from .model.system import (
+    State as State,
+    System as System,
+)
+from .equations.initial_state import (
+    consistent_state as consistent_state,
+)
+from .kinematics.poses import (
+    displaced as displaced,
+    joint_positions as joint_positions,
+    joint_velocities as joint_velocities,
+    linear_accelerations as linear_accelerations,
+    point_position as point_position,
+    point_velocity as point_velocity,
+)
+
+# Accelerations and forces
+from .dynamics.forward import (
+    ForwardDynamics as ForwardDynamics,
+)
+from .methods import (
+    forward_dynamics as forward_dynamics,
+    inverse_dynamics as inverse_dynamics,
+)
+from .equations.accelerations import (
+    Accelerations as Accelerations,
+)
+from .dynamics.inverse_dynamics import (
+    InverseDynamics as InverseDynamics,
+    driven_accelerations as driven_accelerations,
+)
+from .equations.inverse import (
+    Actuation as Actuation,
+    ActuatorForces as ActuatorForces,
+)
+from .dynamics.compliant_reactions import (
+    uniform_compliance as uniform_compliance,
+)
+from .tree.joint_space import (
+    JointSpace as JointSpace,
+    joint_space as joint_space,
+)
+
+# Motion in time
+from .simulation import (
+    Trajectory as Trajectory,
+    simulate as simulate,
+)
+
+# What is known before anything moves
+from .dynamics.mobility import (
+    Mobility as Mobility,
+    count_mobility as count_mobility,
+)
+from .analysis.determined_reactions import (
+    determined_reactions as determined_reactions,
+)
+from .analysis.advice import (
+    advise as advise,
+    apply_advice as apply_advice,
+)
+
+# Orders and matrices
+from .sparse.pattern import (
+    BlockPattern as BlockPattern,
+)
+from .ordering import (
+    register_ordering as register_ordering,
+)
+from .analysis.algorithm_comparison import (
+    compare_algorithms as compare_algorithms,
+)
+from .analysis.cycle_bases import (
+    compare_loop_bases as compare_loop_bases,
+)
+from .certificates.certifying import (
+    certify as certify,
+)
+from .corpus.index import (
+    read_corpus as read_corpus,
+)
+from .corpus.write import (
+    write_corpus as write_corpus,
+)
+from .sparse.pattern_files import (
+    read_order as read_order,
+    read_pattern as read_pattern,
+    write_order as write_order,
+)
+
+# Errors
+from .errors import (
+    SparsebodyError as SparsebodyError,
+)
 
 __version__: str
-
-__all__ = [
-    "JOINT_TYPES",
-    "WORLD",
-    "Accelerations",
-    "Actuation",
-    "ActuatorForces",
-    "BlockPattern",
-    "Box",
-    "ConstantDistance",
-    "Cylinder",
-    "Cylindrical",
-    "Fixed",
-    "ForwardDynamics",
-    "Frame",
-    "Frames",
-    "Free",
-    "Helical",
-    "InverseDynamics",
-    "Joint",
-    "JointType",
-    "Mechanism",
-    "Mobility",
-    "Planar",
-    "PointOnLine",
-    "PointOnPlane",
-    "Polyline",
-    "Polynomial",
-    "Prismatic",
-    "Revolute",
-    "RigidBody",
-    "Sinusoid",
-    "SmoothStep",
-    "SparsebodyError",
-    "Sphere",
-    "Spherical",
-    "State",
-    "System",
-    "Trajectory",
-    "Universal",
-    "advise",
-    "apply_advice",
-    "build",
-    "certify",
-    "consistent_state",
-    "count_mobility",
-    "determined_reactions",
-    "displaced",
-    "driven_accelerations",
-    "forward_dynamics",
-    "inverse_dynamics",
-    "linear_accelerations",
-    "load_mechanism",
-    "numbered",
-    "point_position",
-    "point_velocity",
-    "read_corpus",
-    "read_mechanism",
-    "read_order",
-    "read_pattern",
-    "register_ordering",
-    "simulate",
-    "uniform_compliance",
-    "write_corpus",
-    "write_mechanism",
-    "write_order",
-]

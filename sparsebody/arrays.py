@@ -1,4 +1,4 @@
-"""The array types that stand in every signature, and large arrays."""
+"""The array types that stand in every signature, checks of array arguments, and large arrays."""
 
 import contextlib
 import mmap
@@ -7,11 +7,22 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sparsebody.errors import ModelError, ShapeError
+
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
 
-__all__ = ["ArrayLike", "BoolArray", "FloatArray", "IntArray", "large_zeros"]
+__all__ = [
+    "ArrayLike",
+    "BoolArray",
+    "FloatArray",
+    "IntArray",
+    "floats",
+    "large_zeros",
+    "leading_shape",
+    "model_array",
+]
 
 LARGE = 2**20  # bytes from which on a place of its own is worth it
 HUGE_PAGE = 2**21
@@ -35,3 +46,40 @@ def large_zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> NDArra
         memory.madvise(mmap.MADV_HUGEPAGE)
     skipped = -np.frombuffer(memory, dtype=np.uint8).ctypes.data % HUGE_PAGE
     return np.ndarray(shape, dtype=kind, buffer=memory, offset=skipped)
+
+
+# ---- arguments, so that an error names them ---------------------------------------------------
+
+
+def floats(value: ArrayLike, trailing: tuple[int, ...], name: str) -> FloatArray:
+    """Return `value` as a float array (..., *trailing), or raise ShapeError naming it."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ShapeError(f"{name} must be an array of numbers, got {value!r}") from error
+    if array.shape[array.ndim - len(trailing) :] != trailing:
+        wanted = ", ".join(map(str, trailing))
+        raise ShapeError(f"{name} must have shape (..., {wanted}), got {array.shape}")
+    return array
+
+
+def leading_shape(**leading: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that these leading axes broadcast to, or raise ShapeError naming them."""
+    try:
+        return np.broadcast_shapes(*leading.values())
+    except ValueError as error:
+        found = ", ".join(f"{name} {shape}" for name, shape in leading.items())
+        raise ShapeError(f"leading axes do not fit each other: {found}") from error
+
+
+def model_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArray:
+    """Return one finite array of this shape, or raise ModelError that begins with `what`."""
+    try:
+        array = np.asarray(value, dtype=float)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ModelError(f"{what} is {value!r}; give numbers of shape {shape}") from error
+    if array.shape != shape:
+        raise ModelError(f"{what} has shape {array.shape}; give one of shape {shape}")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{what} is {array.tolist()}; give finite numbers")
+    return array

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.dynamics.compliant_reactions import Compliance
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.inverse_dynamics import InverseDynamics
 from sparsebody.equations.accelerations import Accelerations
@@ -34,16 +33,10 @@ def forward_dynamics(
     *,
     method: str = SPARSE,
     body_force: FloatArray | None = None,
-    ordering: str = "auto",
-    factorization: str = "auto",
-    redundancy: str = "remove",
-    inconsistent: str = "auto",
     tree: str = "auto",
     reactions: str = "minimum-norm",
-    compliance: Compliance | None = None,
-    reduction: str = "auto",
     baumgarte: float | None = None,
-    residuals: str = "double",
+    **options: Any,
 ) -> Accelerations:
     """Return the accelerations and constraint forces at one state.
 
@@ -53,10 +46,10 @@ def forward_dynamics(
         As in ForwardDynamics, whatever the method.
     method : str
         "sparse" for ForwardDynamics, or another name from METHODS, in joint coordinates.
-    ordering, factorization, redundancy, inconsistent, compliance, reduction, residuals : optional
-        Of the sparse method; see ForwardDynamics.
     tree : str
         Which spanning tree the other methods use, see spanning_tree; "auto": what suits them.
+    **options
+        Others of the sparse method; see ForwardDynamics.
 
     Raises
     ------
@@ -68,26 +61,13 @@ def forward_dynamics(
     _check_known(method, METHODS)
     state = consistent_state(system) if state is None else state
     if method != SPARSE:
-        if inconsistent == "least-squares":
+        if options:
             raise ModelError(
-                f"inconsistent is 'least-squares', but method {method!r} keeps its tree joints "
-                "exactly; give method 'sparse'"
+                f"method {method!r} has no option {', '.join(options)}; give method 'sparse'"
             )
         of_tree = tree_dynamics(method, system, tree, reactions=reactions, baumgarte=baumgarte)
         return of_tree(state, body_force=body_force)
-    dynamics = ForwardDynamics(
-        system,
-        state,
-        ordering=ordering,
-        factorization=factorization,
-        redundancy=redundancy,
-        inconsistent=inconsistent,
-        reactions=reactions,
-        compliance=compliance,
-        reduction=reduction,
-        baumgarte=baumgarte,
-        residuals=residuals,
-    )
+    dynamics = ForwardDynamics(system, state, reactions=reactions, baumgarte=baumgarte, **options)
     return dynamics(state, body_force=body_force)
 
 

@@ -14,7 +14,7 @@ from scipy.sparse import bsr_array, csc_matrix
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
+from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 from sparsebody.study.families import Problem
@@ -38,7 +38,7 @@ def equations(problem: Problem) -> tuple[SaddleMatrix, FloatArray]:
     system, state = problem.system, problem.state
     dynamics = ForwardDynamics(system, state, ordering="natural", factorization="superlu")
     evaluation = dynamics.evaluate(state)
-    loads = applied_forces(system, state, evaluation.motion, evaluation.coordinates)
+    loads = evaluation.applied
     force = loads - bias_forces(system, state.velocity)
     structure, constraint = dynamics.structure, evaluation.constraint
     right = structure.right_hand_side(force, constraint.acceleration)

@@ -159,6 +159,4 @@ class Array {
   T* data_ = nullptr;
 };
 
-template <class T> using LargeArray = Array<T>;
-
 }  // namespace sparsebody

@@ -13,10 +13,10 @@ namespace sparsebody::dense {
 // Rows are long: here the widest registers pay.
 #if defined(__AVX512F__)
 inline constexpr int lane_count = 8;
-using Lanes = Vec<double, 8, true>;
+using Lanes = Vec<8, true>;
 #else
 inline constexpr int lane_count = 4;
-using Lanes = Vec<double, 4>;
+using Lanes = Vec<4>;
 #endif
 
 // Columns [j, j + V n_lanes) of Y += P' X.
@@ -39,7 +39,7 @@ inline void add_products(Index n, const double (&P)[R][I], const double* const (
   Index j = 0;
   for (; j + 2 * lane_count <= n; j += 2 * lane_count) add_product_columns<Lanes, lane_count, 2>(j, P, x, y);
   if (j + lane_count <= n) add_product_columns<Lanes, lane_count, 1>(j, P, x, y), j += lane_count;
-  if (j + 4 <= n) add_product_columns<Vec<double, 4>, 4, 1>(j, P, x, y), j += 4;
+  if (j + 4 <= n) add_product_columns<Vec<4>, 4, 1>(j, P, x, y), j += 4;
   for (; j < n; ++j)
     for (int i = 0; i < I; ++i)
       for (int r = 0; r < R; ++r) y[i][j] += P[r][i] * x[r][j];
@@ -73,7 +73,7 @@ inline double dot(const double* x, const double* y, Index n) {
   return total;
 }
 
-using TileLanes = Vec<double, 4>;  // of tiles: fronts have spare columns up to fours
+using TileLanes = Vec<4>;  // of tiles: fronts have spare columns up to fours
 inline constexpr int tile_lanes = 4;
 
 // A tile of I rows and V vectors of a matrix, in registers.
@@ -104,15 +104,7 @@ inline constexpr int tile_columns = tile_vectors * tile_lanes;
 // Calls f with the rows of a tile, six or those left, as a constant.
 template <class F>
 SB_INLINE void with_tile_rows(Index n_left, F&& f) {
-  using std::integral_constant;
-  switch (std::min<Index>(n_left, tile_rows)) {
-    case 6: return f(integral_constant<int, 6>{});
-    case 5: return f(integral_constant<int, 5>{});
-    case 4: return f(integral_constant<int, 4>{});
-    case 3: return f(integral_constant<int, 3>{});
-    case 2: return f(integral_constant<int, 2>{});
-    case 1: return f(integral_constant<int, 1>{});
-  }
+  with_constant<6, 5, 4, 3, 2, 1>(std::min<Index>(n_left, tile_rows), f);
 }
 // Calls f(j, V) for strips of V vectors in columns [begin, end), a multiple of tile_lanes.
 template <class F>

@@ -1,5 +1,5 @@
-// Vectors of N lanes, N a power of two, that stay in registers. A vector that is wider than the registers
-// of the machine, or whose numbers are no doubles, is a pair of halves (GCC lowers it to scalars otherwise).
+// Vectors of N doubles, N a power of two, that stay in registers. A vector that is wider than the registers of the
+// machine is a pair of halves (GCC lowers it to scalars otherwise).
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,15 @@ SB_INLINE void unrolled_down(F&& body) {
   unrolled<0, end>([&](auto k) SB_UNROLL { body(std::integral_constant<int, end - 1 - k>{}); });
 }
 
+// Calls f with the first of these numbers that n is, as a constant; the last one stands for all others. A chain of
+// conditions is faster than a table of jumps.
+template <int first, int... others, class N, class F>
+SB_INLINE auto with_constant(N n, F&& f) {
+  if constexpr (sizeof...(others) > 0)
+    if (n != N(first)) return with_constant<others...>(n, f);
+  return f(std::integral_constant<int, first>{});
+}
+
 // Lanes of the widest register in use. 256-bit registers beat those of 512 bits, which cost no less where they are
 // two halves of work, and more where they cross a line of the cache.
 #if defined(__AVX2__)
@@ -37,52 +46,40 @@ inline constexpr int native_lanes = 4;
 inline constexpr int native_lanes = 2;  // SSE2, NEON
 #endif
 
-template <class S, int N>
-inline constexpr bool is_native = N == 1 || (std::is_same_v<S, double> && N <= native_lanes);
-
 // A register of N lanes, the same at any address, and the result of a comparison.
-template <class S, int N> struct Register { using type = S; using unaligned = S; };
-template <> struct Register<double, 2> {
-  typedef double type __attribute__((vector_size(16)));
-  typedef double unaligned __attribute__((vector_size(16), aligned(8)));
-  typedef long long mask __attribute__((vector_size(16)));
-};
-template <> struct Register<double, 4> {
-  typedef double type __attribute__((vector_size(32)));
-  typedef double unaligned __attribute__((vector_size(32), aligned(8)));
-  typedef long long mask __attribute__((vector_size(32)));
-};
-template <> struct Register<double, 8> {  // only of Vec<double, 8, true>
-  typedef double type __attribute__((vector_size(64)));
-  typedef double unaligned __attribute__((vector_size(64), aligned(8)));
-  typedef long long mask __attribute__((vector_size(64)));
+template <int N>
+struct Register {
+  typedef double type __attribute__((vector_size(8 * N)));
+  typedef double unaligned __attribute__((vector_size(8 * N), aligned(8)));
+  typedef long long mask __attribute__((vector_size(8 * N)));
 };
 
-template <class S, int N, bool = is_native<S, N>> struct Vec;
+template <int N, bool is_whole = N <= native_lanes> struct Vec;
 
 // One register.
-template <class S, int N>
-struct Vec<S, N, true> {
-  using Type = typename Register<S, N>::type;
-  using Unaligned = typename Register<S, N>::unaligned;
+template <int N>
+struct Vec<N, true> {
+  using Type = typename Register<N>::type;
+  using Unaligned = typename Register<N>::unaligned;
+  using Mask = typename Register<N>::mask;
   Type v{};
 
-  SB_INLINE static Vec load(const S* p) { return {Type(*reinterpret_cast<const Unaligned*>(p))}; }
-  SB_INLINE void store(S* p) const { *reinterpret_cast<Unaligned*>(p) = v; }
+  SB_INLINE static Vec load(const double* p) { return {Type(*reinterpret_cast<const Unaligned*>(p))}; }
+  SB_INLINE void store(double* p) const { *reinterpret_cast<Unaligned*>(p) = v; }
   // The first `used` lanes only; a load fills the others with zeros.
   template <int used>
-  SB_INLINE static Vec load(const S* p) {
+  SB_INLINE static Vec load(const double* p) {
     if constexpr (used == N) return load(p);
     if constexpr (used == 0) return {};
 #if defined(__AVX2__)
     if constexpr (N == 4) return {_mm256_maskload_pd(p, _mm256_setr_epi64x(-1, -(used > 1), -(used > 2), 0))};
 #endif
     Vec loaded;
-    if constexpr (used < N && N > 1) unrolled<0, used>([&](auto k) SB_UNROLL { loaded.v[int(k)] = p[k]; });
+    if constexpr (used < N) unrolled<0, used>([&](auto k) SB_UNROLL { loaded.v[int(k)] = p[k]; });
     return loaded;
   }
   template <int used>
-  SB_INLINE void store(S* p) const {
+  SB_INLINE void store(double* p) const {
     if constexpr (used == N) {
       store(p);
     } else if constexpr (used >= 2) {
@@ -93,37 +90,24 @@ struct Vec<S, N, true> {
     }
   }
 
-  SB_INLINE S operator[](int lane) const {
-    if constexpr (N == 1) return v;
-    else return v[lane];
-  }
+  SB_INLINE double operator[](int lane) const { return v[lane]; }
   // With another number in one lane.
   template <int lane>
-  SB_INLINE Vec with(const S& number) const {
-    if constexpr (N == 1) {
-      return {number};
-    } else {
-      typename Register<S, N>::mask is_it{};
-      is_it[lane] = -1;
-      return {is_it ? Type{} + number : v};
-    }
+  SB_INLINE Vec with(double number) const {
+    Mask is_it{};
+    is_it[lane] = -1;
+    return {is_it ? Type{} + number : v};
   }
   SB_INLINE friend Vec operator+(const Vec& a, const Vec& b) { return {a.v + b.v}; }
   SB_INLINE friend Vec operator-(const Vec& a, const Vec& b) { return {a.v - b.v}; }
   SB_INLINE friend Vec operator-(const Vec& a) { return {-a.v}; }
   SB_INLINE friend Vec operator*(const Vec& a, const Vec& b) { return {a.v * b.v}; }
-  SB_INLINE friend Vec operator*(const Vec& a, const S& s) { return {a.v * s}; }
+  SB_INLINE friend Vec operator*(const Vec& a, double s) { return {a.v * s}; }
 
   // Lane by lane the larger of a size and a magnitude; a NaN may get lost.
   SB_INLINE friend Vec larger(const Vec& size, const Vec& b) {
-    if constexpr (N == 1) {
-      const S magnitude = double(b.v) < 0.0 ? -b.v : b.v;
-      return double(magnitude) > double(size.v) ? Vec{magnitude} : size;
-    } else {
-      using Mask = typename Register<S, N>::mask;
-      const Type magnitude = Type(Mask(b.v) & 0x7fffffffffffffffLL);
-      return {magnitude > size.v ? magnitude : size.v};
-    }
+    const Type magnitude = Type(Mask(b.v) & 0x7fffffffffffffffLL);
+    return {magnitude > size.v ? magnitude : size.v};
   }
   // N lanes of those of a and b in sequence, from lane t on.
   template <int t>
@@ -133,34 +117,34 @@ struct Vec<S, N, true> {
     else if constexpr (N == 2) return {__builtin_shufflevector(a.v, b.v, 1, 2)};
     else return {__builtin_shufflevector(a.v, b.v, t, t + 1, t + 2, t + 3)};
   }
-  SB_INLINE Vec<S, 2> half() const requires(N >= 2) {
+  SB_INLINE Vec<2> half() const {
     if constexpr (N == 2) return *this;
     else return {__builtin_shufflevector(v, v, 0, 1)};
   }
 };
 
 // Two halves.
-template <class S, int N>
-struct Vec<S, N, false> {
-  using Half = Vec<S, N / 2>;
+template <int N>
+struct Vec<N, false> {
+  using Half = Vec<N / 2>;
   Half low{}, high{};
 
-  SB_INLINE static Vec load(const S* p) { return {Half::load(p), Half::load(p + N / 2)}; }
-  SB_INLINE void store(S* p) const { low.store(p), high.store(p + N / 2); }
+  SB_INLINE static Vec load(const double* p) { return {Half::load(p), Half::load(p + N / 2)}; }
+  SB_INLINE void store(double* p) const { low.store(p), high.store(p + N / 2); }
   template <int used>
-  SB_INLINE static Vec load(const S* p) {
+  SB_INLINE static Vec load(const double* p) {
     if constexpr (used <= N / 2) return {Half::template load<used>(p), {}};
     else return {Half::load(p), Half::template load<used - N / 2>(p + N / 2)};
   }
   template <int used>
-  SB_INLINE void store(S* p) const {
+  SB_INLINE void store(double* p) const {
     if constexpr (used <= N / 2) low.template store<used>(p);
     else low.store(p), high.template store<used - N / 2>(p + N / 2);
   }
 
-  SB_INLINE S operator[](int lane) const { return lane < N / 2 ? low[lane] : high[lane - N / 2]; }
+  SB_INLINE double operator[](int lane) const { return lane < N / 2 ? low[lane] : high[lane - N / 2]; }
   template <int lane>
-  SB_INLINE Vec with(const S& number) const {
+  SB_INLINE Vec with(double number) const {
     if constexpr (lane < N / 2) return {low.template with<lane>(number), high};
     else return {low, high.template with<lane - N / 2>(number)};
   }
@@ -168,7 +152,7 @@ struct Vec<S, N, false> {
   SB_INLINE friend Vec operator-(const Vec& a, const Vec& b) { return {a.low - b.low, a.high - b.high}; }
   SB_INLINE friend Vec operator-(const Vec& a) { return {-a.low, -a.high}; }
   SB_INLINE friend Vec operator*(const Vec& a, const Vec& b) { return {a.low * b.low, a.high * b.high}; }
-  SB_INLINE friend Vec operator*(const Vec& a, const S& s) { return {a.low * s, a.high * s}; }
+  SB_INLINE friend Vec operator*(const Vec& a, double s) { return {a.low * s, a.high * s}; }
   SB_INLINE friend Vec larger(const Vec& size, const Vec& b) {
     return {larger(size.low, b.low), larger(size.high, b.high)};
   }
@@ -179,59 +163,52 @@ struct Vec<S, N, false> {
   }
 };
 
-template <class S, int N>
-SB_INLINE Vec<S, N> operator*(const S& s, const Vec<S, N>& a) { return a * s; }
-template <class S, int N, bool is_whole>
-SB_INLINE Vec<S, N, is_whole>& operator+=(Vec<S, N, is_whole>& a, const Vec<S, N, is_whole>& b) { return a = a + b; }
-template <class S, int N, bool is_whole>
-SB_INLINE Vec<S, N, is_whole>& operator-=(Vec<S, N, is_whole>& a, const Vec<S, N, is_whole>& b) { return a = a - b; }
+template <int N>
+SB_INLINE Vec<N> operator*(double s, const Vec<N>& a) { return a * s; }
+template <int N, bool is_whole>
+SB_INLINE Vec<N, is_whole>& operator+=(Vec<N, is_whole>& a, const Vec<N, is_whole>& b) { return a = a + b; }
+template <int N, bool is_whole>
+SB_INLINE Vec<N, is_whole>& operator-=(Vec<N, is_whole>& a, const Vec<N, is_whole>& b) { return a = a - b; }
 
 // All lanes the same.
-template <int N, class S>
-SB_INLINE Vec<S, N> broadcast(const S& s) {
-  if constexpr (N == 1) return {s};
-  else if constexpr (is_native<S, N>) return {typename Vec<S, N>::Type{} + s};
+template <int N>
+SB_INLINE Vec<N> broadcast(double s) {
+  if constexpr (N <= native_lanes) return {typename Vec<N>::Type{} + s};
   else return {broadcast<N / 2>(s), broadcast<N / 2>(s)};
 }
 
 // A vector of n <= N numbers, filled up with zeros.
-template <int N, class S, std::size_t n>
-SB_INLINE Vec<S, N> gathered(const S (&numbers)[n]) {
+template <int N, std::size_t n>
+SB_INLINE Vec<N> gathered(const double (&numbers)[n]) {
   static_assert(n <= N);
-  const auto number = [&](std::size_t k) SB_UNROLL { return k < n ? numbers[k < n ? k : 0] : S(0.0); };
-  using Type = typename Register<S, N>::type;
-  if constexpr (!is_native<S, N>) {
-    Vec<S, N> v;
+  const auto number = [&](std::size_t k) SB_UNROLL { return k < n ? numbers[k < n ? k : 0] : 0.0; };
+  if constexpr (N > native_lanes) {
+    Vec<N> v;
     unrolled<0, int(n)>([&](auto k) SB_UNROLL { v = v.template with<k>(numbers[k]); });
     return v;
-  } else if constexpr (N == 1) {
-    return {number(0)};
   } else if constexpr (N == 2) {
-    return {Type{number(0), number(1)}};
+    return {typename Vec<N>::Type{number(0), number(1)}};
   } else {
-    return {Type{number(0), number(1), number(2), number(3)}};
+    return {typename Vec<N>::Type{number(0), number(1), number(2), number(3)}};
   }
 }
 
 // A vector of four lanes with the same sum.
-template <class S, int N>
-SB_INLINE Vec<S, 4> folded(const Vec<S, N>& v) {
+template <int N>
+SB_INLINE Vec<4> folded(const Vec<N>& v) {
   if constexpr (N == 4) return v;
   else return v.low + v.high;
 }
 
 namespace detail {
 // (a_0 + a_1, b_0 + b_1)
-template <class S>
-SB_INLINE Vec<S, 2> pair_sums(const Vec<S, 2>& a, const Vec<S, 2>& b) {
-  if constexpr (is_native<S, 2>)
-    return {__builtin_shufflevector(a.v, b.v, 0, 2) + __builtin_shufflevector(a.v, b.v, 1, 3)};
-  else return {a.low + a.high, b.low + b.high};
+SB_INLINE Vec<2> pair_sums(const Vec<2>& a, const Vec<2>& b) {
+  return {__builtin_shufflevector(a.v, b.v, 0, 2) + __builtin_shufflevector(a.v, b.v, 1, 3)};
 }
 // Sums of four vectors of four: halves of two are folded into one, then neighbours.
-template <class S>
-SB_INLINE Vec<S, 4> sums4(const Vec<S, 4>& a, const Vec<S, 4>& b, const Vec<S, 4>& c, const Vec<S, 4>& d) {
-  if constexpr (is_native<S, 4>) {
+template <class V>
+SB_INLINE V sums4(const V& a, const V& b, const V& c, const V& d) {
+  if constexpr (native_lanes >= 4) {
     const auto even = __builtin_shufflevector(a.v, c.v, 0, 1, 4, 5) + __builtin_shufflevector(a.v, c.v, 2, 3, 6, 7);
     const auto odd = __builtin_shufflevector(b.v, d.v, 0, 1, 4, 5) + __builtin_shufflevector(b.v, d.v, 2, 3, 6, 7);
     return {__builtin_shufflevector(even, odd, 0, 4, 2, 6) + __builtin_shufflevector(even, odd, 1, 5, 3, 7)};
@@ -242,11 +219,11 @@ SB_INLINE Vec<S, 4> sums4(const Vec<S, 4>& a, const Vec<S, 4>& b, const Vec<S, 4
 }  // namespace detail
 
 // The sums of n <= N vectors of four, filled up with zeros.
-template <int N, class S, std::size_t n>
-SB_INLINE Vec<S, N> sums(const Vec<S, 4> (&v)[n]) {
+template <int N, std::size_t n>
+SB_INLINE Vec<N> sums(const Vec<4> (&v)[n]) {
   const auto at = [&](auto k) SB_UNROLL {
     if constexpr (k < int(n)) return v[k];
-    else return Vec<S, 4>{};
+    else return Vec<4>{};
   };
   const auto four = [&]<int k>(std::integral_constant<int, k>) SB_UNROLL {
     using std::integral_constant;
@@ -258,8 +235,8 @@ SB_INLINE Vec<S, N> sums(const Vec<S, 4> (&v)[n]) {
 }
 
 // Lanes t, ..., N - 1, 0, ..., t - 1.
-template <int t, class S, int N>
-SB_INLINE Vec<S, N> rotated(const Vec<S, N>& v) { return window<t>(v, v); }
+template <int t, int N>
+SB_INLINE Vec<N> rotated(const Vec<N>& v) { return window<t>(v, v); }
 
 // Requests the line of memory of an address, which need not exist, before it is needed: into the second cache,
 // because in the small first one the streams of an evaluation, each some kB ahead, displace what is in use.

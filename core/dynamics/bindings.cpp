@@ -1,14 +1,232 @@
+#include <cmath>
+#include <optional>
+
+#include "dynamics/planar_evaluation.hpp"
 #include "dynamics/reduced.hpp"
+#include "dynamics/reduced_evaluation.hpp"
+#include "dynamics/varying_rows.hpp"
 #include "python/signature.hpp"
 
 namespace sparsebody {
 
-void bind_dynamics_planar(nb::module_& m);
-void bind_dynamics_spatial(nb::module_& m);
+template <OneOf<model::JointFrames, model::Subspaces, SuccessorFrames> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
+
+namespace {
+
+using Vector = View<double>;
+using Table = View<double, 2>;
+using Values = View<const double>;
+using Loads = View<const double, 2>;
+using Rows = View<const double, 3>;
+using Numbers = View<std::uint32_t>;
+
+// Runs f, without the GIL where that pays.
+template <class F>
+auto unlocked(Index n_bodies, F&& f) {
+  constexpr Index few_bodies = 50;  // evaluations of fewer take less time than releasing the GIL is worth
+  std::optional<nb::gil_scoped_release> released;
+  if (n_bodies > few_bodies) released.emplace();
+  return f();
+}
+
+// The arrays of a state are taken as they are; others raise TypeError.
+template <class E>
+void check_state(const E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time) {
+  using Shape = Table::Shape;
+  const Index n = self.n_bodies();
+  if (position.shape() != Shape{n, 3} || orientation.shape() != Shape{n, 4} || velocity.shape() != Shape{n, 6} ||
+      coordinate.size() != self.n_coordinates() || !std::isfinite(time))
+    throw nb::type_error("the arrays are no state of the system");
+}
+
+Index result(PlanarEvaluation::Status status) { return status; }
+std::tuple<Index, double, double> result(const EvaluationResult& r) {
+  return {r.status, r.refinement.residual, r.refinement.correction};
+}
+
+// The evaluation that assembles rows, and its newest solution.
+const PlanarEvaluation& assembling(const PlanarEvaluation& e) { return e; }
+const SpatialEvaluation& assembling(const SpatialEvaluation& e) { return e; }
+const SpatialEvaluation& assembling(const ReducedEvaluation& e) { return e.unreduced; }
+Values solution_of(const PlanarEvaluation& e) { return e.x; }
+Values solution_of(const SpatialEvaluation& e) { return e.solution.x(); }
+
+template <class E>
+void def_evaluation(nb::class_<E>& type) {
+  def<"assemble(position, orientation, velocity, coordinate, time, load, general_rows, general_gamma, stabilization)">(
+      type,
+      [](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time, Loads load,
+         Rows general_rows, Values general_gamma, Values stabilization) {
+        check_state(self, position, orientation, velocity, coordinate, time);
+        const EvaluationInput in{position, orientation, velocity, load, general_rows, general_gamma, stabilization};
+        return Index(unlocked(self.n_bodies(), [&] { return self.assemble(in); }));
+      },
+      "Fill rows and right-hand side at a state; return the status.");
+  def<"accelerate(position, orientation, velocity, coordinate, time, load, general_rows, general_gamma, stabilization, "
+      "acceleration, multiplier)">(
+      type,
+      [](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time, Loads load,
+         Rows general_rows, Values general_gamma, Values stabilization, Table acceleration, Vector multiplier) {
+        check_state(self, position, orientation, velocity, coordinate, time);
+        if (acceleration.shape() != Table::Shape{self.n_bodies(), 6})
+          throw nb::type_error("accelerations are (n_bodies, 6)");
+        const EvaluationInput in{position, orientation, velocity, load, general_rows, general_gamma, stabilization};
+        return result(unlocked(self.n_bodies(), [&] { return self.accelerate(in, acceleration, multiplier); }));
+      },
+      "Assemble, factorize and solve at once; return the status, and where it is not kept how accurate the solution is.");
+  def<"to_user_order(acceleration, multiplier)">(
+      type, [](E& self, Table acceleration, Vector multiplier) { self.to_user_order(acceleration, multiplier); },
+      "Fill accelerations, and multipliers if there are any, in the user's numbering and units.");
+  def<"violation(left_out, general_rows, general_gamma, stabilization, gamma)">(
+      type,
+      [](E& self, const RowTable& left_out, Rows general_rows, Values general_gamma, Values stabilization,
+         Vector gamma) {
+        const EvaluationInput in{{}, {}, {}, {}, general_rows, general_gamma, stabilization};
+        const auto& e = assembling(self);
+        return unlocked(e.n_bodies(), [&] {
+          fill_rows(e.system, left_out, in, gamma.data(), e.threads);
+          return violation(left_out, gamma, e.system.kept, e.n_bodies(), solution_of(e), e.system.right);
+        });
+      },
+      "Fill gamma of rows left out at the newest state; return how far the newest solution violates them.");
+}
+
+// Of evaluations that assemble rows; factors: what has threads, too, null where other factorizations solve.
+template <class E, class Factors>
+void def_assembling(nb::class_<E>& type, Factors* E::*factors) {
+  def_evaluation(type);
+  def<"fill_rows_on_successors(table, frames)">(
+      type,
+      [](const E& self, const RowTable& table, const SuccessorFrames& frames) {
+        fill_rows_on_successors(self.system, table, frames, self.threads);
+      },
+      "Fill the rows of a table that are constant on their successors.");
+  type.def_prop_rw(
+      "threads", [](const E& self) { return self.threads; },
+      [factors](E& self, Index threads) {
+        self.threads = threads;
+        if (self.*factors != nullptr) (self.*factors)->threads = threads;
+      },
+      "Threads that an evaluation may use; its result does not depend on them.");
+}
+
+// What spatial evaluations do in several steps.
+template <class E>
+void def_steps(nb::class_<E>& type) {
+  def<"factorize()">(
+      type, [](E& self) { return unlocked(self.n_bodies(), [&] { return self.factorize(); }); },
+      "Factorize what was assembled last; return the status.");
+  def<"solve(right, goal, is_shifted)">(
+      type,
+      [](E& self, Values right, double goal, bool is_shifted) {
+        const auto [residual, correction] =
+            unlocked(self.n_bodies(), [&] { return self.solve(right, goal, is_shifted); });
+        return std::pair(residual, correction);
+      },
+      "Fill x for a right-hand side; return the relative residual and that of the last correction.");
+}
+
+void bind_spatial_evaluations(nb::module_& m) {
+  nb::class_<SpatialEvaluation> spatial(m, "SpatialEvaluation",
+                                        "Forward dynamics of bodies with six freedoms, in elimination order.");
+  def_keeping<"__init__(kept, factors?, body, gravity, unit, right, padded_x, residual, wrench, n_coordinates, "
+              "max_corrections, goal, chunk_length)">(
+      spatial,
+      [](SpatialEvaluation* self, const RowTable& kept, block_ldl::Factors* factors, Numbers body, Vector gravity,
+         Table unit, Vector right, Vector padded_x, Vector residual, Vector wrench, Index n_coordinates,
+         Index max_corrections, double goal, Index chunk_length) {
+        new (self) SpatialEvaluation{{kept, body, gravity, unit, right},
+                                     {padded_x, residual, wrench, {}, {}, {}},
+                                     factors,
+                                     make_schedule(factors ? &factors->layout : nullptr, kept, body.size(), chunk_length),
+                                     n_coordinates,
+                                     max_corrections,
+                                     goal};
+      });
+  def_assembling(spatial, &SpatialEvaluation::factors);
+  def_steps(spatial);
+  def<"compute_residual(right)">(spatial, &SpatialEvaluation::compute_residual, "Return the relative residual of x.");
+
+  nb::class_<ReducedEvaluation> reduced(m, "ReducedEvaluation",
+                                        "The same of bodies within displacement subgroups about the world.");
+  def_keeping<"__init__(unreduced, reduced, freedoms, basis, fixed)">(
+      reduced, construct<ReducedEvaluation, SpatialEvaluation&, SpatialEvaluation&, Numbers, Table, Table>);
+  def_evaluation(reduced);
+  def_steps(reduced);
+  def<"retract(fixed, position, orientation, retracted)">(
+      m, &retract, "Fill positions with points where they have to be; return how far away they were, relative to reach.");
+  m.attr("BAD_STATE") = bad_state;
+  m.attr("OUTSIDE_SUBGROUPS") = outside_subgroups;
+  m.attr("ROUGH_CORRECTION") = rough_correction;
+  m.attr("MARGIN") = margin;
+  m.attr("UNIT_COLUMNS") = unit_columns;
+  def<"fill_units(mass, inertia, bodies, unit)">(m, &fill_units);
+}
+
+void bind_planar_evaluation(nb::module_& m) {
+  using E = PlanarEvaluation;
+  nb::class_<E> evaluation(m, "PlanarEvaluation", "Forward dynamics of bodies with three freedoms.");
+  def_keeping<"__init__(kept, qr?, body, gravity, unit, basis, right, x, n_coordinates)">(
+      evaluation, [](E* self, const RowTable& kept, BlockQR* qr, Numbers body, Vector gravity, Table unit,
+                     View<double, 3> basis, Vector right, Vector x, Index n_coordinates) {
+        new (self) E{{kept, body, gravity, unit, basis, right}, qr, x, n_coordinates};
+      });
+  def_assembling(evaluation, &E::qr);
+  def<"accelerate(position, orientation, velocity, coordinate, time, acceleration)">(
+      evaluation,
+      [](E& self, Table position, Table orientation, Table velocity, Vector coordinate, double time,
+         Table acceleration) {
+        check_state(self, position, orientation, velocity, coordinate, time);
+        const EvaluationInput in{position, orientation, velocity, {}, {}, {}, {}};
+        return result(unlocked(self.n_bodies(), [&] { return self.accelerate(in, acceleration, {}); }));
+      },
+      "The same without loads, general rows and multipliers.");
+  def<"solve(rhs, accurate)">(
+      evaluation,
+      [](E& self, Values rhs, bool accurate) {
+        unlocked(self.n_bodies(), [&] { self.solve(rhs, accurate); });
+        return self.residual;
+      },
+      "Fill x from the newest factors; return the relative residual.");
+  evaluation.def_ro("residual", &E::residual, "Relative residual of the newest solution.")
+      .def_ro("row", &E::row, "The row that depends on others.");
+  evaluation.attr("GOOD") = int(E::good);
+  evaluation.attr("NOT_FINITE") = int(E::not_finite);
+  evaluation.attr("OUT_OF_PLANE") = int(E::out_of_plane);
+  m.attr("WORLD_ROOT") = world_root;
+
+  nb::class_<ExtendedPlanarSystem> extended(m, "ExtendedPlanarSystem", "Residuals of 31 digits.");
+  def<"__init__(evaluation, frames)">(extended, construct<ExtendedPlanarSystem, const E&, const SuccessorFrames&>);
+  def<"solve(evaluation, position, orientation, velocity, stabilization)">(
+      extended,
+      [](ExtendedPlanarSystem& self, E& e, Table position, Table orientation, Table velocity, Values stabilization) {
+        const EvaluationInput in{position, orientation, velocity, {}, {}, {}, stabilization};
+        return unlocked(e.n_bodies(), [&] { return self.solve(e, in); });
+      },
+      "Correct the newest solution with residuals made from the state; return the last correction.");
+}
+
+}  // namespace
 
 void bind_dynamics(nb::module_& m) {
-  bind_dynamics_spatial(m);
-  bind_dynamics_planar(m);
+  nb::class_<RowTable> table(m, "RowTable", "Rows of A, those of a joint together.");
+  def_members<"__init__(predecessor, successor, kind, anchor, first_row, user_row, general_row, rows)">(table);
+  table.attr("CARRIED") = int(RowTable::carried);
+  table.attr("GENERAL") = int(RowTable::general);
+  table.attr("LINE") = int(RowTable::line);
+  bind_spatial_evaluations(m);
+  bind_planar_evaluation(m);
+
+  nb::class_<VaryingRows> varying(m, "VaryingRows", "Rows of joints whose T varies in S coordinates.");
+  def_members<"__init__(frames, kind, first_row, rows, gamma)">(varying);
+  def<"fill(position, orientation, velocity)">(
+      varying,
+      [](const VaryingRows& self, Loads position, Loads orientation, Loads velocity) {
+        unlocked(self.kind.size(), [&] { self.fill({position, orientation, velocity}); });
+      },
+      "Fill rows and gamma at a state.");
+
   def_kernel<"fill_complementary_reactions(bodies, joints, joint_rows, predecessor, successor, row_joint, rows, "
              "required, multiplier)">(m, &fill_complementary_reactions);
   def_kernel<"rows_on_freedoms(row_joint, ends, rows, to_freedoms, inverse, reduced)">(m, &rows_on_freedoms);

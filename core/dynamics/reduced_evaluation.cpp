@@ -62,14 +62,14 @@ bool ReducedEvaluation::fill_bodies() {
     std::copy(f.begin(), f.end(), &reduced.system.right[6 * i]);
     const BodyUnit& unit = w.unit_of(i);
     Twist v;
-    unit.to_unit(Motion<double>::load(&w.velocity(i, 0))).store(v.data());
+    unit.to_unit(w.bodies[i].v).store(v.data());
     fastest = std::max(fastest, unit.mass_inverse * largest(v));
     if (d == 6) continue;
     const Twist within = in_body(Q, d, on_freedoms(Q, d, v));
     for (int a = 0; a < 6; ++a) v[a] -= within[a];
     outside = std::max(outside, unit.mass_inverse * largest(v));
     const auto& directions = *reinterpret_cast<const FixedDirections*>(&fixed(i, 0));
-    is_held = is_held && directions.hold(Vec3<double>::load(&w.position(i, 0)), Mat3<double>::load(&w.rotation(i, 0)));
+    is_held = is_held && directions.hold(w.bodies[i].x, w.bodies[i].R);
   }
   return is_held && outside <= direction_tolerance * fastest + rest_velocity;
 }
@@ -78,7 +78,7 @@ void ReducedEvaluation::fill_rows() {
   const RowTable &kept = unreduced.system.kept, &to = reduced.system.kept;
   for (Index j = 0; j < kept.n_joints(); ++j) {
     const Index ends[2] = {kept.predecessor[j], kept.successor[j]};
-    const bool is_varying = !has_successor_rows || kept.is_general[j];
+    const bool is_varying = !has_successor_rows || kept.kind[j] == RowTable::general;
     for (Index k = kept.first_row[j]; k < Index(kept.first_row[j + 1]); ++k)
       for (int side = 0; side < 1 + is_varying; ++side) {
         const Twist row = on_freedoms(&basis(ends[side], 0), freedoms[ends[side]], load(&kept.rows(k, side, 0)));

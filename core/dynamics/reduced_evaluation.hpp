@@ -47,9 +47,6 @@ struct ReducedEvaluation {
     return reduced.solve(right, goal, is_shifted);
   }
   void to_user_order(View<double, 2> acceleration, View<double> multiplier);
-  double violation(const RowTable& left_out, const EvaluationInput& in, View<double> gamma) {
-    return unreduced.violation(left_out, in, gamma);
-  }
 
  private:
   bool fill_bodies();  // whether all are within their subgroups

@@ -12,6 +12,13 @@ namespace {
 
 constexpr Index chunks_ahead = 4;  // of the slower one of two threads
 
+// Fills rows and right-hand side for ranges of bodies and joints; returns whether the state is one.
+bool assemble(SpatialWorkspace& w, const EvaluationInput& in, const Chunk& chunk, const Chunk& next) {
+  const bool is_sound = fill_bodies(w, in, chunk.body, next.body).is_sound();
+  fill_rows(w, w.kept, in, w.right.data() + 6 * w.n_bodies(), chunk.joint, next.joint);
+  return is_sound;
+}
+
 // Calls visit(begin, end) for what is left of [first, last) without the numbers of a sorted list, backwards.
 template <class Visit>
 void for_runs(const std::vector<Index>& without, Index first, Index last, const Visit& visit) {
@@ -26,14 +33,12 @@ void for_runs(const std::vector<Index>& without, Index first, Index last, const 
 
 }  // namespace
 
-Index SpatialEvaluation::assemble(const EvaluationInput& in) const {
+Index SpatialEvaluation::assemble(const EvaluationInput& in) {
   std::atomic<bool> is_sound = true;
   run_ranges(n_bodies(), threads, [&](Index first, Index last) {
-    if (!fill_bodies(system, in, first, last)) is_sound = false;
+    if (!fill_bodies(system, in, first, last).is_sound()) is_sound = false;
   });
-  double* const gamma = system.right.data() + 6 * n_bodies();
-  run_ranges(system.kept.n_joints(), threads,
-             [&](Index first, Index last) { fill_rows(system, system.kept, in, gamma, first, last); });
+  fill_rows(system, system.kept, in, system.right.data() + 6 * n_bodies(), threads);
   return is_sound ? block_ldl::regular : bad_state;
 }
 
@@ -43,7 +48,7 @@ Index SpatialEvaluation::threads_of_part() const {
 }
 
 Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index part,
-                                                const block_ldl::Storage<double>& storage) const {
+                                                const block_ldl::Storage& storage) {
   const std::vector<Chunk>& chunks = schedule.parts[part];
   const block_ldl::Layout& layout = factors->layout;
   const bool is_assembled = part > 0 && part == layout.n_parts(), is_shared = threads_of_part() > 1;
@@ -53,12 +58,12 @@ Index SpatialEvaluation::assemble_and_eliminate(const EvaluationInput& in, Index
       Index(chunks.size()) - 1, threads_of_part(), chunks_ahead,
       [&](Index c) {
         const Chunk &chunk = chunks[c], &next = chunks[c + 1];
-        if (!is_assembled) is_sound &= sparsebody::assemble(system, in, chunk.body, next.body, chunk.joint, next.joint);
-        if (is_shared) block_ldl::open_panels<double>(layout, rows(), system.right, storage, chunk.pivot, next.pivot);
+        if (!is_assembled) is_sound &= sparsebody::assemble(system, in, chunk, next);
+        if (is_shared) block_ldl::open_panels(layout, rows(), system.right, storage, chunk.pivot, next.pivot);
       },
       [&](Index c) {
         if (status == block_ldl::regular)
-          status = block_ldl::eliminate<double>(layout, rows(), system.right, 0.0, storage, chunks[c].pivot,
+          status = block_ldl::eliminate(layout, rows(), system.right, 0.0, storage, chunks[c].pivot,
                                                 chunks[c + 1].pivot, is_shared);
       });
   return is_sound ? status : bad_state;
@@ -70,7 +75,7 @@ Index SpatialEvaluation::assemble_and_factorize(const EvaluationInput& in) {
   if (n_parts > 0) {
     const Chunk &first = schedule.parts[n_parts].front(), &last = schedule.parts[n_parts].back();
     for (const Index i : schedule.shared_bodies) fill_bodies(system, in, i, i + 1);
-    if (!sparsebody::assemble(system, in, first.body, last.body, first.joint, last.joint)) return bad_state;
+    if (!sparsebody::assemble(system, in, first, last)) return bad_state;
     factors->for_each_part([&](Index p, const auto&, const auto& storage) {
       status[p] = assemble_and_eliminate(in, p, storage);
     });
@@ -123,7 +128,7 @@ double SpatialEvaluation::substitute() {
     run_pipeline(
         last + 1, threads_of_part(), chunks_ahead,
         [&](Index i) {
-          block_ldl::substitute<double>(layout, rows(), factors->storage(part), right, x, chunks[last - i].pivot,
+          block_ldl::substitute(layout, rows(), factors->storage(part), right, x, chunks[last - i].pivot,
                                         chunks[last - i + 1].pivot);
         },
         [&](Index i) { fill_inner_residual(*this, w, right, chunks[last - i], chunks[last - i + 1]); });
@@ -157,28 +162,6 @@ Refinement SpatialEvaluation::refine(View<const double> right, double goal, bool
 Refinement SpatialEvaluation::solve(View<const double> right, double larger_goal, bool is_shifted) {
   factors->solve(rows(), right, 1.0, false, solution.x());
   return refine(right, std::max(goal, larger_goal), true, is_shifted, compute_residual(right));
-}
-
-void SpatialEvaluation::to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
-  const Index n = n_bodies();
-  const double* const x = solution.x().data();
-  const bool is_large = n > large_mechanism;
-  run_ranges(n, threads, [&](Index first, Index last) {
-    for (Index i = first; i < last; ++i) {
-      if (is_large) {
-        const Index ahead = std::min(i + bodies_ahead, n - 1);
-        const double* const a = acceleration.data() + 6 * Index(system.body[ahead]);
-        const double* const unit = system.unit_of(ahead).root;
-        for (const double* p : {a, a + 5, x + 6 * ahead, unit, unit + cache_line}) prefetch(p);
-      }
-      system.unit_of(i).from_unit(Motion<double>::load(x + 6 * i)).store(&acceleration(system.body[i], 0));
-    }
-  });
-  if (multiplier.empty()) return;
-  const auto& user_row = system.kept.user_row;
-  run_ranges(user_row.size(), threads, [&](Index first, Index last) {
-    for (Index k = first; k < last; ++k) multiplier[user_row[k]] = -x[6 * n + k];
-  });
 }
 
 EvaluationResult SpatialEvaluation::accelerate(const EvaluationInput& in, View<double, 2> acceleration,

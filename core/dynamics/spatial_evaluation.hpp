@@ -10,7 +10,7 @@
 
 #include <vector>
 
-#include "dynamics/spatial_assembly.hpp"
+#include "dynamics/assembly.hpp"
 #include "dynamics/spatial_residual.hpp"
 #include "factorization/block_ldl.hpp"
 
@@ -59,10 +59,10 @@ struct SpatialEvaluation {
 
   Index n_bodies() const { return system.n_bodies(); }
   Index n_coordinates() const { return n_tracked; }
-  block_ldl::Rows<double> rows() const { return system.kept.rows; }
+  block_ldl::Rows rows() const { return system.kept.rows; }
 
   // Fills rows and right-hand side at a state; returns regular or bad_state.
-  Index assemble(const EvaluationInput& in) const;
+  Index assemble(const EvaluationInput& in);
   // Factorizes what was assembled last; returns the status.
   Index factorize() { return factors->factorize(rows(), system.right); }
 
@@ -76,18 +76,12 @@ struct SpatialEvaluation {
   // Fills the residual of x, and returns its relative size.
   double compute_residual(View<const double> right);
 
-  // Accelerations (n, 6) and multipliers (k_all,), if any, in the user's numbering and units; multipliers get the sign
-  // of forces on successors.
-  void to_user_order(View<double, 2> acceleration, View<double> multiplier) const;
-
-  // Fills gamma of rows left out at the newest state; returns how far x violates them.
-  double violation(const RowTable& left_out, const EvaluationInput& in, View<double> gamma) const {
-    fill_rows(system, left_out, in, gamma.data(), 0, left_out.n_joints());
-    return sparsebody::violation(left_out, gamma.data(), system.kept, n_bodies(), solution.x(), system.right);
+  void to_user_order(View<double, 2> acceleration, View<double> multiplier) const {
+    sparsebody::to_user_order(system, solution.x(), acceleration, multiplier, threads);
   }
 
  private:
-  Index assemble_and_eliminate(const EvaluationInput& in, Index part, const block_ldl::Storage<double>& storage) const;
+  Index assemble_and_eliminate(const EvaluationInput& in, Index part, const block_ldl::Storage& storage);
   Index assemble_and_factorize(const EvaluationInput& in);
   // Threads that share the chunks of one part.
   Index threads_of_part() const;

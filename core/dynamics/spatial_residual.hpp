@@ -1,4 +1,4 @@
-// Residual of the system [1 A'; A 0] x = right, its scale, and the violation of rows that are left out.
+// Residual of the system [1 A'; A 0] x = right, and its scale.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ inline double relative(double part, double whole) { return whole > 0.0 ? part / 
 
 // Sizes in the equations of bodies (primal) or of rows (dual), lane by lane.
 struct ResidualSizes {
-  Vec<double, 8> terms, residual;
-  Vec<double, 8> sum;  // of residuals: NaN if one of them is
+  Vec<8> terms, residual;
+  Vec<8> sum;  // of residuals: NaN if one of them is
 
   double largest_term() const { return largest(terms); }
   // NaN if any residual is NaN.
@@ -28,7 +28,7 @@ struct ResidualSizes {
     unrolled<0, 8>([&](auto k) { total += sum[k]; });
     return largest(residual) + (total - total);
   }
-  static double largest(const Vec<double, 8>& sizes) {
+  static double largest(const Vec<8>& sizes) {
     double m = 0.0;
     unrolled<0, 8>([&](auto k) { m = std::max(m, sizes[k]); });
     return m;
@@ -41,36 +41,21 @@ struct SolutionWorkspace {
   View<double> residual;  // (6 n + k,)
   View<double> wrench;    // (8 n,) of all rows on each body; zero between calls
   ResidualSizes primal, dual;
-  Vec<double, 8> wrenches;  // the largest: rounding of the primal residual is relative to them
+  Vec<8> wrenches;  // the largest: rounding of the primal residual is relative to them
 
   View<double> x() const { return padded_x.slice(margin, padded_x.size() - margin); }
 };
 
 namespace detail {
 
-// Calls f with the number of rows of a joint as a constant.
-template <class F>
-SB_INLINE void with_rows(Index n_rows, F&& f) {
-  using std::integral_constant;
-  switch (n_rows) {
-    case 1: f(integral_constant<int, 1>{}); break;
-    case 2: f(integral_constant<int, 2>{}); break;
-    case 3: f(integral_constant<int, 3>{}); break;
-    case 4: f(integral_constant<int, 4>{}); break;
-    case 5: f(integral_constant<int, 5>{}); break;
-    case 6: f(integral_constant<int, 6>{}); break;
-    default: break;
-  }
-}
-
 // Enlarges the first lanes of sizes.
 template <int lanes>
-SB_INLINE void enlarge(Vec<double, 8>& sizes, const Vec<double, lanes>& v) {
+SB_INLINE void enlarge(Vec<8>& sizes, const Vec<lanes>& v) {
   if constexpr (lanes == 8) sizes = larger(sizes, v);
   else sizes.low = larger(sizes.low, v);
 }
 template <int lanes>
-SB_INLINE void accumulate(Vec<double, 8>& sum, const Vec<double, lanes>& v) {
+SB_INLINE void accumulate(Vec<8>& sum, const Vec<lanes>& v) {
   if constexpr (lanes == 8) sum += v;
   else sum.low += v;
 }
@@ -81,10 +66,10 @@ SB_INLINE void row_residual(const double* rows, const double* x_p, const double*
                             const double* right, double* residual, double* wrench_p, double* wrench_s,
                             SolutionWorkspace& w) {
   constexpr int lanes = n < 4 ? 4 : 8;
-  using Vec8 = Vec<double, 8>;
+  using Vec8 = Vec<8>;
   const Vec8 a_p = Vec8::load(x_p), a_s = Vec8::load(x_s);
   Vec8 t_p[n], t_s[n], terms = w.dual.terms;
-  Vec<double, 4> products[n];
+  Vec<4> products[n];
   unrolled<0, n>([&](auto k) SB_UNROLL {
     t_p[k] = Vec8::load<6>(rows + 12 * k);
     t_s[k] = Vec8::load<6>(rows + 12 * k + 6);
@@ -92,7 +77,7 @@ SB_INLINE void row_residual(const double* rows, const double* x_p, const double*
     terms = larger(larger(terms, on_p), on_s);
     products[k] = folded(on_p + on_s);
   });
-  const auto gamma = Vec<double, lanes>::template load<n>(right);
+  const auto gamma = Vec<lanes>::template load<n>(right);
   const auto r = gamma - sums<lanes>(products);
   r.template store<n>(residual);
   w.dual.terms = terms;
@@ -127,7 +112,7 @@ inline void enlarge(SolutionWorkspace& all, const SolutionWorkspace& part) {
 // Fills the residual for ranges of joints and bodies, backwards; the joints of the bodies have come before.
 inline void fill_residual(SolutionWorkspace& w, const RowTable& table, Index n, const double* right, Index first_joint,
                           Index last_joint, Index first_body, Index last_body) {
-  using Vec8 = Vec<double, 8>;
+  using Vec8 = Vec<8>;
   const bool is_large = n > large_mechanism;
   const double* const rows = table.rows.data();
   const double* const padded_x = w.padded_x.data();
@@ -143,7 +128,7 @@ inline void fill_residual(SolutionWorkspace& w, const RowTable& table, Index n, 
     const Index p = table.predecessor[j], s = table.successor[j], row = 6 * n + begin;
     const double* const x_p = padded_x + (p < n ? margin + 6 * p : 0);
     const double* const x_s = padded_x + (s < n ? margin + 6 * s : 0);
-    detail::with_rows(end - begin, [&](auto n_rows) SB_UNROLL {
+    with_constant<5, 3, 2, 1, 4, 6>(end - begin, [&](auto n_rows) SB_UNROLL {
       detail::row_residual<n_rows>(rows + 12 * begin, x_p, x_s, padded_x + margin + row, right + row, residual + row,
                                    p < n ? wrench + 8 * p : on_world, s < n ? wrench + 8 * s : on_world, w);
     });
@@ -188,36 +173,6 @@ inline double relative_residual(const SolutionWorkspace& w, const RowTable& tabl
   const double primal = relative(w.primal.largest_residual(), w.primal.largest_term());
   const double dual = relative(dual_residual, terms);
   return std::max(primal, dual) + 0.0 * (primal + dual);  // NaN if either is
-}
-
-// The largest violation of rows that are left out, A x = gamma, by a solution x of a system.
-//
-// Relative to the largest acceleration that a row could feel, with the solution or with the bodies free; rows across
-// all accelerations of a stretched linkage feel nothing but rounding.
-inline double violation(const RowTable& left_out, const double* gamma, const RowTable& kept, Index n,
-                        View<const double> x, View<const double> right) {
-  const auto largest = [](const double* first, const double* last) {
-    double m = 0.0;
-    for (; first < last; ++first) m = std::max(m, std::abs(*first));
-    return m;
-  };
-  double gap = 0.0;
-  for (Index j = 0; j < left_out.n_joints(); ++j)
-    for (Index k = left_out.first_row[j]; k < Index(left_out.first_row[j + 1]); ++k) {
-      double r = gamma[k];
-      for (const int side : {0, 1}) {
-        const Index b = side == 0 ? left_out.predecessor[j] : left_out.successor[j];
-        if (b == n) continue;
-        for (int a = 0; a < 6; ++a) r -= left_out.rows(k, side, a) * x[6 * b + a];
-      }
-      gap = std::max(gap, std::abs(r));
-    }
-  const Index m = left_out.rows.rows();
-  const double entry = std::max(largest(kept.rows.begin(), kept.rows.end()),
-                                largest(left_out.rows.begin(), left_out.rows.end()));
-  double scale = std::max(largest(right.begin() + 6 * n, right.end()), largest(gamma, gamma + m));
-  for (const auto& v : {x, right}) scale = std::max(scale, entry * largest(v.begin(), v.begin() + 6 * n));
-  return relative(gap, scale);
 }
 
 }  // namespace sparsebody

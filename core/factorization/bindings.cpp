@@ -17,7 +17,7 @@ void bind_factorization_multifrontal(nb::module_& m);
 namespace {
 
 template <class Line>
-Array<std::uint32_t, 2> as_table(const LargeArray<Line>& lines) {
+Array<std::uint32_t, 2> as_table(const Array<Line>& lines) {
   constexpr Index n_columns = sizeof(Line) / sizeof(std::uint32_t);
   auto table = Array<std::uint32_t, 2>::uninitialized({lines.size(), n_columns});
   std::copy_n(reinterpret_cast<const std::uint32_t*>(lines.data()), lines.size() * n_columns, table.begin());
@@ -26,7 +26,7 @@ Array<std::uint32_t, 2> as_table(const LargeArray<Line>& lines) {
 
 // A view of the factors, which it keeps.
 nb::object values_of(nb::handle self) {
-  LargeArray<double>& values = nb::cast<block_ldl::Factors&>(self).values();
+  Array<double>& values = nb::cast<block_ldl::Factors&>(self).values();
   npy_intp size = values.size();
   nb::object array = nb::steal(PyArray_SimpleNewFromData(1, &size, NPY_DOUBLE, values.data()));
   PyArray_SetBaseObject(reinterpret_cast<PyArrayObject*>(array.ptr()), nb::object(nb::borrow(self)).release().ptr());

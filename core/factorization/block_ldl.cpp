@@ -17,58 +17,37 @@ constexpr int line = 8;                        // numbers of a line of memory
 constexpr int pivots_ahead = 16, below_ahead = 48, fills_ahead = 24, updates_ahead = 256, values_ahead = 512;
 constexpr int numbers_ahead = 128, row_numbers_ahead = 1024;
 
-// Calls f with the number of rows as a constant, 0 to 6. A chain of conditions is faster than a table of jumps.
+// Calls f with the number of rows as a constant; of a constant pivot 3 or 6; with the lanes of a block, 4 or 8.
 template <class F>
-SB_INLINE auto with_size(std::uint32_t size, F&& f) {
-  using std::integral_constant;
-  if (size == 6) return f(integral_constant<int, 6>{});
-  if (size == 5) return f(integral_constant<int, 5>{});
-  if (size == 3) return f(integral_constant<int, 3>{});
-  if (size == 2) return f(integral_constant<int, 2>{});
-  if (size == 1) return f(integral_constant<int, 1>{});
-  if (size == 4) return f(integral_constant<int, 4>{});
-  return f(integral_constant<int, 0>{});
-}
-// Calls f with the number of rows of a constant pivot, 3 or 6.
+SB_INLINE auto with_size(std::uint32_t size, F&& f) { return with_constant<6, 5, 3, 2, 1, 4, 0>(size, f); }
 template <class F>
-SB_INLINE auto with_constant_size(std::uint32_t size, F&& f) {
-  if (size == 6) return f(std::integral_constant<int, 6>{});
-  return f(std::integral_constant<int, 3>{});
-}
-// Calls f with the lanes of a block, 4 or 8.
+SB_INLINE auto with_constant_size(std::uint32_t size, F&& f) { return with_constant<6, 3>(size, f); }
 template <class F>
-SB_INLINE auto with_lanes(std::uint32_t rows, F&& f) {
-  if (rows < 4) return f(std::integral_constant<int, 4>{});
-  return f(std::integral_constant<int, 8>{});
-}
+SB_INLINE auto with_lanes(std::uint32_t rows, F&& f) { return with_constant<4, 8>(lanes_of(rows), f); }
 
 // A vector in padded order of which only a part is kept; blocks may stand out by 8.
-template <class S>
 struct Window {
-  S* data;
+  double* data;
   std::uint32_t mask;
-  explicit Window(View<S> window) : data(window.data()), mask(std::uint32_t(window.size() - 9)) {}
-  SB_INLINE S* at(std::uint32_t row) const { return data + (row & mask); }
+  explicit Window(View<double> window) : data(window.data()), mask(std::uint32_t(window.size() - 9)) {}
+  SB_INLINE double* at(std::uint32_t row) const { return data + (row & mask); }
 };
 
 // The rows of A below a constant pivot, one joint after the other.
-template <class S>
 struct FillRows {
-  const S* data;
+  const double* data;
   Index width;
-  explicit FillRows(Rows<S> rows) : data(rows.data()), width(rows.shape(2)) {}
-  SB_INLINE const S* at(const Fill& fill) const { return data + width * (2 * Index(fill.a_row) + fill.side); }
+  explicit FillRows(Rows rows) : data(rows.data()), width(rows.shape(2)) {}
+  SB_INLINE const double* at(const Fill& fill) const { return data + width * (2 * Index(fill.a_row) + fill.side); }
   SB_INLINE Index stride() const { return 2 * width; }
 };
 
-template <class S>
 SB_INLINE void prefetch_tables(const Layout& layout, const Pivot& pivot) {
   prefetch(&pivot + pivots_ahead);
   prefetch(layout.below.data() + pivot.first_below + below_ahead);
   prefetch(layout.fills.data() + pivot.first_fill + fills_ahead);
 }
-template <class S>
-SB_INLINE void prefetch_panel(const S* values, const Pivot& pivot, const Pivot& following) {
+SB_INLINE void prefetch_panel(const double* values, const Pivot& pivot, const Pivot& following) {
   for (Index i = pivot.start; i < Index(following.start); i += line) prefetch(values + i + values_ahead);
   for (Index i = pivot.own; i < Index(following.own); i += line) prefetch(values + i + values_ahead);
 }
@@ -76,32 +55,32 @@ SB_INLINE void prefetch_panel(const S* values, const Pivot& pivot, const Pivot& 
 // ---- elimination ----------------------------------------------------------------------------------------------
 
 // Begins the own block of a panel: the identity or zero, and the right-hand side in the spare lane.
-template <int size, class S>
-SB_INLINE void begin_own(S* own, const S* rhs, double diagonal) {
+template <int size>
+SB_INLINE void begin_own(double* own, const double* rhs, double diagonal) {
   constexpr int lanes = lanes_of(size);
   unrolled<0, size>([&](auto k) SB_UNROLL {
-    Vec<S, lanes>{}.template with<lanes - 1>(rhs[k]).template with<k>(S(diagonal)).store(own + k * lanes);
+    Vec<lanes>{}.template with<lanes - 1>(rhs[k]).template with<k>(diagonal).store(own + k * lanes);
   });
 }
 
 // The columns of a block of A, of `n` rows each, at(k): lane r is entry k of row r.
-template <int n, class S>
-SB_INLINE auto column_of(const S* rows, Index stride, Index k) {
-  S column[n > 0 ? n : 1] = {};
+template <int n>
+SB_INLINE auto column_of(const double* rows, Index stride, Index k) {
+  double column[n > 0 ? n : 1] = {};
   unrolled<0, n>([&](auto r) SB_UNROLL { column[r] = rows[stride * r + k]; });
   return gathered<lanes_of(n)>(column);
 }
 
 // Sets a block of a panel to a block of A or its transpose, or adds that.
-template <bool adds, class S>
-SB_INLINE void take_block(const Fill& fill, const FillRows<S>& A, S* values) {
-  const S* const rows = A.at(fill);
+template <bool adds>
+SB_INLINE void take_block(const Fill& fill, const FillRows& A, double* values) {
+  const double* const rows = A.at(fill);
   const Index stride = A.stride();
-  const auto put = [](auto column, S* block) SB_UNROLL {
+  const auto put = [](auto column, double* block) SB_UNROLL {
     if constexpr (adds) column += decltype(column)::load(block);
     column.store(block);
   };
-  S* const block = values + fill.place;
+  double* const block = values + fill.place;
   if (fill.by_row) {
     with_size(fill.n_rows, [&](auto n) SB_UNROLL {
       for (Index k = 0; k < Index(fill.n_columns); ++k)
@@ -111,22 +90,21 @@ SB_INLINE void take_block(const Fill& fill, const FillRows<S>& A, S* values) {
     with_size(fill.n_columns, [&](auto n) SB_UNROLL {
       constexpr int lanes = lanes_of(n);
       for (Index r = 0; r < Index(fill.n_rows); ++r)
-        put(Vec<S, lanes>::template load<n>(rows + stride * r), block + r * lanes);
+        put(Vec<lanes>::template load<n>(rows + stride * r), block + r * lanes);
     });
   }
 }
 
 // Fills a panel with its part of the matrix.
-template <class S>
-SB_INLINE void open(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* values) {
+SB_INLINE void open(const Layout& layout, const Pivot& pivot, const FillRows& A, const double* rhs, double* values) {
   const Pivot& following = *(&pivot + 1);
-  constexpr S zeros[6] = {};
+  constexpr double zeros[6] = {};
   with_size(pivot.size, [&](auto size) SB_UNROLL {
     begin_own<size>(values + pivot.own, pivot.kind == contribution ? zeros : rhs + pivot.natural,
                     pivot.kind == primal ? 1.0 : 0.0);
   });
   const auto clear = [&](Index begin, Index end) SB_UNROLL {
-    for (Index i = begin; i < end; i += 4) Vec<S, 4>{}.store(values + i);
+    for (Index i = begin; i < end; i += 4) Vec<4>{}.store(values + i);
   };
   Index place = pivot.start;
   for (std::uint32_t f = pivot.first_fill; f < following.first_fill; ++f) {
@@ -144,13 +122,13 @@ SB_INLINE void open(const Layout& layout, const Pivot& pivot, const FillRows<S>&
 
 // L D L' = P of a positive definite pivot; returns whether it is safe. Columns are taken in pairs, so that only
 // every other division waits for the one before: of the second column, d_2 - l^2 / d_1 is (d_1 d_2 - l^2) / d_1.
-template <int size, class S>
-SB_INLINE bool factorize_primal(S* block, const S* reference) {
+template <int size>
+SB_INLINE bool factorize_primal(double* block, const double* reference) {
   constexpr int lanes = lanes_of(size);
-  Vec<S, lanes> P[size];
-  unrolled<0, size>([&](auto k) SB_UNROLL { P[k] = Vec<S, lanes>::load(block + k * lanes); });
+  Vec<lanes> P[size];
+  unrolled<0, size>([&](auto k) SB_UNROLL { P[k] = Vec<lanes>::load(block + k * lanes); });
   bool is_safe = true;
-  const auto eliminate_column = [&](auto k, const S& reciprocal, auto first) SB_UNROLL {
+  const auto eliminate_column = [&](auto k, double reciprocal, auto first) SB_UNROLL {
     unrolled<first, size>([&](auto j) SB_UNROLL { P[j] -= P[k] * P[k][j] * reciprocal; });
     (P[k] * reciprocal).template with<k>(reciprocal).store(block + k * lanes);
   };
@@ -159,12 +137,12 @@ SB_INLINE bool factorize_primal(S* block, const S* reference) {
     const std::integral_constant<int, k> first;
     const std::integral_constant<int, k + 1> second;
     const std::integral_constant<int, k + 2> third;
-    const S d = P[k][k], reciprocal = S(1.0) / d;
-    is_safe &= d > S(doubtful_ratio) * reference[k];
+    const double d = P[k][k], reciprocal = 1.0 / d;
+    is_safe &= d > doubtful_ratio * reference[k];
     if constexpr (second < size) {
-      const S l = P[k][second], both = d * P[second][second] - l * l;
-      is_safe &= both * reciprocal > S(doubtful_ratio) * reference[second];
-      const S second_reciprocal = d / both;
+      const double l = P[k][second], both = d * P[second][second] - l * l;
+      is_safe &= both * reciprocal > doubtful_ratio * reference[second];
+      const double second_reciprocal = d / both;
       eliminate_column(first, reciprocal, second);
       eliminate_column(second, second_reciprocal, third);
     } else {
@@ -176,17 +154,17 @@ SB_INLINE bool factorize_primal(S* block, const S* reference) {
 
 // L D L' = P of a negative definite pivot; returns whether it is safe. With a shift, relative to what the pivot was
 // before other dual ones took from it, the matrix stays definite even where its eigenvalues are below rounding.
-template <int size, class S>
-SB_INLINE bool factorize_dual(S* block, const S* reference, double shift) {
+template <int size>
+SB_INLINE bool factorize_dual(double* block, const double* reference, double shift) {
   constexpr int lanes = lanes_of(size);
-  Vec<S, lanes> P[size];
-  unrolled<0, size>([&](auto k) SB_UNROLL { P[k] = Vec<S, lanes>::load(block + k * lanes); });
+  Vec<lanes> P[size];
+  unrolled<0, size>([&](auto k) SB_UNROLL { P[k] = Vec<lanes>::load(block + k * lanes); });
   bool is_safe = true;
   unrolled<0, size>([&](auto k) SB_UNROLL {
-    const S scale = reference[k], pivot = P[k][k];
-    const S d = (pivot >= S(0.0) ? S(0.0) : pivot) - S(shift) * scale;  // NaN stays
-    is_safe &= -d > S(doubtful_ratio) * scale;
-    const S reciprocal = S(1.0) / d;
+    const double scale = reference[k], pivot = P[k][k];
+    const double d = (pivot >= 0.0 ? 0.0 : pivot) - shift * scale;  // NaN stays
+    is_safe &= -d > doubtful_ratio * scale;
+    const double reciprocal = 1.0 / d;
     unrolled<k + 1, size>([&](auto j) SB_UNROLL { P[j] -= P[k] * P[k][j] * reciprocal; });
     (P[k] * reciprocal).template with<k>(reciprocal).store(block + k * lanes);
   });
@@ -194,14 +172,14 @@ SB_INLINE bool factorize_dual(S* block, const S* reference, double shift) {
 }
 
 // Adds left V' to the blocks of later panels that one block below a pivot updates, those above it and itself.
-template <int size, int lanes, class S>
-SB_INLINE void update(const Vec<S, lanes> (&left)[size], const S* right, const Below* above, const Below* end,
-                      const std::uint32_t*& target, S* values) {
+template <int size, int lanes>
+SB_INLINE void update(const Vec<lanes> (&left)[size], const double* right, const Below* above, const Below* end,
+                      const std::uint32_t*& target, double* values) {
   for (; above < end; ++above) {
-    S* const block = values + *target++;
+    double* const block = values + *target++;
     with_size(above->rows, [&](auto n_columns) SB_UNROLL {
       unrolled<0, n_columns>([&](auto j) SB_UNROLL {
-        auto total = Vec<S, lanes>::load(block + j * lanes);
+        auto total = Vec<lanes>::load(block + j * lanes);
         unrolled<0, size>([&](auto k) SB_UNROLL { total += left[k] * right[lanes_of(n_columns) * k + j]; });
         total.store(block + j * lanes);
       });
@@ -211,27 +189,27 @@ SB_INLINE void update(const Vec<S, lanes> (&left)[size], const S* right, const B
 }
 
 // What a primal pivot adds to the diagonal of a block below it: -left V', lane by lane.
-template <int size, int lanes, class S>
-SB_INLINE void add_to_reference(const Vec<S, lanes> (&left)[size], const Vec<S, lanes> (&V)[size], S* reference) {
-  auto total = Vec<S, lanes>::load(reference);
+template <int size, int lanes>
+SB_INLINE void add_to_reference(const Vec<lanes> (&left)[size], const Vec<lanes> (&V)[size], double* reference) {
+  auto total = Vec<lanes>::load(reference);
   unrolled<0, size>([&](auto k) SB_UNROLL { total -= left[k] * V[k]; });
   total.store(reference);
 }
 
 // A primal pivot that nothing has changed: P = 1, so left = -V and right = V.
-template <int size, class S>
-SB_INLINE bool eliminate_constant(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs,
-                                  const Storage<S>& storage, const Window<S>& reference) {
+template <int size>
+SB_INLINE bool eliminate_constant(const Layout& layout, const Pivot& pivot, const FillRows& A, const double* rhs,
+                                  const Storage& storage, const Window& reference) {
   const Below* const first = layout.below.data() + pivot.first_below;
   const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
   const std::uint32_t* target = layout.updates.data() + pivot.first_update;
   const Fill* fill = layout.fills.data() + pivot.first_fill;
-  S* right = storage.right.data();
+  double* right = storage.right.data();
   for (const Below* below = first; below < end; ++below, ++fill) {
     with_size(below->rows, [&](auto n_rows) SB_UNROLL {
       constexpr int lanes = lanes_of(n_rows);
-      const S* const rows = A.at(*fill);
-      Vec<S, lanes> V[size], left[size];
+      const double* const rows = A.at(*fill);
+      Vec<lanes> V[size], left[size];
       unrolled<0, size>([&](auto k) SB_UNROLL {
         V[k] = column_of<n_rows>(rows, A.stride(), k).template with<lanes - 1>(rhs[pivot.natural + k]);
         left[k] = -V[k];
@@ -246,33 +224,33 @@ SB_INLINE bool eliminate_constant(const Layout& layout, const Pivot& pivot, cons
 }
 
 // Any other pivot; returns whether it is safe.
-template <int size, class S>
-SB_INLINE bool eliminate_block(const Layout& layout, const Pivot& pivot, double shift, const Storage<S>& storage,
-                               const Window<S>& reference) {
+template <int size>
+SB_INLINE bool eliminate_block(const Layout& layout, const Pivot& pivot, double shift, const Storage& storage,
+                               const Window& reference) {
   constexpr int own_lanes = lanes_of(size);
   const bool is_primal = pivot.kind == primal;
-  S* const own = storage.values.data() + pivot.own;
-  S* const scale = reference.at(pivot.padded);
-  if (shift < 0.0 && !is_primal) std::fill(scale, scale + size, S(1.0));
+  double* const own = storage.values.data() + pivot.own;
+  double* const scale = reference.at(pivot.padded);
+  if (shift < 0.0 && !is_primal) std::fill(scale, scale + size, 1.0);
   const bool is_safe =
       is_primal ? factorize_primal<size>(own, scale) : factorize_dual<size>(own, scale, std::abs(shift));
 
   const Below* const first = layout.below.data() + pivot.first_below;
   const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
   const std::uint32_t* target = layout.updates.data() + pivot.first_update;
-  S* right = storage.right.data();
-  S* block = storage.values.data() + pivot.start;
+  double* right = storage.right.data();
+  double* block = storage.values.data() + pivot.start;
   for (const Below* below = first; below < end; ++below) {
     with_lanes(below->rows, [&](auto lanes) SB_UNROLL {
-      Vec<S, lanes> V[size], left[size];
-      unrolled<0, size>([&](auto k) SB_UNROLL { V[k] = Vec<S, lanes>::load(block + k * lanes); });
+      Vec<lanes> V[size], left[size];
+      unrolled<0, size>([&](auto k) SB_UNROLL { V[k] = Vec<lanes>::load(block + k * lanes); });
       unrolled<0, size>([&](auto k) SB_UNROLL {
-        const S* const column = own + k * own_lanes;
+        const double* const column = own + k * own_lanes;
         unrolled<k + 1, size>([&](auto j) SB_UNROLL { V[j] -= V[k] * column[j]; });       // V L'^-1
         left[k] = (V[k] * -column[k]).template with<lanes - 1>(-column[own_lanes - 1]);  // -V L'^-1 D^-1
         V[k].store(right + k * lanes);
       });
-      Vec<S, lanes> quotient[size];
+      Vec<lanes> quotient[size];
       unrolled<0, size>([&](auto k) SB_UNROLL { quotient[k] = left[k]; });
       unrolled_down<size>([&](auto k) SB_UNROLL {  // -V P^-1
         unrolled<0, k>([&](auto j) SB_UNROLL { quotient[j] -= quotient[k] * own[j * own_lanes + k]; });
@@ -288,25 +266,23 @@ SB_INLINE bool eliminate_block(const Layout& layout, const Pivot& pivot, double 
 }
 
 // Keeps the reference of a contribution with its panel.
-template <class S>
-SB_INLINE void keep_reference(const Pivot& copy, S* values, const Window<S>& reference) {
-  const S* const scale = reference.at(copy.padded);
+SB_INLINE void keep_reference(const Pivot& copy, double* values, const Window& reference) {
+  const double* const scale = reference.at(copy.padded);
   std::copy(scale, scale + copy.size, values + copy.own + Index(copy.size) * lanes_of(copy.size));
 }
 
 // Adds a contribution to the panel of its pivot.
-template <class S>
-void add_contribution(const Layout& layout, const Pivot& copy, S* values, const Window<S>& reference) {
+void add_contribution(const Layout& layout, const Pivot& copy, double* values, const Window& reference) {
   const std::uint32_t* target = layout.updates.data() + copy.first_update;
   const Pivot& pivot = layout.pivots[*target++];
-  const auto add = [&](const S* from, Index n, S* to) {
+  const auto add = [&](const double* from, Index n, double* to) {
     for (Index i = 0; i < n; ++i) to[i] += from[i];
   };
-  const S* const own = values + copy.own;
+  const double* const own = values + copy.own;
   const Index n_own = Index(copy.size) * lanes_of(copy.size);
   add(own, n_own, values + pivot.own);
   add(own + n_own, copy.size, reference.at(pivot.padded));
-  const S* block = values + copy.start;
+  const double* block = values + copy.start;
   for (Index i = copy.first_below; i < Index((&copy + 1)->first_below) && layout.below[i].rows > 0; ++i) {
     const Index n = Index(copy.size) * lanes_of(layout.below[i].rows);
     add(block, n, values + *target++);
@@ -324,23 +300,21 @@ SB_INLINE void for_opened(const Layout& layout, const Pivot& pivot, const Visit&
 }
 
 // Begins the reference of a panel: its part of the diagonal.
-template <class S>
-SB_INLINE void open_reference(const Pivot& pivot, const Window<S>& reference) {
-  const auto diagonal = broadcast<4>(S(pivot.kind == primal ? 1.0 : 0.0));
+SB_INLINE void open_reference(const Pivot& pivot, const Window& reference) {
+  const auto diagonal = broadcast<4>(pivot.kind == primal ? 1.0 : 0.0);
   for (int lane = 0; lane < lanes_of(pivot.size); lane += 4) diagonal.store(reference.at(pivot.padded) + lane);
 }
 
 }  // namespace
 
-template <class S>
-void open_panels(const Layout& layout, Rows<S> rows, View<const S> rhs, const Storage<S>& storage, Index begin,
+void open_panels(const Layout& layout, Rows rows, View<const double> rhs, const Storage& storage, Index begin,
                  Index end) {
   const bool is_large = layout.n_pivots() >= prefetch_threshold;
-  const FillRows<S> A(rows);
+  const FillRows A(rows);
   for (Index j = begin; j < end; ++j) {
     const Pivot& pivot = layout.pivots[j];
     if (is_large) {
-      prefetch_tables<S>(layout, pivot);
+      prefetch_tables(layout, pivot);
       prefetch_panel(storage.values.data(), pivot, layout.pivots[j + 1]);
     }
     for_opened(layout, pivot, [&](const Pivot& opened) SB_UNROLL {
@@ -349,17 +323,16 @@ void open_panels(const Layout& layout, Rows<S> rows, View<const S> rhs, const St
   }
 }
 
-template <class S>
-Index eliminate(const Layout& layout, Rows<S> rows, View<const S> rhs, double shift, const Storage<S>& storage,
+Index eliminate(const Layout& layout, Rows rows, View<const double> rhs, double shift, const Storage& storage,
                 Index begin, Index end, bool are_open) {
   const bool is_large = layout.n_pivots() >= prefetch_threshold;
-  const Window<S> reference(storage.reference);
-  const FillRows<S> A(rows);
+  const Window reference(storage.reference);
+  const FillRows A(rows);
   Index status = regular;
   for (Index j = begin; j < end; ++j) {
     const Pivot &pivot = layout.pivots[j], &following = layout.pivots[j + 1];
     if (is_large) {
-      prefetch_tables<S>(layout, pivot);
+      prefetch_tables(layout, pivot);
       prefetch(layout.updates.data() + pivot.first_update + updates_ahead);
       prefetch_panel(storage.values.data(), pivot, following);
     }
@@ -394,9 +367,8 @@ Index eliminate(const Layout& layout, Rows<S> rows, View<const S> rhs, double sh
 namespace {
 
 // Requests what a pivot before this one needs in a backward substitution.
-template <class S>
-SB_INLINE void prefetch_before(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* values,
-                               const S* rhs, const S* solution) {
+SB_INLINE void prefetch_before(const Layout& layout, const Pivot& pivot, const FillRows& A, const double* values,
+                               const double* rhs, const double* solution) {
   const Pivot& following = *(&pivot + 1);
   prefetch(&pivot - pivots_ahead);
   prefetch(layout.below.data() + pivot.first_below - below_ahead);
@@ -404,9 +376,9 @@ SB_INLINE void prefetch_before(const Layout& layout, const Pivot& pivot, const F
   for (Index i = pivot.start; i < Index(following.start); i += line) prefetch(values + i - values_ahead);
   if (pivot.kind == constant)
     for (std::uint32_t f = pivot.first_fill; f < following.first_fill; ++f) {
-      const S* const begin = A.data + A.stride() * Index(layout.fills.data()[f].a_row);
-      const S* const end = begin + A.stride() * Index(layout.fills.data()[f].n_rows);
-      for (const S* p = begin; p < end; p += line) prefetch(p - row_numbers_ahead);
+      const double* const begin = A.data + A.stride() * Index(layout.fills.data()[f].a_row);
+      const double* const end = begin + A.stride() * Index(layout.fills.data()[f].n_rows);
+      for (const double* p = begin; p < end; p += line) prefetch(p - row_numbers_ahead);
     }
   prefetch(rhs + pivot.natural - numbers_ahead);
   prefetch(solution + pivot.natural - numbers_ahead);
@@ -414,17 +386,17 @@ SB_INLINE void prefetch_before(const Layout& layout, const Pivot& pivot, const F
 
 // -P^-1 V' x of the blocks V below a pivot, where `window` has x. With `carried`, what the elimination has made of
 // the right-hand side is added, from the spare lane of the first block.
-template <int size, bool carried, class S>
-SB_INLINE auto gather(const Layout& layout, const Pivot& pivot, const S* block, const Window<S>& window) {
+template <int size, bool carried>
+SB_INLINE auto gather(const Layout& layout, const Pivot& pivot, const double* block, const Window& window) {
   const Below* below = layout.below.data() + pivot.first_below;
   const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
-  Vec<S, 4> parts[size];
+  Vec<4> parts[size];
   const auto add = [&](auto is_first) SB_UNROLL {
     with_lanes(below->rows, [&](auto lanes) SB_UNROLL {
-      auto x = Vec<S, lanes>::load(window.at(below->row));
-      if constexpr (is_first) x = x.template with<lanes - 1>(S(carried ? -1.0 : 0.0));  // of an empty block: others
+      auto x = Vec<lanes>::load(window.at(below->row));
+      if constexpr (is_first) x = x.template with<lanes - 1>(carried ? -1.0 : 0.0);  // of an empty block: others
       unrolled<0, size>([&](auto k) SB_UNROLL {
-        const auto part = folded(Vec<S, lanes>::load(block + k * lanes) * x);
+        const auto part = folded(Vec<lanes>::load(block + k * lanes) * x);
         if constexpr (is_first) parts[k] = part;
         else parts[k] += part;
       });
@@ -437,22 +409,22 @@ SB_INLINE auto gather(const Layout& layout, const Pivot& pivot, const S* block, 
 }
 
 // y = P^-1 y of a pivot, after -V P^-1 y is added to the rows below.
-template <int size, class S>
-SB_INLINE void forward(const Layout& layout, const Pivot& pivot, const S* values, S* x) {
+template <int size>
+SB_INLINE void forward(const Layout& layout, const Pivot& pivot, const double* values, double* x) {
   const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
-  const S* block = values + pivot.start;
-  S y[size];
+  const double* block = values + pivot.start;
+  double y[size];
   unrolled<0, size>([&](auto k) SB_UNROLL { y[k] = x[pivot.padded + k]; });
   for (const Below* below = layout.below.data() + pivot.first_below; below < end; ++below)
     with_lanes(below->rows, [&](auto lanes) SB_UNROLL {
-      auto total = Vec<S, lanes>::load(x + below->row);
-      unrolled<0, size>([&](auto k) SB_UNROLL { total += Vec<S, lanes>::load(block + k * lanes) * y[k]; });
-      total.template with<lanes - 1>(S(0.0)).store(x + below->row);
+      auto total = Vec<lanes>::load(x + below->row);
+      unrolled<0, size>([&](auto k) SB_UNROLL { total += Vec<lanes>::load(block + k * lanes) * y[k]; });
+      total.template with<lanes - 1>(0.0).store(x + below->row);
       block += size * lanes;
     });
 
   constexpr int lanes = lanes_of(size);
-  const S* const L = values + pivot.own;  // y = L'^-1 D^-1 L^-1 y
+  const double* const L = values + pivot.own;  // y = L'^-1 D^-1 L^-1 y
   unrolled<0, size>([&](auto k) SB_UNROLL {
     unrolled<k + 1, size>([&](auto j) SB_UNROLL { y[j] -= L[k * lanes + j] * y[k]; });
   });
@@ -464,73 +436,71 @@ SB_INLINE void forward(const Layout& layout, const Pivot& pivot, const S* values
 }
 
 // -V y is added to the rows below a constant pivot.
-template <int size, class S>
-SB_INLINE void forward_constant(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs, S* x) {
+template <int size>
+SB_INLINE void forward_constant(const Layout& layout, const Pivot& pivot, const FillRows& A, const double* rhs,
+                                double* x) {
   constexpr int lanes = lanes_of(size);
-  const auto y = Vec<S, lanes>::template load<size>(rhs + pivot.natural);
+  const auto y = Vec<lanes>::template load<size>(rhs + pivot.natural);
   const Fill* fill = layout.fills.data() + pivot.first_fill;
   const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
   for (const Below* below = layout.below.data() + pivot.first_below; below < end; ++below, ++fill)
     with_size(below->rows, [&](auto n_rows) SB_UNROLL {
       if constexpr (n_rows > 0) {
-        const S* const rows = A.at(*fill);
-        Vec<S, 4> terms[n_rows];
+        const double* const rows = A.at(*fill);
+        Vec<4> terms[n_rows];
         unrolled<0, n_rows>([&](auto r) SB_UNROLL {
-          terms[r] = folded(Vec<S, lanes>::template load<size>(rows + A.stride() * r) * y);
+          terms[r] = folded(Vec<lanes>::template load<size>(rows + A.stride() * r) * y);
         });
         constexpr int lanes_below = lanes_of(n_rows);
-        (Vec<S, lanes_below>::load(x + below->row) - sums<lanes_below>(terms)).store(x + below->row);
+        (Vec<lanes_below>::load(x + below->row) - sums<lanes_below>(terms)).store(x + below->row);
       }
     });
 }
 
 // x = y - V' x of a constant pivot.
-template <int size, class S>
-SB_INLINE auto backward_constant(const Layout& layout, const Pivot& pivot, const FillRows<S>& A, const S* rhs,
-                                 double share, const Window<S>& window) {
+template <int size>
+SB_INLINE auto backward_constant(const Layout& layout, const Pivot& pivot, const FillRows& A, const double* rhs,
+                                 double share, const Window& window) {
   constexpr int lanes = lanes_of(size);
-  auto total = Vec<S, lanes>::template load<size>(rhs + pivot.natural) * S(share);
+  auto total = Vec<lanes>::template load<size>(rhs + pivot.natural) * share;
   const Fill* fill = layout.fills.data() + pivot.first_fill;
   const Below* const end = layout.below.data() + (&pivot + 1)->first_below;
   for (const Below* below = layout.below.data() + pivot.first_below; below < end; ++below, ++fill)
     with_size(below->rows, [&](auto n_rows) SB_UNROLL {
-      const S* const x = window.at(below->row);
+      const double* const x = window.at(below->row);
       unrolled<0, n_rows>([&](auto r) SB_UNROLL {
-        total -= Vec<S, lanes>::template load<size>(A.at(*fill) + A.stride() * r) * x[r];
+        total -= Vec<lanes>::template load<size>(A.at(*fill) + A.stride() * r) * x[r];
       });
     });
   return total;
 }
 
 // Zeros what a window holds of the empty block, where NaN would stay for good.
-template <class S>
-void clear_empty(const Part& part, const Window<S>& window) {
-  Vec<S, 8>{}.store(window.at(std::uint32_t(part.empty_row)));
+void clear_empty(const Part& part, const Window& window) {
+  Vec<8>{}.store(window.at(std::uint32_t(part.empty_row)));
 }
 
 // What a part's pivots need of the solution at a common ancestor.
-template <class S>
-SB_INLINE void take_solution(const Pivot& copy, const S* solution, const Window<S>& window) {
+SB_INLINE void take_solution(const Pivot& copy, const double* solution, const Window& window) {
   with_size(copy.size, [&](auto size) SB_UNROLL {
-    if constexpr (size > 0) Vec<S, lanes_of(size)>::template load<size>(solution).store(window.at(copy.padded));
+    if constexpr (size > 0) Vec<lanes_of(size)>::template load<size>(solution).store(window.at(copy.padded));
   });
 }
 
 }  // namespace
 
-template <class S>
-void substitute(const Layout& layout, Rows<S> rows, const Storage<S>& storage, View<const S> rhs, View<S> solution,
+void substitute(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, View<double> solution,
                 Index begin, Index end) {
   const bool is_large = layout.n_pivots() >= prefetch_threshold;
-  const Window<S> window(storage.window);
-  const FillRows<S> A(rows);
-  const S* const values = storage.values.data();
+  const Window window(storage.window);
+  const FillRows A(rows);
+  const double* const values = storage.values.data();
   for (const Part& part : layout.parts)
     if (end == part.end) clear_empty(part, window);
   for (Index j = end - 1; j >= begin; --j) {
     const Pivot& pivot = layout.pivots[j];
     if (is_large) prefetch_before(layout, pivot, A, values, rhs.data(), solution.data());
-    S* const x = solution.data() + pivot.natural;
+    double* const x = solution.data() + pivot.natural;
     if (pivot.kind == constant)
       with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
         backward_constant<size>(layout, pivot, A, rhs.data(), 1.0, window).template store<size>(x);
@@ -551,27 +521,25 @@ void substitute(const Layout& layout, Rows<S> rows, const Storage<S>& storage, V
 namespace {
 
 // Fills the right-hand sides of the panels that a pivot writes into first.
-template <class S>
-SB_INLINE void open_rows(const Layout& layout, const Pivot& pivot, const S* rhs, S* x) {
+SB_INLINE void open_rows(const Layout& layout, const Pivot& pivot, const double* rhs, double* x) {
   for (std::uint32_t i = pivot.first_opened; i < (&pivot + 1)->first_opened; ++i) {
     const Pivot& opened = layout.pivots[layout.opened[i]];
-    if (opened.kind == contribution) std::fill_n(x + opened.padded, opened.size, S(0.0));
+    if (opened.kind == contribution) std::fill_n(x + opened.padded, opened.size, 0.0);
     else if (opened.kind != constant) std::copy_n(rhs + opened.natural, opened.size, x + opened.padded);
   }
 }
 
 // The first half of a solution, L D y = rhs, in a part: fills x in padded order.
-template <class S>
-void solve_forward(const Layout& layout, Rows<S> rows, const Storage<S>& storage, View<const S> rhs, double share,
+void solve_forward(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, double share,
                    const Part& part) {
   const bool is_large = layout.n_pivots() >= prefetch_threshold;
-  const FillRows<S> A(rows);
-  const S* const values = storage.values.data();
-  S* const x = storage.x.data();
+  const FillRows A(rows);
+  const double* const values = storage.values.data();
+  double* const x = storage.x.data();
   for (Index j = part.begin; j < part.contributions; ++j) {
     const Pivot &pivot = layout.pivots[j], &following = layout.pivots[j + 1];
     if (is_large) {
-      prefetch_tables<S>(layout, pivot);
+      prefetch_tables(layout, pivot);
       prefetch_panel(values, pivot, following);
       prefetch(x + pivot.padded + 2 * numbers_ahead);
       prefetch(rhs.data() + pivot.natural + numbers_ahead);
@@ -586,30 +554,30 @@ void solve_forward(const Layout& layout, Rows<S> rows, const Storage<S>& storage
         forward_constant<size>(layout, pivot, A, rhs.data(), x);
       });
   }
-  std::fill_n(x + part.empty_row, 4, S(0.0));  // NaN would stay
+  std::fill_n(x + part.empty_row, 4, 0.0);  // NaN would stay
 }
 
 // The second half, L' x = y; returns the largest entries of the primal part. Common ancestors leave their solution in
 // storage.x, too, for the parts.
-template <class S>
-Vec<S, 8> solve_backward(const Layout& layout, Rows<S> rows, const Storage<S>& storage, View<const S> rhs,
-                         double share, bool adds, View<S> solution, const Part& part) {
-  const bool is_large = layout.n_pivots() >= prefetch_threshold, is_shared = layout.n_parts() > 0 && &part == &layout.ancestors();
-  const FillRows<S> A(rows);
-  const S* const values = storage.values.data();
-  S* const x = storage.x.data();
-  const Window<S> window(storage.window);
+Vec<8> solve_backward(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, double share,
+                      bool adds, View<double> solution, const Part& part) {
+  const bool is_large = layout.n_pivots() >= prefetch_threshold;
+  const bool is_shared = layout.n_parts() > 0 && &part == &layout.ancestors();
+  const FillRows A(rows);
+  const double* const values = storage.values.data();
+  double* const x = storage.x.data();
+  const Window window(storage.window);
   clear_empty(part, window);
   for (Index j = part.contributions; j < part.end; ++j) {
     const Pivot& copy = layout.pivots[j];
     take_solution(copy, x + layout.pivots[layout.updates[copy.first_update]].padded, window);
   }
-  Vec<S, 8> largest;
+  Vec<8> largest;
   for (Index j = part.contributions - 1; j >= part.begin; --j) {
     const Pivot& pivot = layout.pivots[j];
     if (is_large) prefetch_before(layout, pivot, A, values, rhs.data(), solution.data());
     const auto finish = [&](auto size, auto total) SB_UNROLL {
-      S* const result = solution.data() + pivot.natural;
+      double* const result = solution.data() + pivot.natural;
       if (pivot.kind != dual) {
         if constexpr (lanes_of(size) == 4) largest.low = larger(largest.low, total);
         else largest = larger(largest, total);
@@ -649,22 +617,22 @@ Factors::Factors(const Layout& layout) : layout(layout), values_(layout.n_values
                         scratch(layout.largest_panel)});
 }
 
-void Factors::add_contributions(Rows<double> rows, View<const double> rhs) {
-  const Window<double> reference(ancestors().reference);
+void Factors::add_contributions(Rows rows, View<const double> rhs) {
+  const Window reference(ancestors().reference);
   for (const Part& part : layout.parts)
     for (Index j = part.contributions; j < part.end; ++j) {
       const Pivot& copy = layout.pivots[j];
       for_opened(layout, copy, [&](const Pivot& opened) {
-        open(layout, opened, FillRows<double>(rows), rhs.data(), values_.data());
+        open(layout, opened, FillRows(rows), rhs.data(), values_.data());
         open_reference(opened, reference);
       });
       add_contribution(layout, copy, values_.data(), reference);
     }
 }
 
-Index Factors::eliminate(Rows<double> rows, View<const double> rhs, double shift) {
+Index Factors::eliminate(Rows rows, View<const double> rhs, double shift) {
   std::vector<Index> status(layout.parts.size(), regular);
-  for_each_part([&](Index p, const Part& part, const Storage<double>& storage) {
+  for_each_part([&](Index p, const Part& part, const Storage& storage) {
     status[p] = block_ldl::eliminate(layout, rows, rhs, shift, storage, part.begin, part.end);
   });
   const auto first = [&] {
@@ -678,22 +646,22 @@ Index Factors::eliminate(Rows<double> rows, View<const double> rhs, double shift
   return first();
 }
 
-Index Factors::factorize(Rows<double> rows, View<const double> rhs) {
+Index Factors::factorize(Rows rows, View<const double> rhs) {
   const Index status = eliminate(rows, rhs, 0.0);
   if (status != regular) eliminate(rows, rhs, dual_shift);
   return status;
 }
 
-void Factors::substitute(Rows<double> rows, View<const double> rhs, View<double> solution) {
-  const auto in_part = [&](const Part& part, const Storage<double>& storage) {
+void Factors::substitute(Rows rows, View<const double> rhs, View<double> solution) {
+  const auto in_part = [&](const Part& part, const Storage& storage) {
     block_ldl::substitute(layout, rows, storage, rhs, solution, part.begin, part.end);
   };
   in_part(layout.ancestors(), ancestors());
-  for_each_part([&](Index, const Part& part, const Storage<double>& storage) { in_part(part, storage); });
+  for_each_part([&](Index, const Part& part, const Storage& storage) { in_part(part, storage); });
 }
 
-double Factors::solve(Rows<double> rows, View<const double> rhs, double share, bool adds, View<double> solution) {
-  for_each_part([&](Index, const Part& part, const Storage<double>& storage) {
+double Factors::solve(Rows rows, View<const double> rhs, double share, bool adds, View<double> solution) {
+  for_each_part([&](Index, const Part& part, const Storage& storage) {
     solve_forward(layout, rows, storage, rhs, share, part);
   });
   double* const x = x_.data();
@@ -706,9 +674,9 @@ double Factors::solve(Rows<double> rows, View<const double> rhs, double share, b
     }
   solve_forward(layout, rows, ancestors(), rhs, share, layout.ancestors());
 
-  std::vector<Vec<double, 8>> largest(layout.parts.size());
+  std::vector<Vec<8>> largest(layout.parts.size());
   largest.back() = solve_backward(layout, rows, ancestors(), rhs, share, adds, solution, layout.ancestors());
-  for_each_part([&](Index p, const Part& part, const Storage<double>& storage) {
+  for_each_part([&](Index p, const Part& part, const Storage& storage) {
     largest[p] = solve_backward(layout, rows, storage, rhs, share, adds, solution, part);
   });
   double result = 0.0;
@@ -717,7 +685,7 @@ double Factors::solve(Rows<double> rows, View<const double> rhs, double share, b
   return result;
 }
 
-std::pair<double, Index> Factors::smallest_pivot(Rows<double> rows, Index n_primal_rows) const {
+std::pair<double, Index> Factors::smallest_pivot(Rows rows, Index n_primal_rows) const {
   double least = std::numeric_limits<double>::infinity();
   Index worst = -1;
   for (Index j = 0; j < layout.n_pivots(); ++j) {
@@ -734,11 +702,5 @@ std::pair<double, Index> Factors::smallest_pivot(Rows<double> rows, Index n_prim
   }
   return {std::sqrt(std::max(least, 0.0)), worst};
 }
-
-template void open_panels(const Layout&, Rows<double>, View<const double>, const Storage<double>&, Index, Index);
-template Index eliminate(const Layout&, Rows<double>, View<const double>, double, const Storage<double>&, Index,
-                         Index, bool);
-template void substitute(const Layout&, Rows<double>, const Storage<double>&, View<const double>, View<double>,
-                         Index, Index);
 
 }  // namespace sparsebody::block_ldl

@@ -15,24 +15,22 @@
 namespace sparsebody::block_ldl {
 
 // The factors, and work space of one part of the layout.
-template <class S = double>
 struct Storage {
-  View<S> values;     // the factors
-  View<S> x;          // a solution in padded order; zero in spare rows between calls
-  View<S> window;     // a part of a solution, in padded order modulo its size - 8, a power of two
-  View<S> reference;  // likewise: what pivots were before dual ones took from them
-  View<S> right;      // V L'^-1 of the present panel
+  View<double> values;     // the factors
+  View<double> x;          // a solution in padded order; zero in spare rows between calls
+  View<double> window;     // a part of a solution, in padded order modulo its size - 8, a power of two
+  View<double> reference;  // likewise: what pivots were before dual ones took from them
+  View<double> right;      // V L'^-1 of the present panel
 };
 
 inline constexpr Index regular = -1, doubtful = -2;  // what a factorization returns; see `eliminate`
 inline constexpr double dual_shift = 0x1p-52;        // of dual pivots, where one of them drowns in rounding
 
-template <class S> using Rows = View<const S, 3>;  // A (n_dual_rows, 2, width): each row on its first and second end
+using Rows = View<const double, 3>;                  // A (n_dual_rows, 2, width): each row on its first and second end
 
 // Fills the panels that the pivots in [begin, end) write into first with their part of the matrix and of the
 // right-hand side (n_rows,).
-template <class S>
-void open_panels(const Layout& layout, Rows<S> rows, View<const S> rhs, const Storage<S>& storage, Index begin,
+void open_panels(const Layout& layout, Rows rows, View<const double> rhs, const Storage& storage, Index begin,
                  Index end);
 
 // Eliminates the pivots in [begin, end) of one part, those before them being done: fills `values` with the factors, and
@@ -40,22 +38,13 @@ void open_panels(const Layout& layout, Rows<S> rows, View<const S> rhs, const St
 // times what they were before other dual ones took from them, or by -shift itself if that is negative. Returns
 // `regular`, or `doubtful` - number of the first pivot that may be nothing but rounding; without a shift the
 // elimination ends there. Their panels are opened on the way unless they are open.
-template <class S>
-Index eliminate(const Layout& layout, Rows<S> rows, View<const S> rhs, double shift, const Storage<S>& storage,
+Index eliminate(const Layout& layout, Rows rows, View<const double> rhs, double shift, const Storage& storage,
                 Index begin, Index end, bool are_open = false);
 
 // Fills the solution (n_rows,) for the right-hand side that came with the factorization, in the rows of the
 // pivots in [begin, end) of one part, those after them being filled.
-template <class S>
-void substitute(const Layout& layout, Rows<S> rows, const Storage<S>& storage, View<const S> rhs, View<S> solution,
+void substitute(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, View<double> solution,
                 Index begin, Index end);
-
-// Instantiated once, in block_ldl.cpp: each inlines the steps of all sizes.
-extern template void open_panels(const Layout&, Rows<double>, View<const double>, const Storage<double>&, Index, Index);
-extern template Index eliminate(const Layout&, Rows<double>, View<const double>, double, const Storage<double>&,
-                                Index, Index, bool);
-extern template void substitute(const Layout&, Rows<double>, const Storage<double>&, View<const double>, View<double>,
-                                Index, Index);
 
 // The factors of the newest matrix. Parts are done on up to `threads` threads; nothing depends on how many.
 class Factors {
@@ -64,37 +53,37 @@ class Factors {
   Index threads = 1;
 
   explicit Factors(const Layout& layout);
-  LargeArray<double>& values() { return values_; }
+  Array<double>& values() { return values_; }
 
   // Calls task(part, storage) for all parts but the common ancestors.
   template <class Task>
   void for_each_part(const Task& task) {
     run_tasks(layout.n_parts(), threads, [&](Index p) { task(p, layout.parts[p], storage_[p]); });
   }
-  const Storage<double>& storage(Index part) const { return storage_[part]; }
-  const Storage<double>& ancestors() const { return storage_.back(); }
+  const Storage& storage(Index part) const { return storage_[part]; }
+  const Storage& ancestors() const { return storage_.back(); }
   // Adds to the panels of common ancestors what the parts contribute, before they are eliminated.
-  void add_contributions(Rows<double> rows, View<const double> rhs);
+  void add_contributions(Rows rows, View<const double> rhs);
 
   // Eliminates all pivots; see above.
-  Index eliminate(Rows<double> rows, View<const double> rhs, double shift);
+  Index eliminate(Rows rows, View<const double> rhs, double shift);
   // Eliminates all pivots, and where one is doubtful once more with all dual ones shifted, so that which ones are
   // shifted depends on nothing but the matrix. Returns what the first elimination does.
-  Index factorize(Rows<double> rows, View<const double> rhs);
+  Index factorize(Rows rows, View<const double> rhs);
   // Fills the solution for the right-hand side that came with the factorization.
-  void substitute(Rows<double> rows, View<const double> rhs, View<double> solution);
+  void substitute(Rows rows, View<const double> rhs, View<double> solution);
   // Fills `solution` with that for another right-hand side (n_rows,), or adds it. Of the right-hand side of
   // constant pivots only `share` is seen: 1.0, or 0.0 where it is zero. Returns the largest entry of the primal part.
-  double solve(Rows<double> rows, View<const double> rhs, double share, bool adds, View<double> solution);
+  double solve(Rows rows, View<const double> rhs, double share, bool adds, View<double> solution);
 
   // The square root of the smallest dual pivot relative to the norm of its row of A, and that row: the sine of the
   // angle between the row and those eliminated before it.
-  std::pair<double, Index> smallest_pivot(Rows<double> rows, Index n_primal_rows) const;
+  std::pair<double, Index> smallest_pivot(Rows rows, Index n_primal_rows) const;
 
  private:
-  LargeArray<double> values_, x_;
-  std::vector<LargeArray<double>> scratch_;
-  std::vector<Storage<double>> storage_;  // of each part
+  Array<double> values_, x_;
+  std::vector<Array<double>> scratch_;
+  std::vector<Storage> storage_;  // of each part
 };
 
 }  // namespace sparsebody::block_ldl

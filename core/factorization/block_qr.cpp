@@ -59,7 +59,7 @@ SB_INLINE auto pairwise_sum(const F& body) {
 // Householder's reflection of rows t, ..., n_rows - 1 that makes column t zero below row t, but for storing the
 // zeros; returns R_tt.
 template <int t, int n_rows, int lanes>
-SB_INLINE double reflect(Vec<double, lanes> (&row)[n_rows], double (&f)[n_rows]) {
+SB_INLINE double reflect(Vec<lanes> (&row)[n_rows], double (&f)[n_rows]) {
   double v[n_rows];
   unrolled<t, n_rows>([&](auto r) SB_UNROLL { v[r] = row[r][t]; });
   const double square = pairwise_sum<t, n_rows - t>([&](auto r) SB_UNROLL { return v[r] * v[r]; });
@@ -89,12 +89,12 @@ struct FrontShape {
 // A small front of `lanes` columns in registers; n_rows = n_pivots + n_remaining.
 template <int n_pivots, int n_rows, int lanes>
 void eliminate_in_registers(double* front, const FrontShape& shape, double* R, double* stack) {
-  Vec<double, lanes> row[n_rows];
+  Vec<lanes> row[n_rows];
   double f[n_rows];
   double* const f_memory = front + (n_rows + 1) * lanes;
-  unrolled<0, n_rows>([&](auto r) SB_UNROLL { row[r] = Vec<double, lanes>::load(front + r * lanes); });
+  unrolled<0, n_rows>([&](auto r) SB_UNROLL { row[r] = Vec<lanes>::load(front + r * lanes); });
   unrolled<0, n_rows>([&](auto r) SB_UNROLL { f[r] = f_memory[r]; });
-  auto gamma = Vec<double, lanes>::load(front + n_rows * lanes);
+  auto gamma = Vec<lanes>::load(front + n_rows * lanes);
   unrolled<0, n_pivots>([&](auto t) SB_UNROLL {
     const double inverse = 1.0 / reflect<t>(row, f), y = gamma[t] * inverse;  // R'^-1 gamma
     gamma = gamma - row[t] * y;
@@ -111,18 +111,18 @@ void eliminate_in_registers(double* front, const FrontShape& shape, double* R, d
 }
 constexpr Index spare = 8;  // numbers behind the stack that vectors may write to
 
-// The same reflection in memory, of the columns from t on.
-template <int lanes>
+// The same reflection in memory, of `used` columns.
+template <int lanes, int used = lanes>
 SB_INLINE void reflect_columns(double* front, Index stride, Index n_rows, Index t, double share, Index column) {
   const double* v = front + t * stride + t;
   double* p = front + t * stride + column;
-  Vec<double, lanes> total{};
-  for (Index r = t; r < n_rows; ++r, v += stride, p += stride) total += Vec<double, lanes>::load(p) * *v;
+  Vec<lanes> total{};
+  for (Index r = t; r < n_rows; ++r, v += stride, p += stride) total += Vec<lanes>::template load<used>(p) * *v;
   total = total * share;
   v = front + t * stride + t;
   p = front + t * stride + column;
   for (Index r = t; r < n_rows; ++r, v += stride, p += stride)
-    (Vec<double, lanes>::load(p) - total * *v).store(p);
+    (Vec<lanes>::template load<used>(p) - total * *v).template store<used>(p);
 }
 double reflect(double* front, Index stride, Index n_rows, double* f, Index t) {
   double* const top = front + t * stride + t;
@@ -136,10 +136,12 @@ double reflect(double* front, Index stride, Index n_rows, double* f, Index t) {
   for (Index r = t; r < n_rows; ++r) effect += top[(r - t) * stride] * f[r];
   effect *= share;
   for (Index r = t; r < n_rows; ++r) f[r] -= top[(r - t) * stride] * effect;
-  // Columns up to a multiple of four one by one, so that the others are loaded in fours.
-  Index column = t + 1;
-  for (; column < stride && column % 4 != 0; ++column)
-    reflect_columns<1>(front, stride, n_rows, t, share, column);
+  // Columns up to a multiple of four first, so that the others are loaded in fours.
+  Index column = (t + 4) / 4 * 4;
+  if (t % 4 != 3)
+    with_constant<1, 2, 3>(column - t - 1, [&](auto used) SB_UNROLL {
+      reflect_columns<4, used>(front, stride, n_rows, t, share, t + 1);
+    });
   for (; column + 8 <= stride; column += 8) reflect_columns<8>(front, stride, n_rows, t, share, column);
   if (column < stride) reflect_columns<4>(front, stride, n_rows, t, share, column);
   *top = pivot;
@@ -404,13 +406,13 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
     fronts_.push_back(front);
   }
   fronts_.push_back(next);
-  R_ = LargeArray<double>(next.start);
-  stack_ = LargeArray<double>(height + spare);
-  gap_ = LargeArray<double>(pattern_.n_rows());
+  R_ = Array<double>(next.start);
+  stack_ = Array<double>(height + spare);
+  gap_ = Array<double>(pattern_.n_rows());
   const Index n_shared = n_parts == 0 ? 0 : pattern_.n_rows() - pattern_.duals[first_ancestor].first_row;
   for (Index p = 0; p <= n_parts; ++p)
-    subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, LargeArray<double>(largest_front),
-                         LargeArray<double>(p < n_parts ? n_shared : 0)});
+    subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, Array<double>(largest_front),
+                         Array<double>(p < n_parts ? n_shared : 0)});
 }
 
 Array<Index, 2> BlockQR::front_shapes() const {
@@ -531,7 +533,7 @@ Index BlockQR::factorize(Subtrees& part, ConstraintRows A, View<const double> rh
 void BlockQR::substitute(View<double> x) {
   for_each_part([&](Index p) { substitute(subtrees_[p], x.data()); });
   for (Index p = 0; p + 1 < Index(subtrees_.size()); ++p) {
-    LargeArray<double>& from = subtrees_[p].ancestors;
+    Array<double>& from = subtrees_[p].ancestors;
     double* const to = x.data() + x.size() - from.size();
     for (Index k = 0; k < from.size(); ++k) to[k] += std::exchange(from[k], 0.0);
   }

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/array.hpp"
-#include "base/large_array.hpp"
 #include "base/threads.hpp"
 #include "factorization/partition.hpp"
 
@@ -118,8 +117,8 @@ class BlockQR {
   // Fronts, and scratch of their own.
   struct Subtrees {
     Index begin, end;
-    LargeArray<double> front;
-    LargeArray<double> ancestors;  // what a substitution adds to the dual rows of common ancestors; zero between calls
+    Array<double> front;
+    Array<double> ancestors;  // what a substitution adds to the dual rows of common ancestors; zero between calls
   };
 
   Subtrees& common_ancestors() { return subtrees_.back(); }
@@ -143,9 +142,9 @@ class BlockQR {
   std::vector<std::uint32_t> places_;    // the column in the parent's front, but for pivots
   std::vector<std::uint32_t> children_;  // by parent
   std::vector<Part> parts_;              // by front
-  LargeArray<double> R_;                 // by front, the inverse of its diagonal in place of that
+  Array<double> R_;                 // by front, the inverse of its diagonal in place of that
   std::vector<Subtrees> subtrees_;       // parts, and at last their common ancestors
-  LargeArray<double> stack_, gap_;       // scratch
+  Array<double> stack_, gap_;       // scratch
 };
 
 // The dual blocks (n_dual,) of an order, each subtree of the tree of fronts in one piece, in parts.

@@ -77,7 +77,7 @@ Nodes make_nodes(const Graph& columns, Indices part_starts) {
 }
 
 // Sets every panel's first_opened, the pivots before, and lists them by the pivot that writes into them first.
-void set_opened(const Nodes& nodes, LargeArray<Pivot>& pivots, LargeArray<std::uint32_t>& opened,
+void set_opened(const Nodes& nodes, Array<Pivot>& pivots, Array<std::uint32_t>& opened,
                 std::vector<Index>& opener) {
   const Index n = nodes.size();
   opener.assign(n, -1);
@@ -97,7 +97,7 @@ void set_opened(const Nodes& nodes, LargeArray<Pivot>& pivots, LargeArray<std::u
   for (Index j = 0; j < n; ++j) opened[next[opener[j]]++] = std::uint32_t(j);
 }
 
-void set_window(const LargeArray<Pivot>& pivots, const LargeArray<std::uint32_t>& opened,
+void set_window(const Array<Pivot>& pivots, const Array<std::uint32_t>& opened,
                 const std::vector<Part>& parts, Part& part) {
   Index last = 0, held = 8;
   const auto open = [&](Index node) {
@@ -115,13 +115,13 @@ void set_window(const LargeArray<Pivot>& pivots, const LargeArray<std::uint32_t>
 }
 
 // Where each of the blocks below a node lies from the first of them on: lanes of those above it.
-Index lanes_above(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index node, Index row) {
+Index lanes_above(const Nodes& nodes, const Array<Pivot>& pivots, Index node, Index row) {
   Index lanes = 0;
   for (Index entry = nodes.start[node]; nodes.rows[entry] != row; ++entry) lanes += lanes_of(pivots[nodes.rows[entry]].size);
   return lanes;
 }
 
-Index lanes_below(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index node) {
+Index lanes_below(const Nodes& nodes, const Array<Pivot>& pivots, Index node) {
   Index lanes = 0;
   for (Index entry = nodes.start[node]; entry < nodes.start[node + 1]; ++entry)
     lanes += lanes_of(pivots[nodes.rows[entry]].size);
@@ -129,7 +129,7 @@ Index lanes_below(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index nod
 }
 
 // Fills the offsets that the pairs of blocks below a pivot update, row by row, each down to its own block.
-void set_updates(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index j, std::vector<Index>& above,
+void set_updates(const Nodes& nodes, const Array<Pivot>& pivots, Index j, std::vector<Index>& above,
                  std::uint32_t* updates) {
   const Index begin = nodes.start[j], n_below = nodes.start[j + 1] - begin;
   const Index* const rows = nodes.rows.data() + begin;
@@ -148,7 +148,7 @@ void set_updates(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index j, s
 }
 
 // Fills what a contribution updates: the pivot, and the blocks below it.
-void set_contribution(const Nodes& nodes, const LargeArray<Pivot>& pivots, Index j, std::uint32_t* updates) {
+void set_contribution(const Nodes& nodes, const Array<Pivot>& pivots, Index j, std::uint32_t* updates) {
   const Index target = nodes.of_position[nodes.position[j]];
   *updates = std::uint32_t(target);
   for (Index entry = nodes.start[j]; entry < nodes.start[j + 1]; ++entry) {
@@ -196,7 +196,7 @@ struct Counter {
 };
 
 // The table of the blocks of A, sorted by panel and offset; sets `first_fill` of the pivots.
-LargeArray<Fill> make_fills(const Nodes& nodes, LargeArray<Pivot>& pivots, const Blocks& blocks) {
+Array<Fill> make_fills(const Nodes& nodes, Array<Pivot>& pivots, const Blocks& blocks) {
   const auto for_each = [&](auto&& visit) {  // block of A: its panel, the other block, the dual one and the side
     for (Index d = 0; d < blocks.ends.rows(); ++d)
       for (Index side = 0; side < 2; ++side)
@@ -207,7 +207,7 @@ LargeArray<Fill> make_fills(const Nodes& nodes, LargeArray<Pivot>& pivots, const
   };
   for_each([&](Index holder, Index, Index, Index) { ++pivots[holder + 1].first_fill; });
   for (Index i = 0; i < nodes.size(); ++i) pivots[i + 1].first_fill += pivots[i].first_fill;
-  LargeArray<Fill> fills(Index(pivots[nodes.size()].first_fill) + 1);
+  Array<Fill> fills(Index(pivots[nodes.size()].first_fill) + 1);
   std::vector<std::uint32_t> n_filled(nodes.size());
   for_each([&](Index holder, Index later, Index d, Index side) {
     const Pivot& pivot = pivots[holder];
@@ -233,8 +233,8 @@ Layout::Layout(const Graph& columns, Indices sizes, View<const Index, 2> ends, I
   const Blocks blocks(sizes, ends, order);
   Nodes nodes = make_nodes(columns, part_starts);
   const Index n = nodes.size();
-  pivots = LargeArray<Pivot>(n + 1);
-  opened = LargeArray<std::uint32_t>(n);
+  pivots = Array<Pivot>(n + 1);
+  opened = Array<std::uint32_t>(n);
   std::vector<Index> opener;
   set_opened(nodes, pivots, opened, opener);
   for (Index j = 0; j < n; ++j) pivots[j].size = std::uint32_t(sizes[order[nodes.position[j]]]);
@@ -268,8 +268,8 @@ Layout::Layout(const Graph& columns, Indices sizes, View<const Index, 2> ends, I
   pivots[n].padded = std::uint32_t(nodes.parts.back().empty_row);
   n_values = counter.own + counter.start, n_padded = counter.padded + 4;
 
-  below = LargeArray<Below>(counter.below);
-  updates = LargeArray<std::uint32_t>(counter.update);
+  below = Array<Below>(counter.below);
+  updates = Array<std::uint32_t>(counter.update);
   std::vector<Index> above;
   for (const Part& part : nodes.parts)
     for (Index j = part.begin; j < part.end; ++j) {

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/large_array.hpp"
+#include "base/array.hpp"
 #include "graph/adjacency.hpp"
 
 namespace sparsebody::block_ldl {
@@ -53,11 +53,11 @@ struct Layout {
   // positions, the last one that of the first common ancestor. Throws std::length_error beyond 32 bits.
   Layout(const Graph& columns, Indices sizes, View<const Index, 2> ends, Indices order, Indices part_starts);
 
-  LargeArray<Pivot> pivots;           // the last one, and the last fill, only end ranges
-  LargeArray<Below> below;
-  LargeArray<std::uint32_t> updates;  // offset of the block that each pair of blocks below a pivot updates
-  LargeArray<Fill> fills;
-  LargeArray<std::uint32_t> opened;   // panels, by the pivot that writes into them first
+  Array<Pivot> pivots;           // the last one, and the last fill, only end ranges
+  Array<Below> below;
+  Array<std::uint32_t> updates;  // offset of the block that each pair of blocks below a pivot updates
+  Array<Fill> fills;
+  Array<std::uint32_t> opened;   // panels, by the pivot that writes into them first
   std::vector<Part> parts;            // the last one has the common ancestors
   Index n_values, n_padded, largest_panel;
 

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "base/large_array.hpp"
+#include "base/array.hpp"
 #include "factorization/front_ldl.hpp"
 #include "factorization/supernodes.hpp"
 
@@ -45,9 +45,9 @@ class Multifrontal {
   Array<Index> offsets_;
   Array<Index, 2> ends_;
   Supernodes nodes_;
-  LargeArray<double> values_;     // pivots' rows of all fronts
-  LargeArray<double> workspace_;  // contributions and scratch
-  LargeArray<double> x_, other_x_;
+  Array<double> values_;     // pivots' rows of all fronts
+  Array<double> workspace_;  // contributions and scratch
+  Array<double> x_, other_x_;
 };
 
 }  // namespace sparsebody::multifrontal

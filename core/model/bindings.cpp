@@ -11,7 +11,7 @@ namespace sparsebody {
 using namespace model;
 
 template <OneOf<model::JointFrames, Subspaces, BodyMotions, Poses, JointMotions, JointMotionArrays, ConstraintRows,
-                PointForces, PlanarMotion, Momentum, Groups, Placement, RotationJoints> Struct>
+                PointForces, model::PlanarMotion, Momentum, Groups, Placement, RotationJoints> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_model(nb::module_& m) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/threads.hpp"
-#include "dynamics/constraint_rows.hpp"
 #include "model/joint_motion.hpp"
 
 namespace sparsebody::model {
@@ -17,7 +16,7 @@ struct ConstraintRow {
 
 inline ConstraintRow constraint_row(const Force<double>& t, double drift, const Transform<double>& X_S,
                                     const JointMotion& motion) {
-  const RelativeMotion<double> relative(motion.X_p, motion.v_p, motion.v_J);
+  const RelativeMotion<InSpace<double>> relative(motion.X_p, motion.v_p, motion.v_J);
   return {relative.on_predecessor(t), X_S.transpose(t), dot(motion.v_J, t), relative.required_acceleration(t) - drift};
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/array.hpp"
-#include "spatial/transform.hpp"
+#include "dynamics/constraint_rows.hpp"
 
 namespace sparsebody::model {
 
@@ -17,11 +17,11 @@ struct JointFrames {
 
   Index size() const { return predecessor.size(); }
   // From the predecessor's body coordinates to P, and from the successor's to S.
-  Transform<double> X_P(Index j) const { return to_frame(predecessor_rotation, predecessor_point, j); }
-  Transform<double> X_S(Index j) const { return to_frame(successor_rotation, successor_point, j); }
+  [[gnu::always_inline]] Transform<double> X_P(Index j) const { return to_frame(predecessor_rotation, predecessor_point, j); }
+  [[gnu::always_inline]] Transform<double> X_S(Index j) const { return to_frame(successor_rotation, successor_point, j); }
 
  private:
-  static Transform<double> to_frame(View<const double, 3> rotation, View<const double, 2> point, Index j) {
+  [[gnu::always_inline]] static Transform<double> to_frame(View<const double, 3> rotation, View<const double, 2> point, Index j) {
     return {transpose(Mat3<double>::load(&rotation(j, 0, 0))), Vec3<double>::load(&point(j, 0))};
   }
 };
@@ -35,12 +35,7 @@ struct Subspaces {
   const double* operator[](Index k) const { return &distinct(row[k], 0); }
 };
 
-// R turns body into world axes; x is the center of mass, v in body coordinates.
-struct BodyMotion {
-  Mat3<double> R = Mat3<double>::identity();
-  Vec3<double> x;
-  Motion<double> v;
-};
+using BodyMotion = sparsebody::BodyMotion<InSpace<double>>;
 
 struct BodyMotions {
   View<const double, 2> position, orientation, velocity;
@@ -62,7 +57,7 @@ struct JointMotion {
 };
 
 // Positions enter only as differences between neighbours, so that nothing is lost far from the world's origin.
-inline JointMotion joint_motion(const Transform<double>& X_P, const Transform<double>& X_S, const BodyMotion& p,
+[[gnu::always_inline]] inline JointMotion joint_motion(const Transform<double>& X_P, const Transform<double>& X_S, const BodyMotion& p,
                                 const BodyMotion& s) {
   JointMotion motion;
   const Mat3<double> R_S = s.R * transpose(X_S.E);  // S to world axes

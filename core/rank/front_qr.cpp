@@ -86,7 +86,7 @@ void FrontQR::reset(Index m, Index n) {
   n_ = n;
   stride_ = padded(n);
   first_row_ = first_column_ = pivot_row_ = end_row_ = 0;
-  if (m * stride_ > values_.size()) values_ = LargeArray<double>(2 * m * stride_);
+  if (m * stride_ > values_.size()) values_ = Array<double>(2 * m * stride_);
   std::fill_n(values_.data(), m * stride_, 0.0);
   lead.resize(m);
 }

@@ -6,7 +6,7 @@
 // Stat. Comput. 10, 1 (reflections of a panel as I - V T V', so that the columns after it are changed by products).
 #pragma once
 
-#include "base/large_array.hpp"
+#include "base/array.hpp"
 
 namespace sparsebody {
 
@@ -43,7 +43,7 @@ class FrontQR {
   int threads_;
   Index m_ = 0, n_ = 0, stride_ = 0, first_row_ = 0, first_column_ = 0;
   Index pivot_row_ = 0, end_row_ = 0;  // the rows that can be nonzero in the present column
-  LargeArray<double> values_;  // rows of whole registers
+  Array<double> values_;  // rows of whole registers
   std::vector<double> V_, T_, W_, reflector_, squares_;
   std::vector<Index> column_;  // what each column was before columns of its group were exchanged
 };

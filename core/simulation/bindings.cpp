@@ -1,23 +1,26 @@
 #include "python/signature.hpp"
-#include "simulation/explicit_step.hpp"
+#include "simulation/spatial_qr.hpp"
+#include "simulation/variational_step.hpp"
 
 namespace sparsebody {
 
 using namespace simulation;
 
 template <OneOf<model::JointFrames, model::BodyMotions, PoseDerivatives, BodyStates, RowErrors, Tableau,
-                Retraction, Pivot, StepEnd> Struct>
+                Retraction, Pivot, StepEnd, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
 
 template <class E>
 void bind_steps(nb::module_& m, const char* name) {
-  using Steps = ExplicitSteps<E>;
-  nb::class_<Steps> type(m, name, "Explicit steps with closed stages, by the rows of an evaluation.");
+  using Steps = VariationalSteps<E>;
+  nb::class_<Steps> type(m, name, "Steps that close all joints, by the rows of an evaluation.");
   def_keeping<"__init__(evaluation, varying?, joints, retraction, tolerance, creep, kept, n_unknowns)">(
       type, construct<Steps, E&, const VaryingRows*, const JointErrors&, const Retraction&, View<const double>, double,
                       View<const Index>, Index>);
+  def_kernel<"variational_step(start, acceleration, bodies, parts, h)">(
+      type, &Steps::variational_step, "What `step` returns, without errors.");
   def_kernel<"step(start, acceleration, tableau, h)">(
       type, &Steps::step,
       "Whether all stages are closed; position, orientation, velocity, acceleration; largest correction of a velocity, "
@@ -33,12 +36,17 @@ void bind_simulation(nb::module_& m) {
   def<"pose_derivatives(orientation, velocity, acceleration)">(m, &pose_derivatives, "y' and y'' (n, 7) of y = (x, q).");
   def<"moved(position, orientation, rate, pose_curvature, rate_curvature, h)">(
       m, &simulation::moved, "Positions, orientations and velocities after a time h.");
+  def<"discrete_rotations(inertia, momentum)">(
+      m, &discrete_rotations, "Rotation vectors (n, 3) of free rotations with angular momenta times a time.");
   nb::class_<JointErrors> errors(m, "JointErrors", "Position and velocity errors of all constraint rows.");
   def_keeping<"__init__(frames, kind, first_row, parameter, subspace)">(
       errors, construct<JointErrors, model::JointFrames, View<const Index>, View<const Index>, View<const double>,
                         View<const double, 2>>);
   def<"__call__(bodies)">(errors, &JointErrors::operator(), "delta and T' v_J of all rows.");
   bind_steps<SpatialEvaluation>(m, "SpatialSteps");
+  nb::class_<SpatialQR> spatial_qr(m, "SpatialQR", "A spatial evaluation with QR of the constraint columns.");
+  def_keeping<"__init__(evaluation, qr, is_last_resort)">(spatial_qr, construct<SpatialQR, SpatialEvaluation&, BlockQR&, bool>);
+  bind_steps<SpatialQR>(m, "SpatialQRSteps");
   bind_steps<ReducedEvaluation>(m, "ReducedSteps");
   bind_steps<PlanarEvaluation>(m, "PlanarSteps");
 }

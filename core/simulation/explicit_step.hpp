@@ -1,7 +1,8 @@
 // Steps of explicit Runge-Kutta-Nystrom methods, all of whose stages close all joints and obey their rows, to rounding.
 //
-// A stage is closed pose first, by Newton steps with the factors of the open pose as long as these do, then velocity,
-// both least in the metric of the inertias; then comes an evaluation of the closed state.
+// A stage is closed pose first, by Newton steps with the factors of the open pose, or of the stage before at the same
+// time, as long as these do, then velocity, both least in the metric of the inertias; then comes an evaluation of the
+// closed state.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,7 @@ inline bool factorize(ReducedEvaluation& e, const EvaluationInput& in) {
   return e.assemble(in) == block_ldl::regular && e.factorize() == block_ldl::regular;
 }
 inline bool factorize(PlanarEvaluation& e, const EvaluationInput& in) {
-  return e.assemble(in) == PlanarEvaluation::good && e.qr->factorize(e.kept.A) == BlockQR::regular;
+  return e.assemble(in) == PlanarEvaluation::good && e.qr->factorize(e.rows()) == BlockQR::regular;
 }
 inline void solve(SpatialEvaluation& e, View<const double> right) {
   e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
@@ -44,7 +45,7 @@ inline std::pair<double, Index> smallest_pivot(const ReducedEvaluation& e, Index
   return smallest_pivot(e.reduced, n_primal_rows);
 }
 inline std::pair<double, Index> smallest_pivot(const PlanarEvaluation& e, Index) {
-  return e.qr->smallest_pivot(e.kept.A);
+  return e.qr->smallest_pivot(e.rows());
 }
 template <class E>
 bool accelerate(E& e, const EvaluationInput& in, View<double, 2> acceleration) {
@@ -112,7 +113,7 @@ class ExplicitSteps {
       : e_(evaluation), varying_(varying), joints_(joints), retraction_(retraction), tolerance_(tolerance),
         creep_(creep), kept_(kept), right_(n_unknowns), delta_(joints.n_rows()), trial_delta_(joints.n_rows()),
         velocity_error_(joints.n_rows()), trial_velocity_error_(joints.n_rows()),
-        twists_({evaluation.n_bodies(), 6}), motions_(evaluation.n_bodies() + 1) {}
+        twists_({evaluation.n_bodies(), 6}) {}
 
   StepEnd step(const model::BodyMotions& start, View<const double, 2> acceleration, const Tableau& tableau, double h) {
     const Index n = start.position.rows(), n_stages = tableau.node.size();
@@ -126,7 +127,8 @@ class ExplicitSteps {
                               tableau.node[k] * h);
       s.position = std::move(open.position), s.orientation = std::move(open.orientation);
       s.velocity = std::move(open.velocity), s.acceleration = Array<double, 2>::uninitialized({n, 6});
-      if (!close(s)) return end;
+      const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
+      if (!close(s, is_near)) return end;
       if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
       if (k + 1 < n_stages || tableau.error.size() > 0)
@@ -140,7 +142,7 @@ class ExplicitSteps {
     return end;
   }
 
- private:
+ protected:
   Array<double, 2> mean(View<const double> weight) const {
     Array<double, 2> sum(curvatures_[0].shape());
     for (std::size_t j = 0; j < curvatures_.size(); ++j) {
@@ -151,21 +153,26 @@ class ExplicitSteps {
     return sum;
   }
 
-  // Moves to the nearest closed state, and fills its acceleration; whether that was possible.
-  bool close(StageState& s) {
-    retract(s);
-    if (!factorize(e_, input(s)) || !close_pose(s)) return false;
+  // Moves to the nearest closed state, and fills its acceleration; whether that was possible. Where the newest factors
+  // are those of a near pose, they do.
+  bool close(StageState& s, bool is_near) {
+    put_back(s);
+    if (!is_near && !factorize(e_, input(s))) return false;
+    if (!close_pose(s)) return false;
     close_velocity(s);
     if (!accelerate(e_, input(s), s.acceleration.view())) return false;
-    s.pivot = {};
-    if (kept_.size() == 0) return true;
-    std::tie(s.pivot.sine, s.pivot.row) = smallest_pivot(e_, right_.size() - kept_.size());
-    if (s.pivot.row >= 0) s.pivot.row = kept_[s.pivot.row];
+    s.pivot = smallest();
     return true;
   }
-  void retract(StageState& s) {
+  Pivot smallest() const {
+    if (kept_.size() == 0) return {};
+    const auto [sine, row] = smallest_pivot(e_, right_.size() - kept_.size());
+    return {sine, row >= 0 ? kept_[row] : row};
+  }
+  // Puts bodies back within their subgroups.
+  void put_back(StageState& s) {
     if (retraction_.fixed.rows() == 0) return;
-    sparsebody::retract(retraction_.fixed, s.position, s.orientation, s.position);
+    retract(retraction_.fixed, s.position, s.orientation, s.position);
     for (Index i = 0; i < twists_.shape(0); ++i) {
       for (Index a = 0; a < 6; ++a) {
         twists_(i, a) = 0.0;
@@ -182,11 +189,9 @@ class ExplicitSteps {
     }
     return in;
   }
-  template <bool fills_position, bool fills_velocity>
   void fill_errors(const model::BodyMotions& bodies, View<double> delta, View<double> velocity) {
-    for (Index i = 0; i < bodies.position.rows(); ++i) motions_[i + 1] = bodies[i];  // the first one is the world
-    joints_.fill<fills_position, fills_velocity>([&](Index body) -> const auto& { return motions_[body + 1]; }, delta,
-                                                 velocity);
+    fill_motions(bodies, motions_);
+    joints_.fill(motions_, delta, velocity);
   }
   double relative(View<const double> error) const {
     double most = 0.0;
@@ -202,13 +207,14 @@ class ExplicitSteps {
   }
   // Leaves the velocity errors at the pose that it finds.
   bool close_pose(StageState& s) {
-    fill_errors<true, true>(s.bodies(), delta_, velocity_error_);
+    fill_errors(s.bodies(), delta_, velocity_error_);
     double opening = relative(delta_);
     for (int step = 0; step < most_corrections && opening > 1.0; ++step) {
       fill_twists(delta_);
       model::Poses trial = model::displaced(s.position, s.orientation, twists_);
-      fill_errors<true, true>({trial.position.view(), trial.orientation.view(), s.velocity.view()}, trial_delta_,
-                              trial_velocity_error_);
+      retract(retraction_.fixed, trial.position, trial.orientation, trial.position);
+      fill_errors({trial.position.view(), trial.orientation.view(), s.velocity.view()}, trial_delta_,
+                  trial_velocity_error_);
       const double trial_opening = relative(trial_delta_);
       if (!(trial_opening < opening)) break;
       const bool is_slow = trial_opening > 1.0 && trial_opening > slow_convergence * opening;
@@ -231,7 +237,7 @@ class ExplicitSteps {
         for (Index a = 0; a < 6; ++a) v(i, a) += twists_(i, a);
       s.correction += change, before = 0.5 * change;
       s.speed = largest(v);
-      fill_errors<false, true>(s.bodies(), {}, velocity_error_);
+      fill_errors(s.bodies(), {}, velocity_error_);
       if (relative(velocity_error_) <= velocity_tolerance * s.speed) break;
     }
   }

@@ -1,1 +1,10 @@
-"""From results to numbers: what inspection, orderings, reactions and loops tell."""
+"""From results to numbers: what inspection, orderings, reactions and loops tell.
+
+`determined_reactions.py` says which reactions rigid bodies determine, on `null_space.py`;
+`advice.py` replaces joints by such as have more freedoms, `advice_check.py` compares the outcome
+with the original in two poses.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ShapeError, SingularSystemError
@@ -139,8 +138,7 @@ def _equations(system: System, state: State) -> _Equations:
     dynamics = ForwardDynamics(system, state, reduction="none", reactions="basic")
     evaluation = dynamics.evaluate(state)
     constraint = evaluation.constraint
-    force = applied_forces(system, state, evaluation.motion, evaluation.coordinates)
-    force -= bias_forces(system, state.velocity)
+    force = evaluation.applied - evaluation.bias
     structure = dynamics.structure
     return _Equations(
         structure.matrix(constraint),

@@ -38,10 +38,11 @@ _INTERRUPTED = 130
 @click.option("--step", type=PositiveSeconds(), default=1e-3, show_default=True)
 @click.option(
     "--method",
-    default="rk4",
+    default="auto",
     metavar="NAME",
     show_default=True,
-    help="Integrator: rk4, semi-implicit-euler, generalized-alpha or auto.",
+    help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
+    "or auto: rk4 where it does.",
 )
 @click.option(
     "--compliance",

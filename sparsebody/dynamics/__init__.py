@@ -1,1 +1,11 @@
-"""Forward dynamics, initial assembly, mobility and energy."""
+"""The sparse school: forward and inverse dynamics by factorizations of the whole graph.
+
+`preparation.py` decides rows (`redundancy.py`), freedoms (`reductions.py`: in a plane, or within
+displacement subgroups about the world), order and factorization (`solver_choice.py`);
+`evaluators/` assemble and solve with nothing allocated, in one native call where a fused pass
+exists. Where an evaluator cannot evaluate a state, another one takes its place.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.constraint import ConstraintRows, constraint_rows, kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.compliant_reactions import least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.equations.accelerations import Accelerations, joint_wrenches, minimum_norm
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ShapeError
-from sparsebody.kinematics.joint_motion import (
-    CoordinateMotion,
-    JointMotion,
-    coordinate_motion,
-    joint_motion,
-    position_errors,
-    prescribed_velocities,
-)
+from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.system import State, check_state
 from sparsebody.sparse.saddle import constraint_matrix
 
@@ -32,7 +26,7 @@ _NOTHING = np.zeros(0)
 _CORRECTION_GOAL = 1e-9  # relative residual of corrections, which are repeated anyway
 
 
-class Evaluation:
+class Evaluation(SystemMotion):
     """A ForwardDynamics at one state: what the time loop asks several questions of.
 
     Matrix and factors are kept until another state is evaluated; questions after that make them
@@ -42,9 +36,8 @@ class Evaluation:
     def __init__(
         self, dynamics: ForwardDynamics, state: State, body_force: FloatArray | None = None
     ) -> None:
+        super().__init__(dynamics.system, state, body_force)
         self.dynamics = dynamics
-        self.state = state
-        self.body_force = body_force
         self._assembly: object = None  # of the evaluator, at this state
 
     def __reduce__(self) -> tuple[type[Evaluation], tuple[object, ...]]:
@@ -52,37 +45,16 @@ class Evaluation:
         return Evaluation, (self.dynamics, self.state, self.body_force)
 
     @cached_property
-    def motion(self) -> JointMotion:
+    def joints(self) -> JointMotion:
         """Relative motion at the joints."""
-        check_state(self.dynamics.system, self.state)
-        return joint_motion(self.dynamics.system, self.state)
-
-    @cached_property
-    def coordinates(self) -> CoordinateMotion:
-        """Values and rates of the tracked coordinates."""
-        return coordinate_motion(self.dynamics.system, self.state, self.motion)
-
-    @cached_property
-    def constraint(self) -> ConstraintRows:
-        """All constraint rows."""
-        return constraint_rows(self.dynamics.system, self.state, self.motion, self.coordinates)
+        check_state(self.system, self.state)
+        return super().joints
 
     @property
     def _subspace(self) -> FloatArray:
         """T' in S coordinates (n_rows, 6), which few joint types let vary."""
         is_constant = self.dynamics.evaluator.assembler.has_constant_subspaces
-        return self.dynamics.system.subspace if is_constant else self.constraint.subspace
-
-    @property
-    def position_error(self) -> FloatArray:
-        """(n_rows,) position errors delta of all constraint rows [rad, m]."""
-        return position_errors(self.dynamics.system, self.state, self.motion, self.coordinates)
-
-    @property
-    def velocity_error(self) -> FloatArray:
-        """(n_rows,) T' v_J, less prescribed velocities, of all constraint rows [rad/s, m/s]."""
-        prescribed = prescribed_velocities(self.dynamics.system, self.state.time)
-        return np.asarray(self.constraint.velocity - prescribed)
+        return self.system.subspace if is_constant else self.constraint.subspace
 
     @cached_property
     def _stabilization(self) -> FloatArray:
@@ -119,7 +91,7 @@ class Evaluation:
 
     def _solve_errors(self, error: FloatArray) -> FloatArray:
         """Return the twists (n_bodies, 6) that change the rows by -error."""
-        dynamics, n_rows = self.dynamics, self.dynamics.system.n_rows
+        dynamics, n_rows = self.dynamics, self.system.n_rows
         if np.shape(error) != (n_rows,):
             raise ShapeError(f"the errors are {np.shape(error)}, not {(n_rows,)}: one a row")
         assembler = self.assembled().assembler
@@ -139,7 +111,7 @@ class Evaluation:
 
     def accelerations(self) -> Accelerations:
         """Return accelerations, multipliers and joint wrenches, with their residuals."""
-        dynamics, system = self.dynamics, self.dynamics.system
+        dynamics, system = self.dynamics, self.system
         multiplier = np.zeros(system.n_rows)
         acceleration, residual = self._solution(multiplier)
         dropped = dynamics.evaluator.dropped_residual()

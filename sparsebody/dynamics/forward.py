@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -59,39 +60,35 @@ class ForwardDynamics:
         The compiled mechanism.
     state : State, optional
         Where dependent constraint rows are looked for; default: the consistent initial state.
-    ordering, factorization : str
-        Names from ORDERINGS and FACTORIZATIONS, or "auto" for the least predicted time.
     redundancy : {"remove", "keep", "krylov", "auto"}
-        Leave dependent constraint rows out; solve with all of them, which works where none is
+        Which rows hold: leave dependent ones out; solve with all of them, which works where none is
         dependent; solve with all of them by Krylov steps, which works at every pose, also where it
         is in doubt whether rows are dependent; or leave them out where that is certain, and else
-        take the Krylov steps. Whether these have converged stands in `Accelerations.solver`.
-    inconsistent : {"auto", "kept", "least-squares"}
-        What becomes of rows that contradict each other, as dependent ones can by drift, Baumgarte's
-        terms or velocities that they forbid: the kept rows hold exactly and the others are left
-        with the rest (`dropped_residual`), or all rows, scaled to unit norm in the metric of the
-        inertias, have the least sum of squares, which takes Krylov steps. "auto": the kept rows
-        hold where others are left out, else least squares.
+        take the Krylov steps. Whether these have converged stands in `Accelerations.solver`. Where
+        rows contradict each other, as dependent ones can by drift, Baumgarte's terms or velocities
+        that they forbid, the kept ones hold exactly and the others are left with the rest
+        (`dropped_residual`); with Krylov steps all rows, scaled to unit norm in the metric of the
+        inertias, have the least sum of squares.
+    reduction : {"auto", "none"}
+        Which freedoms: use displacement subgroups, or decide ranks by numbers alone, with six
+        freedoms a body. Rows that are redundant within a subgroup are left out first, and bodies
+        that move within one about the world get fewer freedoms: all of them if they move parallel
+        to one plane, else where it is predicted to be faster. A factorization other than "auto",
+        or "block-qr" in the plane, asks for six. The answers are the same.
     reactions : {"minimum-norm", "basic", "compliance"}
-        Where rows are dependent, the multipliers are not unique: return the smallest, which do
+        Which multipliers, where rows are dependent and they are not unique: the smallest, which do
         not depend on numbering, or those with zeros at the left-out rows (cheaper), or those of
         least strain energy.
     compliance : number, (6,), (6, 6) array_like or mapping of joint names to these, optional
         Of the joints [rad/(N m), m/N], for reactions="compliance"; see joint_compliances.
-    reduction : {"auto", "none"}
-        Use displacement subgroups, or decide ranks by numbers alone, with six freedoms a body.
-        Rows that are redundant within a subgroup are left out first, and bodies that move within
-        one about the world get fewer freedoms: all of them if they move parallel to one plane,
-        else where it is predicted to be faster. A factorization other than "auto", or "block-qr"
-        in the plane, asks for six. The answers are the same.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
+    ordering, factorization : str
+        Names from ORDERINGS and FACTORIZATIONS, or "auto" for the least predicted time.
     residuals : {"double", "extended"}
         "extended" corrects accelerations with residuals of 31 digits made from the state, so that
         they are good to the last digits whatever the condition number, at about five times the
         cost. In a plane only, where bodies have three freedoms; elsewhere the same as "double".
-    rank_tolerance : float
-        Rows depend on others if no more of them is left, of one, when these are projected out.
     threads : int
         That preparation and each evaluation of a large mechanism may use, from some 10^4 bodies on.
         The results are the same bits for any number.
@@ -129,40 +126,35 @@ class ForwardDynamics:
         system: System,
         state: State | None = None,
         *,
-        ordering: str = "auto",
-        factorization: str = "auto",
         redundancy: str = "remove",
-        inconsistent: str = "auto",
+        reduction: str = "auto",
         reactions: str = "minimum-norm",
         compliance: Compliance | None = None,
-        reduction: str = "auto",
         baumgarte: float | None = None,
+        ordering: str = "auto",
+        factorization: str = "auto",
         residuals: str = "double",
-        rank_tolerance: float = 1e-8,
         threads: int = 1,
     ) -> None:
-        self.options = SolverOptions(
-            ordering=ordering,
-            factorization=factorization,
-            redundancy=redundancy,
-            inconsistent=inconsistent,
-            reactions=reactions,
-            compliance=compliance,
-            reduction=reduction,
-            baumgarte=baumgarte,
-            residuals=residuals,
-            rank_tolerance=rank_tolerance,
-            threads=threads,
-        )
-        self.system = system
+        of_rows = redundancy, reduction, reactions, compliance, baumgarte
+        options = SolverOptions(*of_rows, ordering, factorization, residuals, threads)
+        self._prepare(system, state, options)
+
+    def _prepare(self, system: System, state: State | None, options: SolverOptions) -> None:
+        """Decide all that does not depend on a state to come."""
+        self.system, self.options = system, options
         self._shape = system.n_bodies, 6  # of accelerations
-        self.reactions, self.reduction, self.baumgarte = reactions, reduction, baumgarte
-        self.compliance = None if compliance is None else joint_compliances(system, compliance)
-        self._wants_extended = residuals == "extended"
+        self.reactions, self.reduction = options.reactions, options.reduction
+        self.baumgarte = options.baumgarte
+        self.compliance = (
+            None if options.compliance is None else joint_compliances(system, options.compliance)
+        )
+        self._wants_extended = options.residuals == "extended"
         self._has_warned = False
-        self._analyzed_at = consistent_state(system, threads=threads) if state is None else state
-        check_state(system, self._analyzed_at)
-        self._prepared = ThreadPreparation(prepared(system, self._analyzed_at, self.options))
+        at = consistent_state(system, threads=options.threads) if state is None else state
+        check_state(system, at)
+        self._analyzed_at = at
+        self._prepared = ThreadPreparation(prepared(system, at, options))
         if self.rank_decision is not None and not self.rank_decision.certain:
             self._tell_doubt(self.rank_decision)
 
@@ -217,7 +209,7 @@ class ForwardDynamics:
         """Warn of an uncertain rank, and go over to Krylov steps if that was asked for."""
         done = f"{decision.n_dependent} are left out"
         remedy = "redundancy='krylov' does without a decision"
-        if self.options.dependent_rows == "auto":
+        if self.options.redundancy == "auto":
             self._prepared.own = prepared_for_krylov(self.system, self.options)
             done, remedy = "all are kept", "redundancy='remove' takes the likeliest ones out"
         why = f": {decision.doubt}" if decision.doubt else ", as near singular poses"
@@ -230,13 +222,19 @@ class ForwardDynamics:
     def analyzed_at(self, state: State, **changes: Any) -> ForwardDynamics:
         """Return the same dynamics with what is decided at another state.
 
-        With other options where `changes` gives any, by name. The ordering is the one in use, and
-        so is the factorization unless bodies have fewer freedoms.
+        With other options where `changes` gives any, by their names in SolverOptions. The ordering
+        is the one in use, and so is the factorization unless bodies have fewer freedoms.
         """
         used = {"ordering": self.ordering}
         if not (self.is_planar or self.reduced_bodies):
             used["factorization"] = self.factorization
-        return ForwardDynamics(self.system, state, **self.options.but(**(used | changes)))
+        return self._with(state, **(used | changes))
+
+    def _with(self, state: State, **changes: Any) -> ForwardDynamics:
+        """Return the dynamics decided at a state, with some options changed."""
+        dynamics = object.__new__(ForwardDynamics)
+        dynamics._prepare(self.system, state, replace(self.options, **changes))
+        return dynamics
 
     def run(
         self,
@@ -267,9 +265,7 @@ class ForwardDynamics:
     @cached_property
     def unreduced(self) -> ForwardDynamics:
         """The same with all freedoms of the bodies, for errors out of their subgroups."""
-        return ForwardDynamics(
-            self.system, self._analyzed_at, **self.options.but(reduction="none", baumgarte=None)
-        )
+        return self._with(self._analyzed_at, reduction="none", baumgarte=None)
 
     @cached_property
     def subgroups(self) -> tuple[Subgroup, ...]:

@@ -89,7 +89,7 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
 
     What is decided does not depend on the number of threads.
     """
-    if options.reduction == "none" or options.dependent_rows not in ("remove", "auto"):
+    if options.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
     preparation = None
     if options.factorization in IN_PLANE:
@@ -106,10 +106,10 @@ def prepared_unreduced(
     system: System, state: State, options: SolverOptions, classes: Classes | None = None
 ) -> Preparation:
     """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
-    if options.dependent_rows == "krylov":
+    if options.redundancy == "krylov":
         return prepared_for_krylov(system, options)
     decision = rank_decision(
-        system, state, options.dependent_rows, options.rank_tolerance, classes, options.threads
+        system, state, options.redundancy, options.rank_tolerance, classes, options.threads
     )
     structure = kkt_structure(system, None if decision is None else decision.keep)
     choice = choose_solver(
@@ -124,7 +124,7 @@ def prepared_unreduced(
 def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
     """Keep all rows, without any decision on them."""
     structure, factorization = kkt_structure(system), options.factorization
-    if options.dependent_rows == "auto" and factorization not in QUASI_DEFINITE:
+    if options.redundancy == "auto" and factorization not in QUASI_DEFINITE:
         factorization = "auto"
     choice = choose_quasi_definite(structure.pattern, options.ordering, factorization)
     assembler = SpatialAssembler(

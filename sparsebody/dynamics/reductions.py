@@ -1,8 +1,7 @@
 """Fewer freedoms for bodies that move within displacement subgroups about the world.
 
-An exact change of basis. Reactions out of the plane are recovered from the solution.
-
-An exact change of basis. Reactions outside the subgroups are recovered from the solution.
+An exact change of basis. Reactions out of the plane, or outside the subgroups, are recovered from
+the solution.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Constraint rows that depend on each other: the options, and the decision which to leave out."""
+"""Constraint rows that depend on each other: the decision which to leave out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparsebody import ordering
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
-from sparsebody.errors import ModelError, SingularSystemError
+from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze
 from sparsebody.factorization.cost_model import choose_factorization
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE, quasi_definite
@@ -100,33 +100,6 @@ def has_loops(system: System) -> bool:
     """Tell whether joints close any loop."""
     n = system.n_bodies + 1
     return bool(model.spanning_forest(n, system.predecessor % n, system.successor % n)[1].any())
-
-
-REDUNDANCY = ("remove", "keep", "krylov", "auto")
-INCONSISTENT = ("auto", "kept", "least-squares")
-
-
-def resolved(redundancy: str, inconsistent: str) -> str:
-    """Return the redundancy that both options lead to.
-
-    Raises
-    ------
-    ModelError
-        If they contradict each other.
-    """
-    if redundancy == "krylov" and inconsistent == "kept":
-        raise ModelError(
-            "inconsistent is 'kept', but redundancy 'krylov' leaves no rows out that others could "
-            "be kept against; give inconsistent 'least-squares', or redundancy 'remove'"
-        )
-    if redundancy == "keep" and inconsistent == "least-squares":
-        raise ModelError(
-            "inconsistent is 'least-squares', but redundancy 'keep' solves with all rows as "
-            "independent ones, which contradict nothing; give redundancy 'krylov'"
-        )
-    if redundancy == "auto" and inconsistent == "kept":
-        return "remove"
-    return "krylov" if inconsistent == "least-squares" else redundancy
 
 
 def rank_decision(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sparsebody.dynamics.compliant_reactions import Compliance
-from sparsebody.dynamics.redundancy import INCONSISTENT, REDUNDANCY, resolved
 from sparsebody.equations.accelerations import REACTIONS
 from sparsebody.errors import ModelError, UnknownNameError
+from sparsebody.sparse.rank.tolerances import RANK_TOLERANCE
 
+REDUNDANCY = ("remove", "keep", "krylov", "auto")
 REDUCTION = ("auto", "none")
 RESIDUALS = ("double", "extended")
 
@@ -24,22 +24,20 @@ class SolverOptions:
         For a value that there is not, or values that contradict each other.
     """
 
-    ordering: str
-    factorization: str
-    redundancy: str
-    inconsistent: str
-    reactions: str
-    compliance: Compliance | None
-    reduction: str
-    baumgarte: float | None
-    residuals: str
-    rank_tolerance: float
-    threads: int
+    redundancy: str = "remove"
+    reduction: str = "auto"
+    reactions: str = "minimum-norm"
+    compliance: Compliance | None = None
+    baumgarte: float | None = None
+    ordering: str = "auto"
+    factorization: str = "auto"
+    residuals: str = "double"
+    threads: int = 1
+    rank_tolerance: float = RANK_TOLERANCE  # looser where a pose is nearly singular
 
     def __post_init__(self) -> None:
         for value, known, what in (
             (self.redundancy, REDUNDANCY, "redundancy"),
-            (self.inconsistent, INCONSISTENT, "inconsistent"),
             (self.reactions, (*REACTIONS, "compliance"), "reactions"),
             (self.reduction, REDUCTION, "reduction"),
             (self.residuals, RESIDUALS, "residuals"),
@@ -50,23 +48,9 @@ class SolverOptions:
             raise ModelError(
                 f"the Baumgarte time constant is {self.baumgarte}; it must be positive"
             )
-        if not 0.0 < self.rank_tolerance < 1.0:
-            raise ModelError(
-                f"rank_tolerance is {self.rank_tolerance}; give a number between 0 and 1"
-            )
         if self.threads < 1:
             raise ModelError(f"threads is {self.threads}; give the number of them, 1 or more")
         if (self.reactions == "compliance") != (self.compliance is not None):
             raise ModelError(
                 "give compliance=... together with reactions='compliance', and only then"
             )
-        resolved(self.redundancy, self.inconsistent)
-
-    @property
-    def dependent_rows(self) -> str:
-        """What becomes of them, as redundancy and inconsistent say together."""
-        return resolved(self.redundancy, self.inconsistent)
-
-    def but(self, **changes: Any) -> dict[str, Any]:
-        """Return these options as keyword arguments, with changes."""
-        return vars(self) | changes

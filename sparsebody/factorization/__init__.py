@@ -6,14 +6,12 @@ from importlib import import_module
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError, UnknownNameError
 from sparsebody.factorization import (
-    banded,
     block_ldl,
     block_qr,
     cholmod,
     cholmod_ldl,
-    dense,
     multifrontal,
-    superlu,
+    pivoted_lu,
 )
 from sparsebody.factorization.backend import Backend, Numeric, Symbolic
 from sparsebody.factorization.refinement import refined_solve
@@ -30,7 +28,7 @@ __all__ = [
 ]
 
 FACTORIZATIONS: dict[str, Backend] = {
-    "superlu": Backend(superlu.analyze, needs=None, summary="LU of the whole matrix"),
+    "superlu": Backend(pivoted_lu.analyze_superlu, needs=None, summary="LU of the whole matrix"),
     "cholmod": Backend(
         cholmod.analyze, needs="sksparse.cholmod", summary="Cholesky of the Schur complement"
     ),
@@ -48,8 +46,10 @@ FACTORIZATIONS: dict[str, Backend] = {
     "block-qr": Backend(
         block_qr.analyze, needs=None, summary="QR of the constraint columns by small fronts"
     ),
-    "banded": Backend(banded.analyze, needs=None, summary="LU of a band by LAPACK"),
-    "dense": Backend(dense.analyze, needs=None, summary="LU of the dense matrix by LAPACK"),
+    "banded": Backend(pivoted_lu.analyze_banded, needs=None, summary="LU of a band by LAPACK"),
+    "dense": Backend(
+        pivoted_lu.analyze_dense, needs=None, summary="LU of the dense matrix by LAPACK"
+    ),
 }
 
 INSTALL = {

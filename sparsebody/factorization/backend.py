@@ -63,6 +63,14 @@ def check_rhs(rhs: FloatArray, pattern: BlockPattern) -> None:
         raise ShapeError(f"right-hand side {rhs.shape} for a matrix of {pattern.n_rows} rows")
 
 
+def lost_pivot(pattern: BlockPattern, row: int) -> SingularSystemError:
+    """Return the error that names the block whose pivot vanishes."""
+    block = int(np.searchsorted(pattern.offsets, row, side="right")) - 1
+    kind = "dual" if block >= pattern.n_primal else "primal"
+    number = block - pattern.n_primal if kind == "dual" else block
+    return SingularSystemError(f"a pivot of {kind} block {number} vanishes: {REMEDY}")
+
+
 def check_regular(solve: Callable[[FloatArray], FloatArray], probe: FloatArray) -> None:
     """Raise SingularSystemError if a solution is larger than any regular matrix would make it.
 

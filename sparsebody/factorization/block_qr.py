@@ -16,8 +16,8 @@ import numpy as np
 
 from sparsebody._core import factorization as native
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.errors import ShapeError, SingularSystemError
-from sparsebody.factorization.backend import REMEDY, check_newest, check_pattern, check_rhs
+from sparsebody.errors import ShapeError
+from sparsebody.factorization.backend import check_newest, check_pattern, check_rhs, lost_pivot
 from sparsebody.factorization.layouts import scales
 from sparsebody.factorization.unit_ldl import SOUND, from_unit, to_unit, unit_rows
 from sparsebody.sparse.pattern import BlockPattern, check_order
@@ -85,7 +85,7 @@ class BlockQRSymbolic:
         bad, inverse_root = unit_rows(matrix, rows)
         if bad != SOUND:
             scales(matrix)
-            raise SingularSystemError(f"a pivot of primal block {bad} vanishes: {REMEDY}")
+            raise lost_pivot(self.pattern, int(self.pattern.offsets[bad]))
         status = self.qr.factorize(rows)
         if status != REGULAR:
             scales(matrix)
@@ -95,10 +95,7 @@ class BlockQRSymbolic:
     def check(self, status: int) -> None:
         """Raise SingularSystemError for the dual row that a factorization has returned."""
         if status != REGULAR:
-            pattern = self.pattern
-            row = pattern.n_primal_rows + status
-            block = int(np.searchsorted(pattern.offsets, row, side="right")) - 1 - pattern.n_primal
-            raise SingularSystemError(f"a pivot of dual block {block} vanishes: {REMEDY}")
+            raise lost_pivot(self.pattern, self.pattern.n_primal_rows + status)
 
 
 def analyze(

@@ -63,12 +63,7 @@ def analyzed_factor(columns: Columns, mode: str) -> CholmodFactor:
     """Let CHOLMOD analyze a lower triangle in the order that it has."""
     from sksparse import cholmod
 
-    n = len(columns.indptr) - 1
-    shape = (n, n)
-    values = np.ones(len(columns.indices))
-    permuted = csc_matrix((values, columns.indices, columns.indptr), shape=shape)
-    permuted.has_sorted_indices = True
-    permuted.has_canonical_format = True
+    permuted = columns.matrix(np.ones(len(columns.indices)))
     factor = cholmod.analyze(permuted, mode=mode, ordering_method="natural")
     return CholmodFactor(permuted, factor)
 

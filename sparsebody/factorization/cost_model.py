@@ -12,10 +12,9 @@ import numpy as np
 from sparsebody.arrays import IntArray
 from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import FACTORIZATIONS, available_factorizations
-from sparsebody.factorization.banded import LARGEST_BAND
 from sparsebody.factorization.block_ldl import MOST_UPDATES, TILE, safe_order
-from sparsebody.factorization.dense import MOST_ROWS
 from sparsebody.factorization.layouts import MOST_CONTRIBUTIONS
+from sparsebody.factorization.pivoted_lu import LARGEST_BAND, MOST_ROWS
 from sparsebody.sparse.elimination_tree import (
     Elimination,
     OrderingMetrics,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_matrix
 
 from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray, IntArray
@@ -41,6 +42,13 @@ class Columns:
     keys: IntArray  # (n_couples,) column * n + row of each stored block, increasing
     base: IntArray  # (n_couples,) place of its first element
     stride: IntArray  # (n_couples,) distance of its columns
+
+    def matrix(self, values: FloatArray) -> csc_matrix:
+        """Return the matrix of these columns that has the array itself as its values."""
+        n = len(self.indptr) - 1
+        matrix = csc_matrix((values, self.indices, self.indptr), shape=(n, n))
+        matrix.has_sorted_indices = matrix.has_canonical_format = True
+        return matrix
 
 
 def block_columns(sizes: IntArray, row: IntArray, column: IntArray) -> Columns:

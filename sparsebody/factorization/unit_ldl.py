@@ -12,11 +12,11 @@ from sparsebody._core import factorization
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.backend import (
-    REMEDY,
     check_newest,
     check_pattern,
     check_rhs,
     is_dependent,
+    lost_pivot,
     useless_row,
 )
 from sparsebody.factorization.layouts import scales, vanishing_row
@@ -117,7 +117,7 @@ class UnitLDLSymbolic(ABC):
         bad, inverse_root = unit_rows(matrix, rows)
         if bad != SOUND:
             scales(matrix)
-            raise SingularSystemError(self._lost_pivot(int(self.pattern.offsets[bad])))
+            raise lost_pivot(self.pattern, int(self.pattern.offsets[bad]))
         return UnitLDLNumeric(self, rows, inverse_root, self.newest)
 
     def check(self, status: int, rows: FloatArray) -> None:
@@ -142,14 +142,6 @@ class UnitLDLSymbolic(ABC):
         if bad >= 0:
             raise SingularSystemError(vanishing_row(pattern, n + bad))
         if row < n or is_dependent(pattern, rows, partial(self.unit_solution, rows), row - n):
-            raise SingularSystemError(self._lost_pivot(row))
+            raise lost_pivot(pattern, row)
         if pattern.n_blocks >= LONG:
             self.independent.add(row)
-
-    def _lost_pivot(self, row: int) -> str:
-        """Name the block whose pivot vanishes."""
-        block = int(np.searchsorted(self.pattern.offsets, row, side="right")) - 1
-        n_primal = self.pattern.n_primal
-        is_dual = block >= n_primal
-        name = f"dual block {block - n_primal}" if is_dual else f"primal block {block}"
-        return f"a pivot of {name} vanishes: {REMEDY}"

@@ -30,7 +30,7 @@ def vector(value: ArrayLike, who: str, what: str, size: int = 3) -> FloatArray:
         raise ModelError(f"{who}: {what} is {value!r}; give {size} numbers") from error
     if array.shape != (size,):
         raise ModelError(f"{who}: {what} has shape {array.shape}; give {size} numbers")
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         raise ModelError(f"{who}: {what} is {array.tolist()}; every number must be finite")
     array.flags.writeable = False
     return array
@@ -127,7 +127,8 @@ def shown(what: str, names: Sequence[str]) -> str:
 def joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Return columns in turn; what all of them repeat is stored once."""
     first = parts[0]
-    if all(part.strides[0] == 0 and np.all(part[0] == first[0]) for part in parts):
+    is_repeated = all(part.strides[0] == 0 for part in parts)
+    if is_repeated and (np.array([part[0] for part in parts], first.dtype) == first[0]).all():
         return np.broadcast_to(first[:1], (sum(map(len, parts)), *first.shape[1:]))
     array = np.concatenate(parts)
     array.flags.writeable = False

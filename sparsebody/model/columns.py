@@ -56,8 +56,10 @@ class Table(Generic[Item, Columns]):
         """Return everything by name, in the order of declaration."""
         return {name: self[i] for i, name in enumerate(self.names)}
 
-    def extend(self, names: Sequence[str], columns: Columns) -> None:
-        """Add things under names that are free."""
+    def extend(self, names: Sequence[str], columns: Columns, item: Item | None = None) -> None:
+        """Add things under names that are free; one alone may come with its object."""
+        if item is not None:
+            self._made[len(self.names)] = item
         self._starts.append(len(self.names))
         self._parts.append(columns)
         self.names.extend(names)
@@ -74,6 +76,10 @@ class Table(Generic[Item, Columns]):
 
     def rows(self, field: str, index: IntArray) -> FloatArray:
         """Return rows of a field, stored once where the field is."""
+        if len(index) == 1:
+            k = bisect_right(self._starts, index[0]) - 1
+            row: FloatArray = getattr(self._parts[k], field)[index[0] - self._starts[k]]
+            return row[None]
         column: FloatArray = getattr(self._parts[0], field)
         if len(self._parts) == 1:
             is_same = column.strides[0] == 0

@@ -16,6 +16,7 @@ from sparsebody.model.checks import (
     finite_rows,
     joined,
     objects,
+    repeated,
     shown,
     stored_once,
     vector,
@@ -230,7 +231,7 @@ def _axes(names: Sequence[str], z: ArrayLike, x: ArrayLike | None) -> FloatArray
     e_x = None if x is None else column(x, (3,), n, who, "x axis")
     if all(d is None or d.strides[0] == 0 for d in (e_z, e_x)):
         one = axes(e_z[0], None if e_x is None else e_x[0], f"joint {names[0]!r}")
-        return np.broadcast_to(one, (n, 3, 3))
+        return repeated(one, n)
     with np.errstate(all="ignore"):
         turned = all_axes(e_z, e_x)
     for i in np.flatnonzero(~np.isfinite(turned).all(axis=(1, 2))).tolist():
@@ -254,7 +255,7 @@ def frames_in_bodies(
     turn = quaternion_from_rotation(distinct(to_body) @ distinct(axes))
     return Frames.trusted(
         np.einsum("nij,nj->ni", to_body, point - position),
-        np.broadcast_to(turn, (len(point), 4)),
+        turn if len(turn) == len(point) else repeated(turn[0], len(point)),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -141,13 +142,18 @@ def are_unit_quaternions(orientation: FloatArray) -> BoolArray:
 def unit_quaternions(orientation: FloatArray) -> FloatArray:
     """(n, 4) the quaternions, unit to rounding."""
     rows = distinct(orientation)
-    return np.broadcast_to(rows / np.linalg.norm(rows, axis=1, keepdims=True), orientation.shape)
+    return _as_many(rows / np.linalg.norm(rows, axis=1, keepdims=True), len(orientation))
 
 
 def rotations(orientation: FloatArray) -> FloatArray:
     """(n, 3, 3) rotations of nearly unit quaternions (n, 4)."""
     rows = distinct(unit_quaternions(orientation))
-    return np.broadcast_to(rotation_from_quaternion(rows), (len(orientation), 3, 3))
+    return _as_many(rotation_from_quaternion(rows), len(orientation))
+
+
+def _as_many(rows: FloatArray, n: int) -> FloatArray:
+    """Return n rows, the only one repeated without storing it again."""
+    return rows if len(rows) == n else repeated(rows[0], n)
 
 
 def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:
@@ -157,12 +163,20 @@ def axes(z: ArrayLike, x: ArrayLike | None, who: str) -> FloatArray:
     axes that brings z where it is asked for.
     """
     e_z = direction(z, who, "axis")
-    given = np.array(z, dtype=float)[None]
+    given = tuple(np.array(z, dtype=float).tolist())
     if x is None:
-        return all_axes(given)[0]
+        return _axes_of(given)
     e_x = direction(x, who, "x axis")
     direction(e_x - e_z * (e_z @ e_x), who, "part of the x axis across the axis")
-    return all_axes(given, np.array(x, dtype=float)[None])[0]
+    return _axes_of(given, tuple(np.array(x, dtype=float).tolist()))
+
+
+@lru_cache(maxsize=64)
+def _axes_of(z: tuple[float, ...], x: tuple[float, ...] | None = None) -> FloatArray:
+    """Return `all_axes` of one direction: few axes serve the joints of most mechanisms."""
+    turned = all_axes(np.array([z]), None if x is None else np.array([x]))[0]
+    turned.flags.writeable = False
+    return turned
 
 
 def all_axes(z: FloatArray, x: FloatArray | None = None) -> FloatArray:

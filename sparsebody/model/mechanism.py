@@ -172,9 +172,9 @@ class Mechanism:
             angular_velocity,
             shape,
         )
-        self._bodies.extend([name], BodyColumns.of(body))
+        self._bodies.extend([name], BodyColumns.of(body), body)
         self._graph = None
-        return self._bodies[self.n_bodies - 1]
+        return body
 
     def add_bodies(
         self,
@@ -514,7 +514,7 @@ class Mechanism:
         """Return (n, 3) positions or (n, 4) orientations of predecessors and of successors."""
         poses = []
         for bodies in ends:
-            rows, is_world = self._bodies.rows(field, bodies.clip(0)), bodies < 0
+            rows, is_world = self._bodies.rows(field, np.maximum(bodies, 0)), bodies < 0
             if (rows[is_world] != of_world).any():
                 rows = np.where(is_world[:, None], of_world, rows)
             poses.append(rows)

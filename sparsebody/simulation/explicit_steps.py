@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sparsebody._core import dynamics, simulation
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import Evaluator
+from sparsebody.dynamics.evaluators import BlockQRSolver, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.model.system import State
+from sparsebody.model.system import State, System
 from sparsebody.simulation.constraint_errors import Scales, joint_errors
-from sparsebody.simulation.integrators.base import Tableau
+from sparsebody.simulation.integrators.base import Composition, Tableau
 from sparsebody.simulation.stabilization import Pivot, Solved
 
-Native = simulation.SpatialSteps | simulation.ReducedSteps | simulation.PlanarSteps
+Native = (
+    simulation.SpatialSteps
+    | simulation.SpatialQRSteps
+    | simulation.ReducedSteps
+    | simulation.PlanarSteps
+)
 
 _NOTHING = np.zeros(0)
 
@@ -21,8 +28,8 @@ _NOTHING = np.zeros(0)
 class ExplicitSteps:
     """The native call for the evaluator that a ForwardDynamics has at the time."""
 
-    def __init__(self, tableau: Tableau, small: Scales) -> None:
-        self._tableau = (tableau.node, tableau.pose, tableau.rate, _NOTHING)
+    def __init__(self, scheme: Tableau | Composition, small: Scales) -> None:
+        self._scheme = scheme
         self._small = small
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
@@ -42,7 +49,7 @@ class ExplicitSteps:
         if native is None:
             return None
         is_closed, x, q, v, a, correction, worst, last, _ = evaluator.assembler.call(
-            lambda *arguments: native.step(arguments[:3], acceleration, self._tableau, h),
+            lambda *arguments: self._step(solver.system, native, arguments[:3], acceleration, h),
             state,
             None,
             _NOTHING,
@@ -53,11 +60,20 @@ class ExplicitSteps:
         end = State(x, q, v, state.coordinate, time)
         return Solved(end, a, correction, Pivot(*last)), Pivot(*worst)
 
+    def _step(
+        self, system: System, native: Native, start: Any, acceleration: FloatArray, h: float
+    ) -> Any:
+        if isinstance(self._scheme, Composition):
+            inertias = system.inertia, system.mass
+            return native.variational_step(start, acceleration, inertias, self._scheme.parts, h)
+        tableau = self._scheme.node, self._scheme.pose, self._scheme.rate, _NOTHING
+        return native.step(start, acceleration, tableau, h)
+
     def _of(self, solver: ForwardDynamics) -> Native | None:
         evaluator, system = solver.evaluator, solver.system
         assembler = evaluator.assembler
         is_plain = solver.baumgarte is None and solver.residuals == "double"
-        if not (evaluator.is_fused and assembler.is_compiled and is_plain):
+        if not (assembler.is_compiled and is_plain):
             return None
         arguments = (
             assembler.varying_rows,
@@ -68,7 +84,12 @@ class ExplicitSteps:
             assembler.rows,
             len(assembler.right),
         )
-        native = assembler.native
+        native, by = assembler.native, evaluator.solver
+        if isinstance(native, dynamics.SpatialEvaluation) and isinstance(by, BlockQRSolver):
+            by_qr = simulation.SpatialQR(native, by.qr, by.is_last_resort)
+            return simulation.SpatialQRSteps(by_qr, *arguments)
+        if not evaluator.is_fused:
+            return None
         if isinstance(native, dynamics.PlanarEvaluation):
             return simulation.PlanarSteps(native, *arguments)
         if isinstance(native, dynamics.ReducedEvaluation):

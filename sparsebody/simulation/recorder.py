@@ -20,7 +20,12 @@ from sparsebody.simulation.trajectory_files import (
     load_trajectory,
     write_event,
 )
-from sparsebody.simulation.trajectory_structure import CHECKPOINTS, EVENT_TYPE, EVENTS
+from sparsebody.simulation.trajectory_structure import (
+    CHECKPOINTS,
+    EVENT_TYPE,
+    EVENTS,
+    OPTIONAL_CHANNELS,
+)
 
 _FLUSH_PERIOD = 0.5  # [s] of wall time
 _BLOCK_BYTES = 1 << 22
@@ -71,7 +76,7 @@ class MemoryRecorder:
     def close(self, *, steps: int, wall_time: float, interrupted: bool) -> Trajectory:
         """Return the trajectory."""
         header, n = self._header, len(self._samples)
-        channels: dict[str, Any] = {"joint_wrench": None}
+        channels: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
         for name, shape in header.channels.items():
             rows = [sample[name] for sample in self._samples]
             channels[name] = np.array(rows, dtype=float).reshape(n, *shape)

@@ -57,6 +57,10 @@ class RowChoice:
         if watch.analysis_state is not None:
             self.dynamics = analyzed_at(self.dynamics, watch.analysis_state)
 
+    def take_over(self, dynamics: ForwardDynamics, state: State) -> None:
+        """Begin with dynamics analyzed at a state."""
+        self.dynamics, self.watch = dynamics, RankWatch(state, dynamics.rank)
+
     def choose(self, state: State, reason: str) -> None:
         """Keep the rows that are independent at a state."""
         self.adopt(analyzed_at(self.dynamics, state), state, reason)

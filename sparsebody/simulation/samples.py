@@ -47,12 +47,13 @@ def header(
         fingerprint(system),
         conservative,
         source,
-        channel_shapes(system, options.record_reactions),
+        channel_shapes(system, options),
     )
 
 
-def channel_shapes(system: System, record_reactions: bool) -> dict[str, tuple[int, ...]]:
+def channel_shapes(system: System, options: SimulationOptions) -> dict[str, tuple[int, ...]]:
     """Return the shape of one record of each channel."""
+    is_elastic = options.method in ("auto", "generalized-alpha")
     n = system.n_bodies
     shapes: dict[str, tuple[int, ...]] = {
         "time": (),
@@ -66,13 +67,21 @@ def channel_shapes(system: System, record_reactions: bool) -> dict[str, tuple[in
         "position_error": (),
         "velocity_error": (),
     }
-    return shapes | ({"joint_wrench": (system.n_joints, 6)} if record_reactions else {})
+    shapes |= {"elastic_energy": ()} if is_elastic else {}
+    return shapes | ({"joint_wrench": (system.n_joints, 6)} if options.record_reactions else {})
 
 
 def sample(
-    system: System, state: State, joint_wrench: Callable[[State], FloatArray] | None
+    system: System,
+    state: State,
+    multiplier: FloatArray | None,
+    joint_wrench: Callable[[State], FloatArray] | None,
 ) -> Sample:
-    """Return one record; `joint_wrench` computes the reactions where they are asked for."""
+    """Return one record.
+
+    Multipliers are those of compliant joints, which are open by delta = C lambda; `joint_wrench`
+    computes the reactions where they are asked for.
+    """
     now, momentum = energy_and_momentum(system, state)
     position_error, velocity_error = constraint_errors(system, state)
     record: Sample = {
@@ -83,6 +92,7 @@ def sample(
         "coordinate": state.coordinate,
         "kinetic_energy": now.kinetic,
         "potential_energy": now.potential,
+        "elastic_energy": 0.0 if multiplier is None else 0.5 * float(multiplier @ position_error),
         "momentum": momentum,
         "position_error": largest(position_error),
         "velocity_error": largest(velocity_error),

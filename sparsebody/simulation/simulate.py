@@ -13,6 +13,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.energy import is_conservative
+from sparsebody.dynamics.evaluators import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
@@ -25,10 +26,10 @@ from sparsebody.errors import (
     warn_user,
 )
 from sparsebody.model.system import State, System, check_state
-from sparsebody.simulation.auto_stepper import AutoStepper, Note
+from sparsebody.simulation.auto_stepper import N_OWN, AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
 from sparsebody.simulation.implicit.stepper import ImplicitStepper, memory_size
-from sparsebody.simulation.integrators import INTEGRATORS, Integrator
+from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator
 from sparsebody.simulation.interruption import stop_request
 from sparsebody.simulation.options import (
     SimulationOptions,
@@ -61,7 +62,7 @@ def simulate(
     *,
     duration: float,
     step: float = 1e-3,
-    method: str = "rk4",
+    method: str = "auto",
     stabilization: str = "projection",
     time_constant: float | None = None,
     dynamics: ForwardDynamics | None = None,
@@ -90,9 +91,8 @@ def simulate(
     duration, step : float
         How long, and in which steps [s]; the last step is shorter if need be.
     method : str
-        A name in INTEGRATORS, or "auto": "rk4" with projection as long as the mechanism is regular
-        and not stiff, "generalized-alpha" from where it is not; events say which, why, and how far
-        joints opened.
+        A name in INTEGRATORS, or "auto": "rk4" as long as the mechanism is regular and not stiff,
+        "generalized-alpha" where it is not; events say which, why, and how far joints opened.
     stabilization : str
         A name in STABILIZATIONS: "projection" closes the joints after every step, "baumgarte"
         pulls them together with `time_constant` [s] (default ten steps), "none" lets them drift.
@@ -163,7 +163,7 @@ def simulate(
         compliance=compliance,
         spectral_radius=spectral_radius,
     )
-    if dynamics is not None and method in ("generalized-alpha", "auto"):
+    if dynamics is not None and method == "generalized-alpha":
         raise SimulationOptionError(f"dynamics cannot be given: {method!r} makes its own equations")
     if dynamics is not None:
         _check_dynamics(system, dynamics, stabilization)
@@ -195,15 +195,24 @@ def _stepper_maker(
     if not isinstance(integrator, Integrator):
         return implicit, memory_size(system, control is not None)
     prepared = _dynamics(system, state, options) if dynamics is None else dynamics
+    if isinstance(integrator.scheme, Composition):
+        if options.stabilization != "projection":
+            raise SimulationOptionError(
+                f"the stabilization is {options.stabilization!r}, but {options.method!r} closes "
+                "the joints itself; leave 'projection'"
+            )
+        if isinstance(prepared.evaluator.assembler, SubgroupAssembler):
+            prepared = prepared.unreduced  # free drifts leave subgroups about the world
     stabilization = STABILIZATIONS[options.stabilization]
 
-    def explicit(note: Note) -> Stepper:
-        return Stepper(prepared, options.step, integrator, stabilization, control, note)
+    def explicit(dynamics: ForwardDynamics, note: Note) -> Stepper:
+        return Stepper(dynamics, options.step, integrator, stabilization, control, note)
 
     if options.method != "auto":
-        return explicit, 0
-    size = 1 + memory_size(system, control is not None)
-    return partial(AutoStepper, explicit, implicit, prepared, options.step, size), size
+        return partial(explicit, prepared), 0
+    size = memory_size(system, control is not None)
+    auto = partial(AutoStepper, explicit, implicit, prepared, options.step, size)
+    return auto, size + N_OWN
 
 
 def _check_dynamics(system: System, dynamics: ForwardDynamics, stabilization: str) -> None:
@@ -360,7 +369,8 @@ class _Run:
             yield
 
     def _record(self) -> None:
-        self._recorder.append(sample(self._system, self._state, self._joint_wrench))
+        multiplier = self._stepper.multiplier if self._is_under_way else None
+        self._recorder.append(sample(self._system, self._state, multiplier, self._joint_wrench))
         self._recorded_at = self._state.time
 
     def _note(self, event: Event) -> None:

@@ -173,8 +173,8 @@ def _check_closed(error: FloatArray, tolerance: FloatArray, stabilized: Stabiliz
     joint = system.joint_names[system.row_joint[int(np.argmax(np.abs(error) / tolerance))]]
     raise OpenJointError(
         f"joint {joint!r} cannot be closed at t = {stabilized.state.time:.6g} s: it stays "
-        f"{largest(error):.1e} open; take smaller steps (stiff springs and dampers need them), "
-        "or see whether a drive blocks",
+        f"{largest(error):.1e} open; take smaller steps (stiff springs and dampers need them, "
+        'or method="auto" or "generalized-alpha"), or see whether a drive blocks',
         largest(error),
         stabilized,
     )
@@ -193,7 +193,8 @@ def _pose_projected(
     for _ in range(_CORRECTIONS):
         if opening <= 1.0:
             break
-        trial = displaced(state, _closing_twists(evaluation, errors[0]))
+        moved = displaced(state, _closing_twists(evaluation, errors[0]))
+        trial = evaluation.dynamics.retracted(moved)
         trial_errors = constraint_errors(system, trial)
         trial_opening = largest(trial_errors[0] / tolerance)
         if not trial_opening < opening:

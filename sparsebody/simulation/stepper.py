@@ -14,9 +14,9 @@ from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyEr
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
-from sparsebody.simulation.constraint_errors import Scales, scales
+from sparsebody.simulation.constraint_errors import Scales, largest, scales
 from sparsebody.simulation.explicit_steps import ExplicitSteps
-from sparsebody.simulation.integrators import Integrator
+from sparsebody.simulation.integrators import Composition, Integrator
 from sparsebody.simulation.integrators.base import at_time, moved, pose_derivatives
 from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
@@ -37,6 +37,7 @@ from sparsebody.simulation.stabilization import (
     solved,
 )
 from sparsebody.simulation.trajectory import Event
+from sparsebody.simulation.variational_steps import variational_step
 
 Control = Callable[[float, State], FloatArray]
 """control(time, state): wrenches (n_bodies, 6) about the centers of mass in body axes."""
@@ -101,13 +102,18 @@ class Stepper:
         self._note = note
         self._small = Scales(np.zeros(0))
         self._compiled: ExplicitSteps | None = None
+        self._n_others = 0  # steps that a composition could not do
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     memory = np.zeros(0)
+    multiplier: FloatArray | None = None  # of compliant joints: these are rigid
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run."""
-        return []
+        if self._n_others == 0:
+            return []
+        message = f"{self._n_others} steps near singular poses were those of rk4"
+        return [Event(time, "other steps", message)]
 
     @property
     def rank(self) -> RankWatch:
@@ -124,6 +130,12 @@ class Stepper:
             state, acceleration = self._rows.leave_from_rest(state, acceleration)
         self.state, self.acceleration = state, acceleration
 
+    def take_over(self, first: State, state: State, dynamics: ForwardDynamics) -> None:
+        """Go on with dynamics analyzed at a closed state, in a run that began at the first."""
+        self._set_scales(first)
+        self._rows.take_over(dynamics, state)
+        self.state, self.acceleration = state, self.evaluate(state).acceleration()
+
     def resume(self, first: State, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint of a run that began at a state."""
         self._set_scales(first)
@@ -132,9 +144,9 @@ class Stepper:
 
     def _set_scales(self, first: State) -> None:
         self._small = scales(self._rows.dynamics.system, first, self._nominal)
-        tableau = self._integrator.tableau
-        if tableau is not None and self._stabilization.closes and self._control is None:
-            self._compiled = ExplicitSteps(tableau, self._small)
+        scheme = self._integrator.scheme
+        if scheme is not None and self._stabilization.closes and self._control is None:
+            self._compiled = ExplicitSteps(scheme, self._small)
         largest_limit = max(_NEVER_USUAL, _USUAL * self._first_pivot(first))
         unsolvable = _UNSOLVABLE if self._stabilization.closes else _UNSOLVABLE_OPEN
         self._unsolvable = min(unsolvable, largest_limit)
@@ -211,7 +223,8 @@ class Stepper:
         """Say what makes a step doubtful; "" for nothing."""
         if reached.worst_pivot.sine < self._unsolvable:
             return self._near(reached.worst_pivot)
-        if reached.correction > _ANOTHER_BRANCH:
+        is_moving = largest(self.state.velocity) > self._small.creep  # along one branch
+        if is_moving and reached.correction > _ANOTHER_BRANCH:
             return f"the step is long: joints change velocities by {reached.correction:.1e} of them"
         return ""
 
@@ -261,6 +274,13 @@ class Stepper:
             compiled = self._compiled(self._rows.dynamics, state, acceleration, time)
             if compiled is not None:
                 return self._reached(start, *compiled)
+        scheme = self._integrator.scheme
+        if isinstance(scheme, Composition):
+            arguments = scheme, state, acceleration, time, self._small
+            reached = variational_step(self.evaluate, *arguments)
+            if reached is not None:
+                return self._reached(start, *reached)
+            self._n_others += 1
         end = self._integrated(self.evaluate, start, time)
         try:
             return self._reached_by_stages(start, self._stabilized(self.evaluate, end))
@@ -367,7 +387,8 @@ class Stepper:
             name = self._rows.dynamics.system.body_names[int(np.argmin(finite))]
             raise SimulationError(
                 f"the motion of body {name!r} blew up at t = {state.time:.6g} s; take smaller "
-                "steps, or see whether a spring or a control is too stiff for them"
+                "steps, or see whether a spring or a control is too stiff for them: "
+                'method="auto" takes implicit steps there'
             )
 
     def _evaluate_anyhow(self, state: State) -> Evaluation:

@@ -37,6 +37,9 @@ class Trajectory:
     coordinate: FloatArray  # (n, n_coordinates) tracked joint coordinates, whole turns included
     kinetic_energy: FloatArray  # (n,) [J]
     potential_energy: FloatArray  # (n,) of gravity and springs [J]
+    elastic_energy: (
+        FloatArray | None
+    )  # (n,) that the compliance of joints stores [J]; None if rigid
     momentum: FloatArray  # (n, 6) about the world's origin, angular first [kg m^2/s, kg m/s]
     position_error: FloatArray  # (n,) largest constraint error [rad, m]
     velocity_error: FloatArray  # (n,) [rad/s, m/s]
@@ -78,8 +81,9 @@ class Trajectory:
 
     @property
     def energy(self) -> FloatArray:
-        """(n,) kinetic plus potential energy [J]."""
-        return self.kinetic_energy + self.potential_energy
+        """(n,) kinetic, potential and elastic energy [J]."""
+        energy = self.kinetic_energy + self.potential_energy
+        return energy if self.elastic_energy is None else energy + self.elastic_energy
 
     @property
     def energy_error(self) -> float | None:

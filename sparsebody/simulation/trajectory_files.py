@@ -31,7 +31,7 @@ from sparsebody.simulation.trajectory_structure import (
     EVENTS,
     FORMAT,
     FORMAT_VERSION,
-    OPTIONAL_CHANNEL,
+    OPTIONAL_CHANNELS,
     STATE_CHANNELS,
     check_readable,
     faults,
@@ -157,7 +157,7 @@ def load_trajectory(path: Path, recover: bool = False) -> Trajectory:
         return recovered_trajectory(path)
     with open_trajectory(path) as file:
         n = _n_whole_records(file)
-        channels: dict[str, Any] = {"joint_wrench": None}
+        channels: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
         channels |= {name: file[name][:n] for name in _channel_names(file)}
         if (damaged := first_damaged(channels)) < n:
             raise SimulationOptionError(
@@ -206,15 +206,16 @@ def _recovered(file: h5py.File, path: Path) -> Trajectory:
     n = first_damaged({name: rows[name][:n] for name in STATE_CHANNELS})
     if n == 0:
         raise SimulationOptionError(f"nothing of {str(path)!r} can be recovered: no whole record")
+    optional: dict[str, Any] = dict.fromkeys(OPTIONAL_CHANNELS)
     channels: dict[str, Any] = {
         name: _padded(rows[name], n) if name in rows else np.full((n, *record), np.nan)
         for name, record in CHANNELS.items()
-        if name in rows or name != OPTIONAL_CHANNEL
+        if name in rows or name not in OPTIONAL_CHANNELS
     }
     lost["records"] = f"records from {n} on are lost, if there were any"
     read = {name: file.attrs[name] for name in ATTRIBUTES if name not in lost}
     return Trajectory(
-        **{OPTIONAL_CHANNEL: None} | channels,
+        **optional | channels,
         events=(Event(float(channels["time"][-1]), "recovery", "; ".join(lost.values())),),
         name=str(read.get("name", path.stem)),
         body_names=_names(file, lost, "body_names", channels["position"].shape[1]),

@@ -34,12 +34,13 @@ CHANNELS: Final[dict[str, tuple[int | str, ...]]] = {
     "coordinate": ("coordinates",),
     "kinetic_energy": (),
     "potential_energy": (),
+    "elastic_energy": (),
     "momentum": (6,),
     "position_error": (),
     "velocity_error": (),
     "joint_wrench": ("joints", 6),
 }
-OPTIONAL_CHANNEL: Final = "joint_wrench"
+OPTIONAL_CHANNELS: Final = ("elastic_energy", "joint_wrench")
 STATE_CHANNELS: Final = ("time", "position", "orientation", "velocity", "coordinate")
 TEXTS: Final = {"source": 0, "body_names": 1, "joint_names": 1}  # datasets of text: dimensions
 ATTRIBUTES: Final[dict[str, tuple[type, ...]]] = {
@@ -121,7 +122,7 @@ def faults(file: h5py.File) -> Iterator[tuple[str, str]]:
             yield name, f"its dataset {name!r} {fault}"
     for name, shape in CHANNELS.items():
         dataset = _dataset(file, name)
-        if dataset is None and name == OPTIONAL_CHANNEL and name not in file:
+        if dataset is None and name in OPTIONAL_CHANNELS and name not in file:
             continue
         if fault := _channel_fault(dataset, shape, _sizes(file)):
             yield name, f"its dataset {name!r} {fault}"

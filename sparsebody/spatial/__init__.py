@@ -1,4 +1,9 @@
-"""Spatial (6-D) vector algebra: rotations, transforms, inertia, subspaces; knows no mechanism."""
+"""Spatial (6-D) vector algebra: rotations, transforms, inertia, subspaces; knows no mechanism.
+
+Arrays may have any leading axes, written "..."; those of several arguments broadcast. ShapeError
+names the argument whose last axes do not fit, ModelError the solid or body that cannot be. Vectors
+are angular part first. RBDA is Featherstone (2008).
+"""
 
 from sparsebody.spatial.cross import force_cross, motion_cross
 from sparsebody.spatial.inertia import (

@@ -4,32 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.spatial.shapes import floats
+from sparsebody.arrays import ArrayLike, FloatArray, floats
 from sparsebody.spatial.transform import skew
 
 
 def motion_cross(velocity: ArrayLike) -> FloatArray:
-    """Return v x: `motion_cross(v) @ m` is the rate of a motion vector m that moves with v.
+    """Return v x (..., 6, 6): the rate of motion vectors m that move with v is v x m.
 
-    Parameters
-    ----------
-    velocity : (..., 6) float array
-        Spatial velocities, angular part first [rad/s, m/s].
-
-    Returns
-    -------
-    (..., 6, 6) float array
-        [[w x, 0], [u x, w x]] with w the angular and u the linear part.
-
-    Raises
-    ------
-    ShapeError
-        If the last axis is not of length 6.
-
-    References
-    ----------
-    Featherstone (2008), eq. (2.31).
+    [[w x, 0], [u x, w x]] with w the angular and u the linear part. RBDA eq. (2.31).
     """
     v = floats(velocity, (6,), "velocity")
     matrix = np.zeros((*v.shape, 6))
@@ -41,23 +23,6 @@ def motion_cross(velocity: ArrayLike) -> FloatArray:
 def force_cross(velocity: ArrayLike) -> FloatArray:
     """Return v x* = -(v x)': `force_cross(v) @ f` is the rate of a force vector that moves with v.
 
-    Parameters
-    ----------
-    velocity : (..., 6) float array
-        Spatial velocities, angular part first [rad/s, m/s].
-
-    Returns
-    -------
-    (..., 6, 6) float array
-        [[w x, u x], [0, w x]] with w the angular and u the linear part.
-
-    Raises
-    ------
-    ShapeError
-        If the last axis is not of length 6.
-
-    References
-    ----------
-    Featherstone (2008), eq. (2.32).
+    [[w x, u x], [0, w x]] with w the angular and u the linear part. RBDA eq. (2.32).
     """
     return -np.swapaxes(motion_cross(velocity), -2, -1)

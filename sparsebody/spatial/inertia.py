@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from sparsebody._core import spatial as native
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, FloatArray, floats, leading_shape, model_array
 from sparsebody.errors import ModelError
-from sparsebody.spatial.shapes import floats, leading_shape, model_array
 from sparsebody.spatial.transform import inverse_transform, skew, unskew
 
 INERTIA_TOLERANCE = 1e-9  # relative, for symmetry and the triangle inequality
@@ -17,30 +18,10 @@ ROUNDING = 1e-14  # a principal moment below this part of the largest one is zer
 def spatial_inertia(
     mass: ArrayLike, center_of_mass: ArrayLike, rotational_inertia: ArrayLike
 ) -> FloatArray:
-    """Return the spatial inertia of a rigid body, from mass, center of mass and inertia about it.
+    """Return the spatial inertia [[I_c + m c x (c x)', m c x], [m (c x)', m 1]]. RBDA (2.63).
 
-    Parameters
-    ----------
-    mass : (...) float array
-        [kg].
-    center_of_mass : (..., 3) float array
-        c, in body coordinates [m].
-    rotational_inertia : (..., 3, 3) float array
-        I_c, about the center of mass, in the axes of the body frame [kg m^2].
-
-    Returns
-    -------
-    (..., 6, 6) float array
-        [[I_c + m c x (c x)', m c x], [m (c x)', m 1]], angular part first.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
-
-    References
-    ----------
-    Featherstone (2008), eq. (2.63).
+    From masses (...) [kg], centers of mass c (..., 3) [m], and rotational inertias about these in
+    the axes of the body frame, I_c (..., 3, 3) [kg m^2].
     """
     m, c = floats(mass, (), "mass"), floats(center_of_mass, (3,), "center_of_mass")
     I_c = floats(rotational_inertia, (3, 3), "rotational_inertia")
@@ -55,27 +36,7 @@ def spatial_inertia(
 
 
 def inertia_parts(inertia: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what a spatial inertia was made of, the inverse of `spatial_inertia`.
-
-    Parameters
-    ----------
-    inertia : (..., 6, 6) float array
-        Spatial inertia of rigid bodies of non-zero mass.
-
-    Returns
-    -------
-    mass : (...) float array
-        [kg].
-    center_of_mass : (..., 3) float array
-        [m].
-    rotational_inertia : (..., 3, 3) float array
-        About the center of mass [kg m^2].
-
-    Raises
-    ------
-    ShapeError
-        If the last two axes are not 6 x 6.
-    """
+    """Return mass, center of mass and rotational inertia about it; mass must not be zero."""
     matrix = floats(inertia, (6, 6), "inertia")
     mass = np.asarray(np.trace(matrix[..., 3:, 3:], axis1=-2, axis2=-1) / 3.0)
     center_of_mass = unskew(matrix[..., :3, 3:]) / mass[..., None]
@@ -84,29 +45,7 @@ def inertia_parts(inertia: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArra
 
 
 def transform_inertia(inertia: ArrayLike, transform: ArrayLike) -> FloatArray:
-    """Return a spatial inertia in other coordinates, I_B = X* I_A inv(X).
-
-    Parameters
-    ----------
-    inertia : (..., 6, 6) float array
-        I_A, in A coordinates.
-    transform : (..., 6, 6) float array
-        X_BA, motion vectors from A to B coordinates.
-
-    Returns
-    -------
-    (..., 6, 6) float array
-        I_B, in B coordinates, exactly symmetric.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit, or X is not a transform of motion vectors.
-
-    References
-    ----------
-    Featherstone (2008), sec. 2.13.
-    """
+    """Return I_B = X* I_A inv(X) (..., 6, 6), exactly symmetric, for X_BA. RBDA sec. 2.13."""
     matrix, X_AB = floats(inertia, (6, 6), "inertia"), inverse_transform(transform)
     leading_shape(inertia=matrix.shape[:-2], transform=X_AB.shape[:-2])
     moved = np.swapaxes(X_AB, -2, -1) @ matrix @ X_AB
@@ -129,32 +68,24 @@ def symmetric_inverse(matrices: FloatArray, out: FloatArray | None = None) -> Fl
 
 
 def check_inertia(mass: float, inertia: ArrayLike, who: str) -> None:
-    """Raise ModelError unless a rigid body can have this mass and this rotational inertia.
+    """Raise ModelError, naming `who`, unless a rigid body can have this mass and inertia.
 
-    Parameters
-    ----------
-    mass : float
-        [kg]; finite and positive.
-    inertia : (3, 3) float array
-        About the center of mass [kg m^2]; symmetric, positive definite, and no principal moment
-        larger than the sum of the other two (to 1e-9 relative).
-    who : str
-        The body, for the message.
-
-    Raises
-    ------
-    ModelError
-        Naming `who`, the value found and the remedy.
+    The mass [kg] is positive; the inertia (3, 3) [kg m^2], about the center of mass, is symmetric
+    and positive definite, and no principal moment exceeds the sum of the others (to 1e-9 relative).
     """
-    if not (np.isfinite(mass) and mass > 0.0):
+    if not (math.isfinite(mass) and mass > 0.0):
         raise ModelError(
             f"{who}: mass {mass} kg; give a positive one, or leave the body out and join its "
             "neighbours directly"
         )
     matrix = model_array(inertia, (3, 3), f"{who}: the rotational inertia")
-    _check_symmetric(matrix, who)
-    moments: FloatArray = np.linalg.eigvalsh(matrix).astype(float)
-    _check_principal_moments(moments, who)
+    upper, lower = matrix[[0, 0, 1], [1, 2, 2]], matrix[[1, 2, 2], [0, 0, 1]]
+    if not (upper.any() or lower.any()):
+        moments = np.sort(np.diagonal(matrix))
+    else:
+        _check_symmetric(matrix, who)
+        moments = np.linalg.eigvalsh(matrix).astype(float)
+    _check_principal_moments(moments.tolist(), who)
 
 
 def _check_symmetric(inertia: FloatArray, who: str) -> None:
@@ -168,15 +99,16 @@ def _check_symmetric(inertia: FloatArray, who: str) -> None:
         )
 
 
-def _check_principal_moments(moments: FloatArray, who: str) -> None:
+def _check_principal_moments(moments: list[float], who: str) -> None:
     """`moments` (3,) increasing [kg m^2]."""
-    shown = ", ".join(f"{moment:.9g}" for moment in moments)
-    if moments[0] <= ROUNDING * np.max(np.abs(moments)):
+    low, middle, high = moments
+    shown = f"{low:.9g}, {middle:.9g}, {high:.9g}"
+    if low <= ROUNDING * max(abs(low), abs(high)):
         raise ModelError(
             f"{who}: the rotational inertia has principal moments {shown} kg m^2 and is not "
             "positive definite; give every axis a positive moment (a thin rod: a small radius)"
         )
-    if moments[2] > (1.0 + INERTIA_TOLERANCE) * (moments[0] + moments[1]):
+    if high > (1.0 + INERTIA_TOLERANCE) * (low + middle):
         raise ModelError(
             f"{who}: no body has principal moments {shown} kg m^2, as the largest exceeds the sum "
             "of the others; check the units and that they are about the center of mass"
@@ -187,20 +119,7 @@ def _check_principal_moments(moments: FloatArray, who: str) -> None:
 
 
 def box_inertia(mass: float, sides: ArrayLike) -> FloatArray:
-    """Return the rotational inertia (3, 3) of a solid box [kg m^2].
-
-    Parameters
-    ----------
-    mass : float
-        [kg].
-    sides : (3,) float array
-        Full lengths along x, y and z [m].
-
-    Raises
-    ------
-    ModelError
-        If the mass or a side is not positive.
-    """
+    """Return the inertia (3, 3) [kg m^2] of a solid box of mass [kg] and full sides [m]."""
     lengths = model_array(sides, (3,), "box: sides")
     _check_positive("box", mass=mass, shortest_side=float(np.min(lengths)))
     squares = lengths**2
@@ -208,20 +127,7 @@ def box_inertia(mass: float, sides: ArrayLike) -> FloatArray:
 
 
 def sphere_inertia(mass: float, radius: float) -> FloatArray:
-    """Return the rotational inertia (3, 3) of a solid sphere [kg m^2].
-
-    Parameters
-    ----------
-    mass : float
-        [kg].
-    radius : float
-        [m].
-
-    Raises
-    ------
-    ModelError
-        If the mass or the radius is not positive.
-    """
+    """Return the inertia (3, 3) [kg m^2] of a solid sphere of a mass [kg] and a radius [m]."""
     _check_positive("sphere", mass=mass, radius=radius)
     return 0.4 * mass * radius**2 * np.eye(3)
 
@@ -229,22 +135,7 @@ def sphere_inertia(mass: float, radius: float) -> FloatArray:
 def cylinder_inertia(
     mass: float, radius: float, length: float, axis: ArrayLike = (0.0, 0.0, 1.0)
 ) -> FloatArray:
-    """Return the rotational inertia (3, 3) of a solid cylinder [kg m^2].
-
-    Parameters
-    ----------
-    mass : float
-        [kg].
-    radius, length : float
-        [m].
-    axis : (3,) float array
-        Direction of the axis of symmetry, of any length but zero.
-
-    Raises
-    ------
-    ModelError
-        If the mass, the radius or the length is not positive, or the axis is zero.
-    """
+    """Return the inertia (3, 3) [kg m^2] of a solid cylinder; `axis` has any length."""
     _check_positive("cylinder", mass=mass, radius=radius, length=length)
     return _axial_inertia("cylinder", mass, radius, length, axis)
 
@@ -252,26 +143,10 @@ def cylinder_inertia(
 def rod_inertia(
     mass: float, length: float, axis: ArrayLike = (0.0, 0.0, 1.0), *, radius: float = 0.0
 ) -> FloatArray:
-    """Return the rotational inertia (3, 3) of a round rod, slender unless given a radius [kg m^2].
+    """Return the inertia (3, 3) [kg m^2] of a round rod, slender unless given a radius.
 
     A slender rod has no moment about its axis, which `check_inertia` refuses: as soon as a rod may
     spin about its axis, it needs a radius.
-
-    Parameters
-    ----------
-    mass : float
-        [kg].
-    length : float
-        [m].
-    axis : (3,) float array
-        Direction of the rod, of any length but zero.
-    radius : float
-        [m]; zero for a slender rod.
-
-    Raises
-    ------
-    ModelError
-        If the mass or the length is not positive, the radius is negative, or the axis is zero.
     """
     _check_positive("rod", mass=mass, length=length)
     if not (np.isfinite(radius) and radius >= 0.0):

@@ -8,37 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, FloatArray, floats
 from sparsebody.errors import ShapeError
-from sparsebody.spatial.shapes import floats
 
 RANK_TOLERANCE = 1e-10  # smallest singular value, relative, of independent unit columns
 TIE_TOLERANCE = 1e-9  # of pivots, so that rounding does not choose among equals
 
 
 def orthogonal_complement(subspace: ArrayLike) -> FloatArray:
-    """Return T with T' S = 0: the constraint forces of a motion subspace, or the motions of forces.
+    """Return T (6, 6 - n), orthonormal, with T' S = 0: forces that constrain motions, or back.
 
-    T depends on what S spans, not on the basis, and is made of unit vectors where S is.
-
-    Parameters
-    ----------
-    subspace : (6, n) float array
-        S, independent columns, 0 <= n <= 6.
-
-    Returns
-    -------
-    (6, 6 - n) float array
-        T, orthonormal columns.
-
-    Raises
-    ------
-    ShapeError
-        If S is not (6, n), or its columns depend on each other.
-
-    References
-    ----------
-    Featherstone (2008), sec. 3.2, table 3.1.
+    T depends on what S (6, n) spans, not on the basis, and is made of unit vectors where S is.
+    RBDA sec. 3.2, table 3.1.
     """
     basis = _orthonormal_basis(subspace, "subspace")
     projector = np.eye(6) - basis @ basis.T
@@ -52,22 +33,7 @@ def orthogonal_complement(subspace: ArrayLike) -> FloatArray:
 
 
 def is_direct_sum(first: ArrayLike, second: ArrayLike) -> bool:
-    """Say whether every 6-vector has one and only one part in each of two subspaces.
-
-    Parameters
-    ----------
-    first, second : (6, n) float array
-        S1 and S2, independent columns each.
-
-    Raises
-    ------
-    ShapeError
-        If either is not (6, n), or has columns that depend on each other.
-
-    References
-    ----------
-    Featherstone (2008), eq. (3.24).
-    """
+    """Say whether every 6-vector has one part in each of two subspaces. RBDA eq. (3.24)."""
     S1, S2 = _orthonormal_basis(first, "first"), _orthonormal_basis(second, "second")
     both = np.hstack([S1, S2])
     return both.shape[1] == 6 and _rank(both) == 6
@@ -76,28 +42,9 @@ def is_direct_sum(first: ArrayLike, second: ArrayLike) -> bool:
 def decompose(
     first: ArrayLike, second: ArrayLike, vector: ArrayLike
 ) -> tuple[FloatArray, FloatArray]:
-    """Return alpha1 and alpha2 with v = S1 alpha1 + S2 alpha2.
+    """Return alpha1 and alpha2 with v = S1 alpha1 + S2 alpha2. RBDA (3.26), (3.27).
 
-    Parameters
-    ----------
-    first, second : (6, n1), (6, n2) float array
-        S1 and S2, whose direct sum is the whole space.
-    vector : (..., 6) float array
-        v.
-
-    Returns
-    -------
-    (..., n1), (..., n2) float array
-        The coordinates of v in the two bases.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit, or the direct sum of S1 and S2 is not the whole space.
-
-    References
-    ----------
-    Featherstone (2008), eqs. (3.26) and (3.27).
+    ShapeError where the direct sum of S1 (6, n1) and S2 (6, n2) is not the whole space.
     """
     S1, S2 = _basis(first, "first"), _basis(second, "second")
     v = floats(vector, (6,), "vector")
@@ -113,32 +60,11 @@ def decompose(
 def split_force(
     inertia: ArrayLike, subspace: ArrayLike, force: ArrayLike
 ) -> tuple[FloatArray, FloatArray]:
-    """Split a force into the part that accelerates a body and the part that its constraint cancels.
+    """Split a force (..., 6) into what accelerates a body and what its constraint cancels.
 
-    Parameters
-    ----------
-    inertia : (6, 6) float array
-        I, the spatial inertia of the body.
-    subspace : (6, n) float array
-        S, the motions left to the body.
-    force : (..., 6) float array
-        f, moment first [N m, N].
-
-    Returns
-    -------
-    active : (..., 6) float array
-        I S inv(S' I S) S' f, an element of range(I S); the same for every basis of range(S).
-    constraint : (..., 6) float array
-        The rest, an element of the orthogonal complement of S.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit, S has dependent columns, or I is not positive definite on S.
-
-    References
-    ----------
-    Featherstone (2008), eq. (3.28).
+    The first is I S inv(S' I S) S' f, in range(I S), for the inertia I (6, 6) and any basis S (6,
+    n) of the motions left to the body; the second is in the orthogonal complement of S. RBDA eq.
+    (3.28).
     """
     f = floats(force, (6,), "force")
     active = f @ apparent_inverse_inertia(inertia, subspace) @ np.asarray(inertia, dtype=float)
@@ -146,28 +72,9 @@ def split_force(
 
 
 def apparent_inverse_inertia(inertia: ArrayLike, subspace: ArrayLike) -> FloatArray:
-    """Return S inv(S' I S) S', which takes the force on a constrained body to its acceleration.
+    """Return S inv(S' I S) S' (6, 6): from the force on a constrained body to its acceleration.
 
-    Parameters
-    ----------
-    inertia : (6, 6) float array
-        I, the spatial inertia of the body.
-    subspace : (6, n) float array
-        S, the motions left to the body.
-
-    Returns
-    -------
-    (6, 6) float array
-        Symmetric, of rank n; the same for every basis of range(S).
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit, S has dependent columns, or I is not positive definite on S.
-
-    References
-    ----------
-    Featherstone (2008), example 3.1.
+    The same for every basis S (6, n) of the motions left to it. RBDA example 3.1.
     """
     matrix, S = floats(inertia, (6, 6), "inertia"), _orthonormal_basis(subspace, "subspace")
     if matrix.ndim != 2:

@@ -10,34 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from sparsebody._core import model as kernels
-from sparsebody.arrays import ArrayLike, FloatArray
+from sparsebody.arrays import ArrayLike, FloatArray, floats, leading_shape, model_array
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.spatial.shapes import floats, leading_shape, model_array
 
 UNIT_TOLERANCE = 1e-6  # a user's unit quaternion, unit axis or rotation may be off by this much
 
 
 def skew(vector: ArrayLike) -> FloatArray:
-    """Return the matrix of the cross product, `skew(a) @ b == cross(a, b)`.
-
-    Parameters
-    ----------
-    vector : (..., 3) float array
-
-    Returns
-    -------
-    (..., 3, 3) float array
-        Skew-symmetric matrices, in the units of `vector`.
-
-    Raises
-    ------
-    ShapeError
-        If the last axis is not of length 3.
-
-    References
-    ----------
-    Featherstone (2008), sec. 2.8.
-    """
+    """Return the matrix of the cross product, `skew(a) @ b == cross(a, b)`. RBDA 2.8."""
     a = floats(vector, (3,), "vector")
     matrix = np.zeros((*a.shape, 3))
     matrix[..., 2, 1], matrix[..., 1, 2] = a[..., 0], -a[..., 0]
@@ -47,21 +27,7 @@ def skew(vector: ArrayLike) -> FloatArray:
 
 
 def unskew(matrix: ArrayLike) -> FloatArray:
-    """Return the vector of the skew-symmetric part of a matrix; `unskew(skew(a)) == a`.
-
-    Parameters
-    ----------
-    matrix : (..., 3, 3) float array
-
-    Returns
-    -------
-    (..., 3) float array
-
-    Raises
-    ------
-    ShapeError
-        If the last two axes are not 3 x 3.
-    """
+    """Return the vector (..., 3) of the skew-symmetric part of a matrix; `unskew(skew(a)) == a`."""
     m = floats(matrix, (3, 3), "matrix")
     twice = (
         m[..., 2, 1] - m[..., 1, 2],
@@ -75,22 +41,7 @@ def unskew(matrix: ArrayLike) -> FloatArray:
 
 
 def quaternion_product(p: ArrayLike, q: ArrayLike) -> FloatArray:
-    """Return the Hamilton product p q: the rotation q, followed by the rotation p.
-
-    Parameters
-    ----------
-    p, q : (..., 4) float array
-        Quaternions (w, x, y, z); leading axes broadcast.
-
-    Returns
-    -------
-    (..., 4) float array
-
-    Raises
-    ------
-    ShapeError
-        If the last axes are not of length 4, or the leading ones do not broadcast.
-    """
+    """Return the Hamilton product p q (..., 4): the rotation q, followed by the rotation p."""
     p, q = floats(p, (4,), "p"), floats(q, (4,), "q")
     leading_shape(p=p.shape[:-1], q=q.shape[:-1])
     s, t = p[..., :1], q[..., :1]  # scalar parts
@@ -100,43 +51,16 @@ def quaternion_product(p: ArrayLike, q: ArrayLike) -> FloatArray:
 
 
 def quaternion_conjugate(quaternion: ArrayLike) -> FloatArray:
-    """Return (w, -x, -y, -z), the inverse rotation of a unit quaternion.
-
-    Parameters
-    ----------
-    quaternion : (..., 4) float array
-
-    Returns
-    -------
-    (..., 4) float array
-
-    Raises
-    ------
-    ShapeError
-        If the last axis is not of length 4.
-    """
+    """Return (w, -x, -y, -z), the inverse rotation of a unit quaternion (..., 4)."""
     conjugate = -floats(quaternion, (4,), "quaternion")
     conjugate[..., 0] *= -1.0
     return conjugate
 
 
 def quaternion_exponential(rotation_vector: ArrayLike) -> FloatArray:
-    """Return the unit quaternion of a rotation vector, to full accuracy at small angles too.
+    """Return the unit quaternion of a rotation vector (..., 3), axis times angle [rad].
 
-    Parameters
-    ----------
-    rotation_vector : (..., 3) float array
-        Axis times angle [rad].
-
-    Returns
-    -------
-    (..., 4) float array
-        Unit quaternions (w, x, y, z); w is negative for angles between pi and 3 pi.
-
-    Raises
-    ------
-    ShapeError
-        If the last axis is not of length 3.
+    To full accuracy at small angles too; w is negative for angles between pi and 3 pi.
     """
     phi = floats(rotation_vector, (3,), "rotation_vector")
     half_angle = 0.5 * np.linalg.norm(phi, axis=-1, keepdims=True)
@@ -145,24 +69,10 @@ def quaternion_exponential(rotation_vector: ArrayLike) -> FloatArray:
 
 
 def quaternion_logarithm(quaternion: ArrayLike) -> FloatArray:
-    """Return the shortest rotation vector of a unit quaternion; q and -q give the same.
+    """Return the shortest rotation vector (..., 3) of a unit quaternion; q and -q give the same.
 
-    At an angle of exactly pi both signs of the vector are right; the one along (x, y, z) is given.
-
-    Parameters
-    ----------
-    quaternion : (..., 4) float array
-        Unit quaternions (w, x, y, z).
-
-    Returns
-    -------
-    (..., 3) float array
-        Axis times angle, the angle in 0 .. pi [rad].
-
-    Raises
-    ------
-    ShapeError
-        If the last axis is not of length 4.
+    Axis times angle, the angle in 0 .. pi [rad]. At an angle of exactly pi both signs of the vector
+    are right; the one along (x, y, z) is given.
     """
     q = _with_positive_scalar(floats(quaternion, (4,), "quaternion"))
     w, vector = q[..., :1], q[..., 1:]
@@ -174,29 +84,10 @@ def quaternion_logarithm(quaternion: ArrayLike) -> FloatArray:
 
 
 def quaternion_from_rotation(rotation: ArrayLike) -> FloatArray:
-    """Return the unit quaternion, with w >= 0, of a rotation matrix.
+    """Return the unit quaternion (..., 4), with w >= 0, of a rotation matrix (..., 3, 3).
 
     The matrix 4 q q' is linear in R; its row with the largest diagonal entry is proportional to q
-    and far from zero for every rotation.
-
-    Parameters
-    ----------
-    rotation : (..., 3, 3) float array
-        Rotation matrices, body to world.
-
-    Returns
-    -------
-    (..., 4) float array
-        Unit quaternions (w, x, y, z), body to world.
-
-    Raises
-    ------
-    ShapeError
-        If the last two axes are not 3 x 3.
-
-    References
-    ----------
-    Shepperd (1978), Quaternion from rotation matrix, J. Guidance and Control 1(3).
+    and far from zero for every rotation. Shepperd (1978), J. Guidance and Control 1(3).
     """
     R = floats(rotation, (3, 3), "rotation")
     return kernels.quaternions(R.reshape(-1, 3, 3)).reshape(*R.shape[:-2], 4)
@@ -211,48 +102,18 @@ def _with_positive_scalar(q: FloatArray) -> FloatArray:
 
 
 def rotation_from_quaternion(quaternion: ArrayLike) -> FloatArray:
-    """Return the rotation matrix R, p_world = R p_body, of a unit quaternion.
+    """Return R, p_world = R p_body, of a unit quaternion, whose norm is not checked.
 
-    Parameters
-    ----------
-    quaternion : (..., 4) float array
-        Unit quaternions (w, x, y, z), body to world. The norm is not checked here.
-
-    Returns
-    -------
-    (..., 3, 3) float array
-        R = 1 + 2 w (u x) + 2 (u x)^2 with u = (x, y, z).
-
-    Raises
-    ------
-    ShapeError
-        If the last axis is not of length 4.
-
-    References
-    ----------
-    Featherstone (2008), sec. 4.5; his E is the transpose of R.
+    R = 1 + 2 w (u x) + 2 (u x)^2 with u = (x, y, z). RBDA sec. 4.5; his E is the transpose of R.
     """
     q = floats(quaternion, (4,), "quaternion")
     return kernels.rotations(q.reshape(-1, 4)).reshape(*q.shape[:-1], 3, 3)
 
 
 def rotation_exponential(rotation_vector: ArrayLike) -> FloatArray:
-    """Return the matrix that rotates by a rotation vector, exp(phi x), by Rodrigues' formula.
+    """Return the matrix (..., 3, 3) that rotates by a vector phi (..., 3) [rad], exp(phi x).
 
-    Parameters
-    ----------
-    rotation_vector : (..., 3) float array
-        Axis times angle [rad].
-
-    Returns
-    -------
-    (..., 3, 3) float array
-        Rotation matrices R: a body turned by phi has p_world = R p_body.
-
-    Raises
-    ------
-    ShapeError
-        If the last axis is not of length 3.
+    Rodrigues' formula; a body turned by phi has p_world = R p_body.
     """
     phi = floats(rotation_vector, (3,), "rotation_vector")
     angle = np.linalg.norm(phi, axis=-1)[..., None, None]
@@ -261,51 +122,15 @@ def rotation_exponential(rotation_vector: ArrayLike) -> FloatArray:
 
 
 def rotation_logarithm(rotation: ArrayLike) -> FloatArray:
-    """Return the shortest rotation vector of a rotation matrix, accurate from 0 to pi.
-
-    Parameters
-    ----------
-    rotation : (..., 3, 3) float array
-
-    Returns
-    -------
-    (..., 3) float array
-        Axis times angle, the angle in 0 .. pi [rad].
-
-    Raises
-    ------
-    ShapeError
-        If the last two axes are not 3 x 3.
-    """
+    """Return the shortest rotation vector [rad] of a matrix, accurate from 0 to pi."""
     return quaternion_logarithm(quaternion_from_rotation(rotation))
 
 
 def rotation_about(axis: ArrayLike, angle: ArrayLike) -> FloatArray:
-    """Return the matrix that rotates about an axis, `rotation_exponential(angle * axis)`.
+    """Return the matrix that rotates about unit vectors (..., 3) by angles (...) [rad].
 
     Its transpose is E, the coordinate rotation into the turned frame that `plucker_transform`
-    takes: Featherstone's rx, ry and rz for any axis.
-
-    Parameters
-    ----------
-    axis : (..., 3) float array
-        Unit vectors.
-    angle : (...) float array
-        [rad].
-
-    Returns
-    -------
-    (..., 3, 3) float array
-        Rotation matrices R: a body turned by the angle has p_world = R p_body.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit, or an axis is not of unit length.
-
-    References
-    ----------
-    Featherstone (2008), sec. 2.8.
+    takes: Featherstone's rx, ry and rz for any axis, RBDA sec. 2.8.
     """
     u, angle = floats(axis, (3,), "axis"), floats(angle, (), "angle")
     leading_shape(axis=u.shape[:-1], angle=angle.shape)
@@ -326,28 +151,10 @@ def _sinc(x: FloatArray) -> FloatArray:
 
 
 def plucker_transform(rotation: ArrayLike, origin: ArrayLike) -> FloatArray:
-    """Return X_BA, which takes motion vectors from A to B coordinates.
+    """Return X_BA = [[E, 0], [-E r x, E]], which takes motion vectors from A to B.
 
-    Parameters
-    ----------
-    rotation : (..., 3, 3) float array
-        E, the coordinate rotation from A to B.
-    origin : (..., 3) float array
-        r, the origin of B in A coordinates [m].
-
-    Returns
-    -------
-    (..., 6, 6) float array
-        [[E, 0], [-E r x, E]], angular part first.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
-
-    References
-    ----------
-    Featherstone (2008), sec. 2.8.
+    `rotation` is E (..., 3, 3), from A to B coordinates; `origin` is r (..., 3), the origin of B in
+    A coordinates [m]. RBDA sec. 2.8.
     """
     E, r = floats(rotation, (3, 3), "rotation"), floats(origin, (3,), "origin")
     leading = leading_shape(rotation=E.shape[:-2], origin=r.shape[:-1])
@@ -358,24 +165,9 @@ def plucker_transform(rotation: ArrayLike, origin: ArrayLike) -> FloatArray:
 
 
 def plucker_parts(transform: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return E and r of a Plücker transform, the inverse of `plucker_transform`.
+    """Return E (..., 3, 3) and r (..., 3) [m] of X_BA, the inverse of `plucker_transform`.
 
-    Parameters
-    ----------
-    transform : (..., 6, 6) float array
-        X_BA for motion vectors.
-
-    Returns
-    -------
-    rotation : (..., 3, 3) float array
-        E, the coordinate rotation from A to B.
-    origin : (..., 3) float array
-        r, the origin of B in A coordinates [m].
-
-    Raises
-    ------
-    ShapeError
-        If the last two axes are not 6 x 6, or X is not a transform of motion vectors.
+    ShapeError where X is not a transform of motion vectors.
     """
     X = _motion_transform(transform)
     E = X[..., :3, :3]
@@ -383,27 +175,7 @@ def plucker_parts(transform: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 
 def inverse_transform(transform: ArrayLike) -> FloatArray:
-    """Return X_AB = inv(X_BA) of a Plücker transform, without rounding errors.
-
-    Parameters
-    ----------
-    transform : (..., 6, 6) float array
-        X_BA for motion vectors.
-
-    Returns
-    -------
-    (..., 6, 6) float array
-        [[E', 0], [r x E', E']].
-
-    Raises
-    ------
-    ShapeError
-        If the last two axes are not 6 x 6, or X is not a transform of motion vectors.
-
-    References
-    ----------
-    Featherstone (2008), sec. 2.8.
-    """
+    """Return X_AB = inv(X_BA) = [[E', 0], [r x E', E']] without rounding errors. RBDA sec. 2.8."""
     X = _motion_transform(transform)
     inverse = np.zeros_like(X)
     inverse[..., :3, :3] = inverse[..., 3:, 3:] = np.swapaxes(X[..., :3, :3], -2, -1)
@@ -412,27 +184,7 @@ def inverse_transform(transform: ArrayLike) -> FloatArray:
 
 
 def force_transform(transform: ArrayLike) -> FloatArray:
-    """Return X* = inv(X)', which takes force vectors from A to B coordinates.
-
-    Parameters
-    ----------
-    transform : (..., 6, 6) float array
-        X_BA for motion vectors.
-
-    Returns
-    -------
-    (..., 6, 6) float array
-        [[E, -E r x], [0, E]].
-
-    Raises
-    ------
-    ShapeError
-        If the last two axes are not 6 x 6, or X is not a transform of motion vectors.
-
-    References
-    ----------
-    Featherstone (2008), sec. 2.8.
-    """
+    """Return X* = inv(X)' = [[E, -E r x], [0, E]], which takes force vectors."""
     X = _motion_transform(transform)
     dual = np.zeros_like(X)
     dual[..., :3, :3] = dual[..., 3:, 3:] = X[..., :3, :3]
@@ -452,20 +204,7 @@ def _motion_transform(transform: ArrayLike) -> FloatArray:
 
 
 def check_unit_quaternion(quaternion: ArrayLike, who: str) -> None:
-    """Raise ModelError unless `quaternion` is one unit quaternion to within 1e-6.
-
-    Parameters
-    ----------
-    quaternion : (4,) float array
-        (w, x, y, z).
-    who : str
-        The body or joint it belongs to, for the message.
-
-    Raises
-    ------
-    ModelError
-        Naming `who`, the value found and the remedy.
-    """
+    """Raise ModelError, naming `who`, unless it is one unit quaternion (4,) to within 1e-6."""
     q = model_array(quaternion, (4,), f"{who}: the quaternion (w, x, y, z)")
     norm = np.linalg.norm(q)
     if abs(norm - 1.0) > UNIT_TOLERANCE:
@@ -474,19 +213,7 @@ def check_unit_quaternion(quaternion: ArrayLike, who: str) -> None:
 
 
 def check_rotation(rotation: ArrayLike, who: str) -> None:
-    """Raise ModelError unless `rotation` is one right-handed rotation matrix to within 1e-6.
-
-    Parameters
-    ----------
-    rotation : (3, 3) float array
-    who : str
-        The body or joint it belongs to, for the message.
-
-    Raises
-    ------
-    ModelError
-        Naming `who`, the value found and the remedy.
-    """
+    """Raise ModelError, naming `who`, unless it is a rotation matrix to within 1e-6."""
     R = model_array(rotation, (3, 3), f"{who}: the rotation matrix")
     error = np.max(np.abs(R @ R.T - np.eye(3)))
     if error > UNIT_TOLERANCE:

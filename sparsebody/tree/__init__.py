@@ -3,6 +3,7 @@
 Trees
     `spanning_tree`, `SpanningTree`, `TREE_CHOICES`; between states of the bodies and joint
     coordinates: `joint_coordinates`, `tree_state`, `position_rates`; `nonzero_bound`.
+    q, qd, qdd, H and C of a mechanism at a state: `joint_space`.
 Recursions, on a `TreeMotion` of the links (`motion_at_state`, `motion_at_coordinates`)
     tables 5.1, 6.2 and 7.1: `inverse_dynamics`, `joint_space_inertia`, `forward_dynamics_tree`; H
     is packed, `symmetric` makes it dense, `ltl_factor` and `ltdl_factor` factorize it without
@@ -23,6 +24,7 @@ from sparsebody.model.system import System
 from sparsebody.tree.aba import ArticulatedBody, forward_dynamics_tree
 from sparsebody.tree.crba import CompositeRigidBody, joint_space_inertia
 from sparsebody.tree.joint_coordinates import joint_coordinates, position_rates, tree_state
+from sparsebody.tree.joint_space import JointSpace, joint_space
 from sparsebody.tree.loops.closure_functions import LoopClosure
 from sparsebody.tree.loops.explicit_dynamics import (
     ExplicitDynamics,
@@ -104,6 +106,7 @@ __all__ = [
     "TREE_INVERSE_METHODS",
     "TREE_METHODS",
     "ExplicitDynamics",
+    "JointSpace",
     "LoopClosure",
     "SpanningTree",
     "StateSpace",
@@ -118,6 +121,7 @@ __all__ = [
     "implicit_system",
     "inverse_dynamics",
     "joint_coordinates",
+    "joint_space",
     "joint_space_inertia",
     "loop_clusters",
     "loop_equations",

@@ -48,16 +48,18 @@ def test_structs_go_over_as_tuples_of_arrays_that_own_their_memory():
 
 
 def test_an_object_that_keeps_arrays_takes_no_copies_of_them():
-    indices, points = np.zeros(2, dtype=np.intp), np.zeros((2, 3))
-    others = np.zeros((2, 3, 3)), points, np.zeros((1, 6)), np.zeros(2, dtype=np.int32)
-    before = sys.getrefcount(indices)
-    frames = dynamics.SuccessorFrames(indices, indices, *others)
-    assert sys.getrefcount(indices) > before
-    del frames
-    assert sys.getrefcount(indices) == before
-    for joints in (indices.astype(np.int32), np.repeat(indices, 2)[::2]):  # would have to be copied
+    numbers, others = (
+        np.zeros(2, dtype=np.uint32),
+        (np.zeros((2, 3)), *np.zeros((3, 2), dtype=np.uint32)),
+    )
+    before = sys.getrefcount(numbers)
+    table = dynamics.RowTable(numbers, numbers, numbers, *others, np.zeros((2, 2, 6)))
+    assert sys.getrefcount(numbers) > before
+    del table
+    assert sys.getrefcount(numbers) == before
+    for copied in (numbers.astype(np.uint8), np.repeat(numbers, 2)[::2]):
         with pytest.raises(TypeError):
-            dynamics.SuccessorFrames(joints, indices, *others)
+            dynamics.RowTable(copied, numbers, numbers, *others, np.zeros((2, 2, 6)))
 
 
 def test_the_build_in_use_can_be_chosen_by_name():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from math import cos, pi, sin
 
@@ -13,10 +14,12 @@ from random_mechanisms import TREE_TYPES, random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.dynamics.energy import energy
+from sparsebody.dynamics.evaluators import BlockQRSolver, solvers
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
+    AccuracyWarning,
     ModelError,
     RankWarning,
     ShapeError,
@@ -24,6 +27,7 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 from sparsebody.factorization import available_factorizations
+from sparsebody.factorization.pivoted_lu import SuperLUSymbolic
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.kinematics.poses import displaced, linear_accelerations
 from sparsebody.methods import forward_dynamics
@@ -535,3 +539,111 @@ def test_a_rank_that_has_grown_since_the_analysis_is_told() -> None:
     with pytest.warns(RankWarning, match="violated here by .* a new ForwardDynamics"):
         dynamics(folded)
     sb.ForwardDynamics(system, folded)(folded)
+
+
+FACTORIZATIONS = ["block-ldl", "superlu"]
+
+
+def scissor(factorization: str) -> ForwardDynamics:
+    system = build("scissor", pairs=4).compile()
+    return ForwardDynamics(system, factorization=factorization, reduction="none")
+
+
+@pytest.fixture
+def inaccurate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take factors for inaccurate, or for singular, if they are not those of QR."""
+
+    def lose(*_: object) -> object:
+        raise SingularSystemError("a pivot of dual block 2 vanishes")
+
+    monkeypatch.setattr(solvers, "ROUGH_CORRECTION", -1.0)
+    monkeypatch.setattr(SuperLUSymbolic, "factorize", lose)
+
+
+@pytest.mark.usefixtures("inaccurate")
+@pytest.mark.parametrize("factorization", FACTORIZATIONS)
+def test_qr_takes_over_in_a_new_evaluator_and_history_tells(factorization: str) -> None:
+    dynamics = scissor(factorization)
+    state, before = sb.consistent_state(dynamics.system), dynamics.evaluator
+    acceleration = dynamics.acceleration(state)
+    np.testing.assert_allclose(acceleration, scissor("dense").acceleration(state), atol=1e-9)
+    assert isinstance(dynamics.evaluator.solver, BlockQRSolver)
+    assert dynamics.evaluator.assembler is before.assembler
+    assert not isinstance(before.solver, BlockQRSolver)
+    history = dynamics.explain()["history"]
+    assert history == ["block-qr: rounding hides the softest motions at t = 0 s"]
+    again = copy.deepcopy(dynamics)
+    np.testing.assert_array_equal(again.acceleration(state), dynamics.acceleration(state))
+    assert again.explain()["history"] == history
+
+
+@pytest.mark.usefixtures("inaccurate")
+@pytest.mark.parametrize("factorization", FACTORIZATIONS)
+def test_what_qr_refuses_too_is_refused_by_name_and_changes_nothing(
+    factorization: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dynamics = scissor(factorization)
+    evaluator = dynamics.evaluator
+    monkeypatch.setattr(BlockQRSolver, "_factorize", refuse)
+    with pytest.raises(SingularSystemError, match="joint 'a'"):
+        dynamics.acceleration(sb.consistent_state(dynamics.system))
+    assert dynamics.evaluator is evaluator
+    assert dynamics.explain()["history"] == []
+
+
+def refuse(*_: object) -> None:
+    raise SingularSystemError("a pivot of joint 'a' vanishes")
+
+
+ASK: dict[str, Callable[[System, State], object]] = {
+    "acceleration": lambda system, state: dynamics(system).acceleration(state),
+    "call": lambda system, state: dynamics(system)(state),
+    "evaluation": lambda system, state: dynamics(system).evaluate(state).accelerations(),
+    "its acceleration": lambda system, state: dynamics(system).evaluate(state).acceleration(),
+    "function": lambda system, state: forward_dynamics(system, state, reduction="none"),
+    "simulate": lambda system, state: sb.simulate(
+        system, state, duration=0.02, step=0.01, dynamics=dynamics(system)
+    ),
+}
+
+
+def dynamics(system: System) -> ForwardDynamics:
+    return ForwardDynamics(system, reduction="none")
+
+
+@pytest.fixture
+def rough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take every solution for a rough one."""
+    monkeypatch.setattr(solvers, "ROUGH_CORRECTION", -1.0)
+    monkeypatch.setattr(solvers, "ROUGH_RESIDUAL", -1.0)
+
+
+@pytest.mark.usefixtures("rough")
+@pytest.mark.parametrize("name", ASK)
+def test_roughness_is_told_once_with_the_condition_number_at_the_line_that_asked(name: str) -> None:
+    system = build("scissor", pairs=4).compile()
+    with pytest.warns(AccuracyWarning, match=r"rough \(condition number 2\.7e\+02: ") as heard:
+        ASK[name](system, system.initial_state)
+    assert [warning.filename for warning in heard] == [__file__]
+
+
+@pytest.mark.usefixtures("rough")
+def test_a_second_solution_is_not_told_of() -> None:
+    system = build("scissor", pairs=4).compile()
+    solver = dynamics(system)
+    with pytest.warns(AccuracyWarning):
+        first = solver(system.initial_state)
+    second = solver(system.initial_state)
+    assert second.dropped_residual == pytest.approx(first.dropped_residual, abs=1e-14)
+
+
+def test_violated_rows_are_told_of_at_the_line_that_asked() -> None:
+    """By a flat lattice that folds, as in test_forward."""
+    system = build("lattice", rows=3, columns=3).compile()
+    flat = sb.consistent_state(system)
+    rng = np.random.default_rng(0)
+    folded = sb.displaced(flat, 0.1 * rng.normal(size=(system.n_bodies, 6)))
+    solver = ForwardDynamics(system, flat)
+    with pytest.warns(RankWarning, match="are violated here") as heard:
+        solver(sb.consistent_state(system, folded))
+    assert [warning.filename for warning in heard] == [__file__]

@@ -19,7 +19,7 @@ from sparsebody.factorization import (
     Backend,
     analyze,
     available_factorizations,
-    dense,
+    pivoted_lu,
     refined_solve,
 )
 from sparsebody.sparse.pattern import BlockPattern
@@ -253,7 +253,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones():
 
 
 def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeypatch):
-    missing = Backend(dense.analyze, needs="no_such_package", summary="")
+    missing = Backend(pivoted_lu.analyze_dense, needs="no_such_package", summary="")
     monkeypatch.setitem(FACTORIZATIONS, "missing", missing)
     monkeypatch.setitem(factorization.INSTALL, "no_such_package", "pip install it")
     assert "missing" not in available_factorizations()

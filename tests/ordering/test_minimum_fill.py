@@ -2,11 +2,17 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from patterns import graph_pattern, ladder, patterns, shuffled
 
 from sparsebody._core import ordering as kernels
 from sparsebody.ordering.minimum_degree import leaves_first, minimum_degree
-from sparsebody.ordering.minimum_fill import minimum_fill
+from sparsebody.ordering.minimum_fill import (
+    elimination_of,
+    minimum_fill,
+    treewidth_by_degree,
+    treewidth_by_fill,
+)
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.searches import dual_graph
 
@@ -56,3 +62,25 @@ def test_a_lattice_costs_less_than_by_minimum_degree(graph):
 
 def test_cost_grows_in_proportion_to_a_ladder():
     assert flops(ladder(200)) < 10.5 * flops(ladder(20))
+
+
+@given(n=st.integers(1, 14), p=st.floats(0.05, 0.9), seed=st.integers(0, 50))
+def test_the_order_has_the_width_of_the_decomposition(n, p, seed):
+    graph = nx.gnp_random_graph(n, p, seed=seed)
+    width, decomposition = nx.approximation.treewidth_min_fill_in(graph)
+    order, widest = elimination_of(decomposition), 0
+    assert sorted(order) == list(range(n))
+    for node in order:
+        near = list(graph.neighbors(node))
+        widest = max(widest, len(near))
+        graph.remove_node(node)
+        graph.add_edges_from((a, b) for k, a in enumerate(near) for b in near[:k])
+    assert widest <= width
+
+
+@pytest.mark.parametrize("ordering", [treewidth_by_degree, treewidth_by_fill])
+def test_ladders_and_trees_have_narrow_fronts(ordering):
+    assert ordering_metrics(ladder(20), ordering(ladder(20))).largest_front <= 18
+    tree = graph_pattern(nx.random_labeled_tree(50, seed=0))
+    assert ordering_metrics(tree, ordering(tree)).largest_front == 11
+    assert np.all(np.bincount(ordering(tree)) == 1)

@@ -1,12 +1,18 @@
+"""Orderings that claim it cost the same however bodies and joints are numbered and declared."""
+
 import numpy as np
 import pytest
 from hypothesis import given
 from patterns import ladder, pattern_of, patterns, shuffled
 
-from sparsebody.errors import MissingDependencyError, UnknownNameError
+import sparsebody as sb
+from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.errors import MissingDependencyError, OrderingError, UnknownNameError
+from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering import ORDERINGS, available_orderings, is_admissible, order
+from sparsebody.ordering.ordering_choice import candidate_orderings, choose
 from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern import check_order
+from sparsebody.sparse.pattern import BlockPattern, check_order
 
 
 def parameters():
@@ -63,3 +69,152 @@ def test_a_missing_package_is_answered_with_the_command_that_installs_it(monkeyp
 def test_every_ordering_says_in_a_few_words_what_it_does():
     for entry in ORDERINGS.values():
         assert 10 < len(entry.summary) < 72
+
+
+@pytest.fixture(autouse=True)
+def table():
+    """Leave the table as it was."""
+    before = dict(ORDERINGS)
+    yield
+    ORDERINGS.clear()
+    ORDERINGS.update(before)
+
+
+def backwards(pattern):
+    return np.arange(pattern.n_blocks)[::-1]
+
+
+def bodies_backwards(pattern):
+    return np.r_[np.arange(pattern.n_primal)[::-1], pattern.n_primal : pattern.n_blocks]
+
+
+def test_one_line_makes_an_ordering_that_dynamics_takes():
+    system = build("ladder", rungs=4).compile()
+    state = sb.consistent_state(system)
+    expected = sb.ForwardDynamics(system, state)(state).acceleration
+    sb.register_ordering("mine", backwards)
+    dynamics = sb.ForwardDynamics(system, state, ordering="mine")
+    assert dynamics.ordering == "mine"
+    np.testing.assert_allclose(dynamics(state).acceleration, expected, rtol=1e-9, atol=1e-9)
+    assert "mine" in available_orderings()
+
+
+def test_joints_that_come_too_early_are_moved():
+    sb.register_ordering("mine", backwards)
+    assert is_admissible(ladder(5), order(ladder(5), "mine"))
+    assert ORDERINGS["mine"].admissible
+
+
+def test_an_order_is_used_as_it_is_where_nothing_is_promised():
+    sb.register_ordering("mine", backwards, admissible=False)
+    np.testing.assert_array_equal(order(ladder(5), "mine"), backwards(ladder(5)))
+    assert not ORDERINGS["mine"].admissible
+
+
+def test_a_promise_is_held_to():
+    sb.register_ordering("good", bodies_backwards, admissible=True)
+    np.testing.assert_array_equal(order(ladder(5), "good"), bodies_backwards(ladder(5)))
+    sb.register_ordering("bad", backwards, admissible=True)
+    with pytest.raises(
+        OrderingError, match=r"'bad' promises.*joint 0 \(block 10\).*bodies \[0, 1\]"
+    ):
+        order(ladder(5), "bad")
+
+
+@pytest.mark.parametrize("returned", [[0, 1], [0] * 23, np.linspace(0, 1, 23), None])
+def test_what_is_no_order_is_refused_by_the_name_of_the_function(returned):
+    sb.register_ordering("mine", lambda pattern: returned)
+    with pytest.raises(OrderingError, match=r"'mine' returned no order.*each of 23 blocks once"):
+        order(ladder(5), "mine")
+
+
+@pytest.mark.parametrize("name", ["auto", "minimum-fill", "", 3])
+def test_names_that_are_taken_or_none_are_refused(name):
+    with pytest.raises(OrderingError, match="take a name not in the table"):
+        sb.register_ordering(name, backwards)
+
+
+def test_what_cannot_be_called_is_refused():
+    with pytest.raises(OrderingError, match="must be a function"):
+        sb.register_ordering("mine", [1, 2])
+
+
+def test_positions_reach_an_ordering_that_takes_them():
+    system = build("lattice", rows=3, columns=4).compile()
+    state, seen = sb.consistent_state(system), []
+
+    def from_left_to_right(pattern, positions):
+        seen.append(positions)
+        bodies = np.argsort(positions[:, 0], kind="stable")
+        return np.r_[bodies, np.arange(pattern.n_primal, pattern.n_blocks)]
+
+    sb.register_ordering("left-to-right", from_left_to_right, takes_positions=True)
+    sb.ForwardDynamics(system, state, ordering="left-to-right")
+    np.testing.assert_array_equal(seen[0], state.position)
+
+
+def test_the_automatic_choice_tries_it_where_it_is_offered():
+    sb.register_ordering("mine", bodies_backwards, largest_automatic=100)
+    assert "mine" in candidate_orderings(ladder(5))
+    assert "mine" not in candidate_orderings(ladder(50))
+    assert "mine" in choose(ladder(5)).predictions
+
+
+SIZES = {
+    "chain": [{"bodies": 40}],
+    "tree": [{"bodies": 60}, {"bodies": 60, "random": True}],
+    "ladder": [{"rungs": 30}],
+    "scissor": [{"pairs": 20}],
+    "n-four-bar": [{"loops": 20}],
+    "lattice": [
+        {"rows": 8, "columns": 8},
+        {"rows": 4, "columns": 16},
+        {"rows": 4, "columns": 4, "layers": 4},
+        {"rows": 10, "columns": 10, "keep": 0.8},
+    ],
+    "rotating-squares": [{"rows": 7, "columns": 7}],
+    "ring": [{"bodies": 40}],
+}
+N_SHUFFLES = 4
+CLAIMING = [name for name in available_orderings() if ORDERINGS[name].invariant]
+
+
+def renumbered(pattern, positions, seed):
+    """Return the mechanism with bodies and joints renumbered, and ends exchanged at random."""
+    rng = np.random.default_rng(seed)
+    body, joint = rng.permutation(pattern.n_primal), rng.permutation(pattern.n_dual)
+    ends = np.where(pattern.ends >= 0, np.append(body, 0)[pattern.ends], -1)[joint]
+    swap = rng.random(len(ends)) < 0.5
+    ends[swap] = ends[swap, ::-1]
+    sizes = np.empty_like(pattern.block_sizes)
+    sizes[body] = pattern.block_sizes[: pattern.n_primal]
+    sizes[pattern.n_primal :] = pattern.block_sizes[pattern.n_primal :][joint]
+    moved = np.empty_like(positions)
+    moved[body] = positions
+    return BlockPattern(sizes, np.ascontiguousarray(ends)), moved
+
+
+@pytest.mark.parametrize("family", GALLERY)
+def test_numbering_changes_the_predicted_flops_by_less_than_a_fifth(family):
+    for parameters in SIZES.get(family, [{}]):
+        system = build(family, **parameters).compile()
+        pattern, positions = kkt_structure(system).pattern, sb.consistent_state(system).position
+        mechanisms = [renumbered(pattern, positions, seed) for seed in range(N_SHUFFLES)]
+        for name in CLAIMING:
+            if ORDERINGS[name].microseconds > 1000:
+                continue
+            costs = [ordering_metrics(p, order(p, name, at)).flops for p, at in mechanisms]
+            assert max(costs) <= 1.2 * min(costs), (name, parameters)
+
+
+def test_the_orderings_that_matter_claim_it():
+    assert {"minimum-fill", "nested-dissection", "geometric-dissection"} <= set(CLAIMING)
+    assert not {"natural", "random"} & set(CLAIMING)
+
+
+def test_annealing_keeps_the_promise_on_a_lattice():
+    pattern = kkt_structure(build("lattice", rows=6, columns=6).compile()).pattern
+    positions = np.zeros((pattern.n_primal, 3))
+    mechanisms = [renumbered(pattern, positions, seed)[0] for seed in range(2)]
+    costs = [ordering_metrics(p, order(p, "annealing")).flops for p in mechanisms]
+    assert max(costs) <= 1.05 * min(costs)

@@ -1,6 +1,7 @@
 """Steps whose stages are closed: nothing depends on which body of a joint is its predecessor."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import sparsebody as sb
 from sparsebody.model.gallery import build
 
 G = 9.81
+
+simulate = partial(sb.simulate, method="rk4")
 
 
 def flipped(system: sb.System, mask: np.ndarray) -> sb.System:
@@ -65,7 +68,7 @@ def test_an_n_four_bar_passes_flat_poses_with_order_4_whichever_way_its_joints_p
     system = build("n-four-bar", loops=3).compile()
     errors = [
         [
-            error_of_n_four_bar(sb.simulate(other, duration=3.0, step=step), 3)
+            error_of_n_four_bar(simulate(other, duration=3.0, step=step), 3)
             for other in orientations(system)
         ]
         for step in (0.012, 0.006)
@@ -81,20 +84,18 @@ def test_an_n_four_bar_with_steps_of_any_length_ends_where_it_should(seed):
     rng = np.random.default_rng(seed)
     loops, step = int(rng.integers(1, 12)), float(np.exp(rng.uniform(*np.log([3e-3, 1e-2]))))
     system = orientations(build("n-four-bar", loops=loops).compile(), seed)[2]
-    run = sb.simulate(system, duration=5.0, step=step)
+    run = simulate(system, duration=5.0, step=step)
     assert error_of_n_four_bar(run, loops) < 1e-5
 
 
 def test_the_step_that_lies_worst_at_a_flat_pose_is_as_good_as_others():
-    run = sb.simulate(build("n-four-bar", loops=1).compile(), duration=5.0, step=0.0017198449290942)
+    run = simulate(build("n-four-bar", loops=1).compile(), duration=5.0, step=0.0017198449290942)
     assert error_of_n_four_bar(run, 1) < 1e-8
 
 
 def test_long_rows_of_four_bars_are_as_accurate_as_short_ones():
     errors = [
-        sb.simulate(
-            build("n-four-bar", loops=loops).compile(), duration=0.6, step=0.01
-        ).energy_error
+        simulate(build("n-four-bar", loops=loops).compile(), duration=0.6, step=0.01).energy_error
         for loops in (10, 300)
     ]
     assert errors[1] < 3.0 * errors[0] < 1e-6
@@ -105,7 +106,7 @@ def test_bricard_keeps_its_energy_with_order_4_whichever_way_its_joints_point():
     errors = []
     for step in (0.02, 0.01):
         runs = [
-            sb.simulate(other, duration=10.0, step=step, record_step=0.1)
+            simulate(other, duration=10.0, step=step, record_step=0.1)
             for other in orientations(system)
         ]
         for run in runs:
@@ -120,7 +121,7 @@ def test_all_rows_by_krylov_steps_move_bricard_as_independent_ones_do():
     system = build("bricard").compile()
     dynamics = sb.ForwardDynamics(system, redundancy="krylov")
     runs = [
-        sb.simulate(system, duration=2.0, step=0.0025, record_step=0.1, dynamics=given)
+        simulate(system, duration=2.0, step=0.0025, record_step=0.1, dynamics=given)
         for given in (None, dynamics)
     ]
     np.testing.assert_allclose(runs[1].position, runs[0].position, atol=1e-10)
@@ -128,7 +129,7 @@ def test_all_rows_by_krylov_steps_move_bricard_as_independent_ones_do():
 
 def test_rows_that_become_dependent_are_exchanged_for_others():
     """One of 30 rows is left out; which 29 are independent changes on the way."""
-    run = sb.simulate(build("bricard").compile(), duration=2.0, step=0.01)
+    run = simulate(build("bricard").compile(), duration=2.0, step=0.01)
     (event,) = run.events
     assert event.kind == "re-analysis"
     assert "29 independent constraint rows from here on, others at joints 'hinge-" in event.message
@@ -158,7 +159,7 @@ def test_reactions_near_a_flat_pose_are_those_of_the_equilibrium_of_each_rod():
     """They grow as the inverse of the distance; next to the pose, they are not given."""
     loops = 20
     system = build("n-four-bar", loops=loops).compile()
-    run = sb.simulate(system, duration=1.25, step=1e-3, record_reactions=True)
+    run = simulate(system, duration=1.25, step=1e-3, record_reactions=True)
     assert run.joint_wrench is not None
     phi = crank_angle(loops, run.time)
     near = np.flatnonzero(np.abs(np.sin(phi)) < 0.02)
@@ -179,14 +180,14 @@ def test_reactions_near_a_flat_pose_are_those_of_the_equilibrium_of_each_rod():
 def test_joints_of_a_mechanism_of_millimetres_close_to_its_rounding():
     size = 1e-3
     lengths = {"crank": 0.4 * size, "coupler": size, "rocker": 0.8 * size, "ground": size}
-    run = sb.simulate(build("four-bar", speed=30.0, **lengths).compile(), duration=0.05, step=1e-4)
+    run = simulate(build("four-bar", speed=30.0, **lengths).compile(), duration=0.05, step=1e-4)
     assert run.position_error.max() < 1e-13  # angles; positions are 1e-3 of that
     assert run.events == ()
     assert run.energy_error < 1e-8
 
 
 def test_long_steps_are_not_called_singular_poses():
-    run = sb.simulate(build("slider-crank").compile(), duration=2.0, step=0.01)
+    run = simulate(build("slider-crank").compile(), duration=2.0, step=0.01)
     assert not any("singular" in event.message for event in run.events)
 
 
@@ -194,14 +195,14 @@ def test_stiff_springs_are_named_where_steps_are_too_long_for_them():
     """The governor's spring and damper need steps of 1e-4 s; no row of it is dependent."""
     system = build("governor").compile()
     with pytest.raises(sb.SparsebodyError, match="take smaller steps") as stop:
-        sb.simulate(system, duration=1.0, step=1e-3)
+        simulate(system, duration=1.0, step=1e-3)
     assert "dependent" not in str(stop.value)
-    assert sb.simulate(system, duration=0.1, step=1e-4).position_error.max() < 1e-12
+    assert simulate(system, duration=0.1, step=1e-4).position_error.max() < 1e-12
 
 
 def test_long_lifts_are_not_singular():
     """Their pivots are small everywhere, as those of everything long and slender."""
     system = build("scissor", pairs=150, drive=True).compile()
-    run = sb.simulate(system, duration=0.05, step=0.005, record_reactions=True)
+    run = simulate(system, duration=0.05, step=0.005, record_reactions=True)
     assert not [event for event in run.events if "singular" in event.message]
     assert np.isfinite(run.joint_wrench).all()

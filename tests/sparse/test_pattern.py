@@ -1,10 +1,17 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from patterns import pattern_of, patterns
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from patterns import ladder, pattern_of, patterns, scalar_factor
 
 from sparsebody.errors import ShapeError
-from sparsebody.sparse.pattern import BlockPattern, check_order
+from sparsebody.sparse.pattern import (
+    BlockPattern,
+    block_order,
+    check_order,
+    saddle_blocks,
+    symmetric_pattern,
+)
 
 
 @given(pattern=patterns())
@@ -46,3 +53,83 @@ def test_a_pattern_that_cannot_be_is_refused(sizes, ends, message):
 def test_an_order_that_is_no_permutation_is_refused(order):
     with pytest.raises(ShapeError, match="each of 3 blocks once"):
         check_order(pattern_of([(0, 1)], 2), np.array(order))
+
+
+def entries(pattern, seed=0):
+    """Return rows and columns of a matrix of the pattern with its blocks shuffled, and the rest."""
+    shuffle = np.random.default_rng(seed).permutation(pattern.n_blocks)
+    coupled = np.tril(scalar_factor(pattern, shuffle)[0])
+    is_dual = shuffle >= pattern.n_primal
+    dual_rows = np.repeat(is_dual, pattern.block_sizes[shuffle])
+    coupled &= ~np.logical_and.outer(dual_rows, dual_rows)
+    return *np.nonzero(coupled), pattern.block_sizes[shuffle], shuffle, is_dual
+
+
+@settings(max_examples=25)
+@given(pattern=patterns(), seed=st.integers(0, 99))
+def test_the_pattern_of_a_mechanism_is_found_in_its_matrix(pattern, seed):
+    assume(pattern.n_blocks)
+    row, column, sizes, shuffle, is_dual = entries(pattern, seed)
+    found = symmetric_pattern(row, column, sizes)
+    assert found.n_rows == pattern.n_rows
+    np.testing.assert_array_equal(found.has_pivot, ~is_dual)
+    saddle = saddle_blocks(found)
+    touches = np.any(pattern.ends >= 0, axis=1)
+    if not touches.all() or pattern.n_dual == 0:
+        assert saddle is None
+        return
+    back = shuffle[saddle.block]  # blocks of the mechanism by those that were found
+    np.testing.assert_array_equal(saddle.pattern.block_sizes, pattern.block_sizes[back])
+    for j, ends in enumerate(saddle.pattern.ends.tolist()):
+        expected = pattern.ends[back[pattern.n_primal + j] - pattern.n_primal]
+        assert {back[end] for end in ends if end >= 0} == {e for e in expected if e >= 0}
+
+
+def test_kinds_tell_bodies_from_joints_where_no_zeros_do():
+    pattern = ladder(3)
+    row, column, sizes, _, is_dual = entries(pattern)
+    diagonal = np.arange(pattern.n_rows)  # quasi-definite
+    row, column = np.r_[row, diagonal], np.r_[column, diagonal]
+    assert saddle_blocks(symmetric_pattern(row, column, sizes)) is None
+    told = saddle_blocks(symmetric_pattern(row, column, sizes, is_dual=is_dual))
+    assert told is not None
+    assert told.pattern.n_dual == pattern.n_dual
+
+
+def test_matrices_of_other_kinds_are_no_mechanisms():
+    sizes = np.ones(4, dtype=np.intp)
+    star = symmetric_pattern(np.array([0, 1, 2, 3, 3, 3]), np.array([0, 1, 2, 0, 1, 2]), sizes)
+    assert saddle_blocks(star) is None  # a joint of three bodies
+    coupled = symmetric_pattern(np.array([0, 1, 1, 2, 3]), np.array([0, 1, 0, 1, 0]), sizes)
+    assert saddle_blocks(coupled) is None  # bodies that couple
+
+
+def test_entries_outside_of_the_blocks_are_told():
+    with pytest.raises(ShapeError, match=r"the blocks have 2 rows in all, but .* column 3"):
+        symmetric_pattern(np.array([2]), np.array([0]), np.array([1, 1]))
+    with pytest.raises(ShapeError, match="a matrix without rows"):
+        symmetric_pattern(*np.zeros((3, 0), dtype=np.intp))
+    with pytest.raises(ShapeError, match="block 1 has 0 rows"):
+        symmetric_pattern(np.array([0]), np.array([0]), np.array([1, 0]))
+
+
+@settings(max_examples=25)
+@given(pattern=patterns(), seed=st.integers(0, 99))
+def test_an_order_of_scalar_rows_is_one_of_blocks(pattern, seed):
+    order = np.random.default_rng(seed).permutation(pattern.n_blocks)
+    for given_order in (order, pattern.scalar_order(order)):
+        if len(given_order) == 0:
+            continue
+        found, whole = block_order(pattern, given_order)
+        assert whole
+        np.testing.assert_array_equal(found, order)
+
+
+def test_blocks_whose_rows_are_apart_come_with_their_last_row():
+    pattern = BlockPattern(np.array([2, 2]), np.zeros((0, 2), dtype=np.intp))
+    found, whole = block_order(pattern, np.array([0, 2, 3, 1]))
+    assert not whole
+    np.testing.assert_array_equal(found, [1, 0])
+    for wrong in ([0, 1, 2], [0, 1, 2, 2], [0, 0]):
+        with pytest.raises(ShapeError):
+            block_order(pattern, np.array(wrong))

@@ -1,5 +1,7 @@
 """Products with a saddle-point matrix, held against dense algebra."""
 
+from __future__ import annotations
+
 import dataclasses
 
 import numpy as np
@@ -10,6 +12,8 @@ from sparsebody.errors import ShapeError
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import (
     constraint_matrix,
+    largest_eigenvalue,
+    largest_row_sum,
     residual_scales,
     residual_size,
     saddle_csc,
@@ -117,3 +121,30 @@ def test_a_right_hand_side_of_another_shape_is_refused():
     x = np.zeros(matrix.pattern.n_rows)
     with pytest.raises(ShapeError, match="the right-hand side"):
         saddle_residual(matrix, x, np.zeros((len(x), 2)))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 40, 300])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 8.0])
+def test_the_largest_eigenvalue_is_found_from_below_to_a_few_per_cent(
+    n: int, spread: float
+) -> None:
+    rng = np.random.default_rng(n)
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    size = 10.0 ** rng.uniform(-spread, 0.0, n)
+    found = largest_eigenvalue(lambda x: Q @ (size * (Q.T @ x)), n)
+    assert 0.93 * size.max() <= found <= (1.0 + 1e-12) * size.max()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 5), (40, 60), (200, 80)])
+def test_the_largest_row_sum_is_found_from_below_within_a_factor(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(shape[0])
+    for _ in range(20):
+        A = rng.normal(size=shape) * 10.0 ** rng.uniform(-6, 0, (shape[0], 1))
+        truth = np.abs(A).sum(axis=1).max()
+        found = largest_row_sum(lambda x, A=A: A @ x, lambda y, A=A: A.T @ y, shape[0])
+        assert truth / 3.0 <= found <= (1.0 + 1e-12) * truth
+
+
+def test_nothing_has_no_norm() -> None:
+    assert largest_eigenvalue(lambda x: x, 0) == 0.0
+    assert largest_row_sum(lambda x: 0.0 * x, lambda y: 0.0 * y, 3) == 0.0

@@ -21,33 +21,11 @@ def close(found, expected, atol=1e-11):
     np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
 
 
-@given(twists)
-def test_force_cross_is_the_negative_transpose_of_motion_cross(v):
-    np.testing.assert_array_equal(force_cross(v), -motion_cross(v).T)
-
-
 @given(twists, twists)
 def test_cross_operators_are_the_cross_products_of_their_parts(v, m):
     (w, u), (a, b) = np.split(v, 2), np.split(m, 2)
     close(motion_cross(v) @ m, [*np.cross(w, a), *(np.cross(w, b) + np.cross(u, a))])
     close(force_cross(v) @ m, [*(np.cross(w, a) + np.cross(u, b)), *np.cross(w, b)])
-
-
-@given(twists, twists, twists)
-def test_power_of_a_force_and_a_motion_that_move_together_is_constant(v, m, f):
-    close((motion_cross(v) @ m) @ f + m @ (force_cross(v) @ f), 0.0)
-
-
-@given(twists, twists)
-def test_motion_cross_is_antisymmetric_and_vanishes_on_itself(v, m):
-    close(motion_cross(v) @ m, -motion_cross(m) @ v)
-    close(motion_cross(v) @ v, 0.0)
-
-
-@given(twists, twists, twists)
-def test_jacobi_identity(u, v, w):
-    ux, vx = motion_cross(u), motion_cross(v)
-    close(motion_cross(ux @ v) @ w, ux @ vx @ w - vx @ ux @ w, atol=1e-10)
 
 
 @given(twists, twists)

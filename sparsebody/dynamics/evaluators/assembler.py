@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -19,7 +18,7 @@ import numpy as np
 
 from sparsebody._core import dynamics
 from sparsebody._core import dynamics as native
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import KKTStructure, constraint_rows
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms, general_joints
@@ -62,7 +61,8 @@ def add_complementary_reactions(
     native.fill_complementary_reactions(*tree, *ends, system.row_joint, rows, required, multiplier)
 
 
-Evaluation = dynamics.SpatialEvaluation | dynamics.ReducedEvaluation | dynamics.PlanarEvaluation
+Assembling = dynamics.SpatialEvaluation | dynamics.PlanarEvaluation
+Evaluation = Assembling | dynamics.ReducedEvaluation
 
 
 class ReductionViolated(Exception):
@@ -72,7 +72,56 @@ class ReductionViolated(Exception):
         super().__init__(f"bodies are outside their subgroups at t = {time:.6g} s")
 
 
-class Assembler(ABC):
+class Table(NamedTuple):
+    """Some rows on the freedoms of their bodies, those of a joint together."""
+
+    rows: IntArray  # (k,) the user's numbers
+    values: FloatArray  # (k, 2, width) on predecessor and successor, where inertias are one
+    native: dynamics.RowTable
+
+
+def row_table(
+    system: System,
+    bodies: IntArray,
+    rows: IntArray,
+    terms: GeneralTerms,
+    anchor: FloatArray,
+    width: int,
+    is_line: BoolArray | None = None,
+) -> Table:
+    """Return the table of `rows`, zero; an evaluation fills them.
+
+    anchor (n_joints, 3 or 4) and is_line (n_joints,): see row_table.hpp; bodies: in order.
+    """
+    starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
+    joints = system.row_joint[rows][starts]
+    index = np.append(positions(bodies), len(bodies)).astype(
+        np.uint32
+    )  # the last, also at -1, is the world
+    kind = np.where(terms.is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
+    if is_line is not None:
+        kind[is_line] = dynamics.RowTable.LINE
+    values = large_zeros((len(rows), 2, width))
+    native = dynamics.RowTable(
+        predecessor=index[system.predecessor[joints]],
+        successor=index[system.successor[joints]],
+        kind=kind[joints].astype(np.uint32),
+        anchor=anchor[joints],
+        first_row=np.append(starts, len(rows)).astype(np.uint32),
+        user_row=rows.astype(np.uint32),
+        general_row=terms.sources(rows).astype(np.uint32),
+        rows=values,
+    )
+    return Table(rows, values, native)
+
+
+def successor_frames(system: System) -> tuple[Any, ...]:
+    """Return where rows that are constant on successors come from: SuccessorFrames."""
+    frames = system.successor_rotation, system.successor_point
+    return system.row_joint, *frames, *system.subspaces
+
+
+class Assembler:
     """From states to [1 A'; A 0] x = b, in units in which the inertia of every body is one.
 
     Its arrays are overwritten by every assembly; all else stays as it is made.
@@ -165,12 +214,16 @@ class Assembler(ABC):
         """
         self.native.to_user_order(acceleration, multiplier)
 
-    @abstractmethod
     def violation(self) -> float:
         """Return the largest violation of the rows left out by the newest solution.
 
-        Relative to the largest term of any row, with the solution or with the bodies free.
+        Relative to the largest term of any row, with the solution or with the bodies free: rows
+        across all accelerations of a stretched linkage feel nothing but rounding.
         """
+        if len(self._left_out.rows) == 0:
+            return 0.0
+        terms = self._terms.rows, self._terms.gamma, self._stabilization
+        return self.native.violation(self._left_out.native, *terms, self._left_out_gamma)
 
     @property
     def is_compiled(self) -> bool:
@@ -188,9 +241,14 @@ class Assembler(ABC):
         return np.zeros((0, 28)), np.zeros((0, 6, 6))
 
     @property
-    @abstractmethod
     def has_alternatives(self) -> bool:
-        """Whether rows were left out that could take the place of kept ones."""
+        """Whether rows were left out that have a part on the freedoms, as far as filled."""
+        return bool(self._left_out.values.any())
+
+    def _leave_out(self, table: Table, native: Assembling) -> None:
+        """Tell which rows are left out, and fill those that are constant."""
+        self._left_out, self._left_out_gamma = table, np.zeros(len(table.rows))
+        native.fill_rows_on_successors(table.native, successor_frames(self.system))
 
     def add_complementary_reactions(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -10,26 +9,21 @@ import numpy as np
 from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.dynamics.evaluators.assembler import Assembler, ReactionTree
+from sparsebody.dynamics.evaluators.assembler import (
+    Assembler,
+    ReactionTree,
+    Table,
+    row_table,
+    successor_frames,
+)
 from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms
 from sparsebody.factorization import analyze, block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.model.planar_motion import PARALLEL, PlanarMotion
 from sparsebody.model.system import State, System
-from sparsebody.sparse.pattern import positions
 
 GOOD = dynamics.PlanarEvaluation.GOOD
-
-
-@dataclass(frozen=True, eq=False)
-class _PlanarTable:
-    """Some rows within the plane, those of a joint together."""
-
-    rows: IntArray  # (k,) the user's numbers
-    values: FloatArray  # (k, 2, 3) on predecessor and successor, in units
-    native: dynamics.PlanarRows
-    frames: dynamics.SuccessorFrames
 
 
 class PlanarAssembler(Assembler):
@@ -82,18 +76,18 @@ class PlanarAssembler(Assembler):
             self.symbolic = analyze(factorization, self.pattern, own_order)
             if isinstance(self.symbolic, MultifrontalSymbolic):
                 self.symbolic.factors.threads = threads
-        self._kept, self._left_out = (
+        kept, others = (
             _planar_table(system, motion, terms, is_line, bodies, rows)
             for rows in (self.rows, left_out)
         )
-        self.values = self._kept.values
+        self.values = kept.values
         self.right, self.x = (large_zeros(3 * n + len(self.rows)) for _ in range(2))
         normal = motion.basis[:, 0]
         self.native = _evaluation(
             system,
             motion,
             bodies,
-            self._kept,
+            kept,
             np.einsum("na,nab,nb->n", normal, system.inertia, normal),
             system.mass,
             self.right,
@@ -101,23 +95,7 @@ class PlanarAssembler(Assembler):
             self.symbolic.qr if isinstance(self.symbolic, BlockQRSymbolic) else None,
         )
         self.native.threads = threads
-        self.native.fill_rows_on_successors(self._left_out.native, self._left_out.frames)
-
-    def violation(self) -> float:
-        """Return the largest violation of the rows left out; see `Assembler`.
-
-        Relative to the largest acceleration that a row could feel: rows across all accelerations of
-        a stretched linkage feel nothing but rounding.
-        """
-        if len(self._left_out.rows) == 0:
-            return 0.0
-        terms = self._terms.rows, self._terms.gamma, self._stabilization
-        return self.native.violation(self._left_out.native, *terms)
-
-    @property
-    def has_alternatives(self) -> bool:
-        """Whether rows were left out that have a part in the plane, as far as they were filled."""
-        return bool(self._left_out.values.any())
+        self._leave_out(others, self.native)
 
     @cached_property
     def reaction_tree(self) -> ReactionTree:  # type: ignore[override]
@@ -136,7 +114,7 @@ class PlanarAssembler(Assembler):
 
     @cached_property
     def _extended(self) -> dynamics.ExtendedPlanarSystem:
-        return dynamics.ExtendedPlanarSystem(self.native, self._kept.frames)
+        return dynamics.ExtendedPlanarSystem(self.native, successor_frames(self.system))
 
 
 def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatArray | None:
@@ -167,7 +145,7 @@ def _evaluation(
     system: System,
     motion: PlanarMotion,
     bodies: IntArray,
-    kept: _PlanarTable,
+    kept: Table,
     inertia: FloatArray,
     mass: FloatArray,
     right: FloatArray,
@@ -175,20 +153,20 @@ def _evaluation(
     qr: factorization.BlockQR | None = None,
 ) -> dynamics.PlanarEvaluation:
     """Return the native evaluation of bodies, in order, with inertias about the normal."""
+    world = np.full((1, 2), dynamics.WORLD_ROOT)
+    roots = np.concatenate([np.sqrt(np.stack([inertia, mass], axis=1))[bodies], world])
     native = dynamics.PlanarEvaluation(
         kept.native,
         qr,
-        bodies,
-        motion.basis,
-        motion.axes,
-        motion.axes[1:] @ system.gravity,
-        inertia,
-        mass,
-        right,
-        x,
-        len(system.coordinates.joint),
+        body=bodies.astype(np.uint32),
+        gravity=motion.axes[1:] @ system.gravity,
+        unit=np.concatenate([roots, 1.0 / roots], axis=1),
+        basis=np.concatenate([motion.basis[bodies], motion.axes[None]]),
+        right=right,
+        x=x,
+        n_coordinates=len(system.coordinates.joint),
     )
-    native.fill_rows_on_successors(kept.native, kept.frames)
+    native.fill_rows_on_successors(kept.native, successor_frames(system))
     return native
 
 
@@ -199,38 +177,13 @@ def _planar_table(
     is_line: BoolArray,
     bodies: IntArray,
     rows: IntArray,
-) -> _PlanarTable:
-    """Return the table of `rows`, the user's numbers, those of a joint together; values are zero.
-
-    The evaluation fills rows that are constant on their successors.
-    """
-    of_row = system.row_joint[rows]
-    starts = np.flatnonzero(np.diff(of_row, prepend=-1))
-    joints = of_row[starts]
-    index = np.append(positions(bodies), len(bodies))  # the last, also at -1, is the world
-    kinds = dynamics.PlanarRows
-    kind = np.where(terms.is_general[joints], kinds.GENERAL, kinds.CARRIED)
-    kind[is_line[joints]] = kinds.LINE
-    constant = np.zeros((len(joints), 4))
-    grounded = np.flatnonzero(system.successor[joints] < 0)
-    constant[grounded, :2] = system.successor_point[joints[grounded]] @ motion.axes[1:].T
-    lines = np.flatnonzero(is_line[joints])
-    constant[lines] = _line_constants(system, motion, joints[lines])
-    values = large_zeros((len(rows), 2, 3))
-    table = dynamics.PlanarRows(
-        index[system.predecessor[joints]],
-        index[system.successor[joints]],
-        kind,
-        constant,
-        np.append(starts, len(rows)),
-        rows,
-        terms.sources(rows),
-        values,
-    )
-    frames = dynamics.SuccessorFrames(
-        joints, rows, system.successor_rotation, system.successor_point, *system.subspaces
-    )
-    return _PlanarTable(rows, values, table, frames)
+) -> Table:
+    """Return the table of `rows` within the plane; the evaluation fills it."""
+    anchor = np.zeros((system.n_joints, 4))
+    anchor[:, :2] = system.successor_point @ motion.axes[1:].T  # where the world is the successor
+    lines = np.flatnonzero(is_line)
+    anchor[lines] = _line_constants(system, motion, lines)
+    return row_table(system, bodies, rows, terms, anchor, 3, is_line)
 
 
 def _line_joints(system: System, motion: PlanarMotion) -> BoolArray:

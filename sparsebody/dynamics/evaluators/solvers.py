@@ -160,25 +160,25 @@ class BlockQRSolver(Solver):
     def __init__(self, assembler: Assembler) -> None:
         super().__init__(assembler)
         symbolic = assembler.symbolic
-        self._is_last_resort = not isinstance(symbolic, BlockQRSymbolic)
+        self.is_last_resort = not isinstance(symbolic, BlockQRSymbolic)
         if not isinstance(symbolic, BlockQRSymbolic):
             order = np.arange(assembler.pattern.n_blocks, dtype=np.intp)
             symbolic = block_qr.analyze(assembler.pattern, order)
-        self._symbolic, self._qr = symbolic, symbolic.qr
+        self._symbolic, self.qr = symbolic, symbolic.qr
 
     def _factorize(self, time: float) -> None:
-        status = self._qr.factorize(self.assembler.values)
+        status = self.qr.factorize(self.assembler.values)
         if status != block_qr.REGULAR:
             self._check(status, time)
 
     def _solve(self, right: FloatArray, time: float, goal: float) -> float:
         """Solve; with a positive goal others correct the solution, and its residual is a guess."""
         assembler = self.assembler
-        residual, first = self._qr.solve(
+        residual, first = self.qr.solve(
             assembler.values, right, assembler.x, accurate=goal == 0.0, corrections=QR_CORRECTIONS
         )
         if goal == 0.0:
-            self.is_inaccurate = self._is_last_resort and first > ROUGH_RESIDUAL
+            self.is_inaccurate = self.is_last_resort and first > ROUGH_RESIDUAL
         return checked(residual, time)
 
     def accept(self, dependent_row: int, residual: float, time: float) -> float:
@@ -197,7 +197,7 @@ class BlockQRSolver(Solver):
 
     def smallest_pivot(self) -> tuple[float, int]:
         """Return the smallest pivot; see `Solver`."""
-        return self._in_user_order(self._qr.smallest_pivot(self.assembler.values))
+        return self._in_user_order(self.qr.smallest_pivot(self.assembler.values))
 
 
 class BackendSolver(Solver):

@@ -11,7 +11,13 @@ import numpy as np
 from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.dynamics.evaluators.assembler import Assembler, ReactionTree
+from sparsebody.dynamics.evaluators.assembler import (
+    Assembler,
+    ReactionTree,
+    Table,
+    row_table,
+    successor_frames,
+)
 from sparsebody.dynamics.evaluators.general_terms import GeneralTerms
 from sparsebody.factorization import analyze, block_ldl
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
@@ -78,31 +84,25 @@ class SpatialAssembler(Assembler):
         self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
         dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
         self.native, self.values, self.right, self.x = self._evaluation()
-        self._left_out = self._row_table(structure.left_out)[0]
-        self._left_out_gamma = np.zeros(len(structure.left_out))
+        self._leave_out(self._table(structure.left_out), self.native)
 
     def _evaluation(
         self,
     ) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
         """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
         n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
-        kept, values = self._row_table(self.rows)
+        kept = self._table(self.rows)
         right, padded_x = large_zeros(n_rows), large_zeros(n_rows + 2 * dynamics.MARGIN)
-        rotation = large_zeros((n + 1, 9))
-        rotation[n, ::4] = 1.0
         factors, is_even_tree = None, False
         if isinstance(self.symbolic, BlockLDLSymbolic):
             factors = self.symbolic.factors
             is_even_tree = self.symbolic.layout.is_leaves_first and _is_even(self._unit[:n])
         native = dynamics.SpatialEvaluation(
-            kept,
+            kept.native,
             factors,
             body=self.bodies.astype(np.uint32),
             gravity=np.array(self.system.gravity, dtype=float),
             unit=self._unit,
-            position=large_zeros((n + 1, 3)),
-            rotation=rotation,
-            velocity=large_zeros((n + 1, 6)),
             right=right,
             padded_x=padded_x,
             residual=large_zeros(n_rows),
@@ -113,50 +113,17 @@ class SpatialAssembler(Assembler):
             chunk_length=CHUNK_LENGTH,
         )
         native.threads = self._threads
-        return native, values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
+        native.fill_rows_on_successors(kept.native, successor_frames(self.system))
+        return native, kept.values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
 
-    def _row_table(self, rows: IntArray) -> tuple[dynamics.RowTable, FloatArray]:
-        """Return a table of `rows`, the user's numbers, those of a joint together, and A (k, 2, 6).
-
-        Rows that are constant on the successors are filled there.
-        """
-        system = self.system
-        starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
-        joints = system.row_joint[rows][starts]
-        index = np.append(self._body_index[:-1], system.n_bodies).astype(np.uint32)  # world last
-        values = large_zeros((len(rows), 2, 6))
-        table = dynamics.RowTable(
-            predecessor=index[system.predecessor[joints]],
-            successor=index[system.successor[joints]],
-            anchor=system.successor_point[joints],
-            is_general=self._general.is_general[joints],
-            first_row=np.append(starts, len(rows)).astype(np.uint32),
-            user_row=rows.astype(np.uint32),
-            general_row=self._general.sources(rows).astype(np.uint32),
-            rows=values,
-        )
-        dynamics.fill_rows_on_successors(
-            table,
-            self._unit,
-            system.row_joint,
-            system.successor_rotation,
-            system.successor_point,
-            system.subspaces,
-            self._threads,
-        )
-        return table, values
-
-    def violation(self) -> float:
-        """Return the largest violation of the rows left out; see `Assembler`."""
-        if len(self._left_out_gamma) == 0:
-            return 0.0
-        terms = self._terms.rows, self._terms.gamma, self._stabilization
-        return self.native.violation(self._left_out, *terms, self._left_out_gamma)
+    def _table(self, rows: IntArray) -> Table:
+        anchor = self.system.successor_point
+        return row_table(self.system, self.bodies, rows, self._general, anchor, self.width)
 
     @property
     def has_alternatives(self) -> bool:
         """Whether rows were left out."""
-        return len(self._left_out_gamma) > 0
+        return len(self._left_out.rows) > 0
 
 
 class SubgroupAssembler(SpatialAssembler):

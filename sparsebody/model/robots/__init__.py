@@ -10,7 +10,7 @@ from sparsebody.errors import FileFormatError, ModelError, ModelWarning, Unknown
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots.omissions import note_omissions
 from sparsebody.model.robots.robot_bodies import add_bodies
-from sparsebody.model.robots.robot_file import Findings, RobotSource, read_source
+from sparsebody.model.robots.robot_file import RobotSource, read_source
 from sparsebody.model.robots.robot_forces import add_forces
 from sparsebody.model.robots.robot_joints import add_joints, add_loop_joints, constant_joints
 
@@ -65,27 +65,26 @@ def read_robot(
     """
     if on_unsupported not in ("error", "warn"):
         raise UnknownNameError(f"on_unsupported is {on_unsupported!r}; give 'error' or 'warn'")
-    source = read_source(Path(path), keyframe)
-    findings = Findings(source.path, strict=on_unsupported == "error")
+    source = read_source(Path(path), keyframe, strict=on_unsupported == "error")
     try:
-        mechanism = _mechanism(source, findings)
+        mechanism = _mechanism(source)
     except FileFormatError:
         raise
     except ModelError as error:
         raise FileFormatError(f"{source.path}: {error}") from error
-    for text in findings.texts():
+    for text in source.texts():
         warnings.warn(text, ModelWarning, stacklevel=2)
     return mechanism
 
 
-def _mechanism(source: RobotSource, findings: Findings) -> Mechanism:
-    note_omissions(source, findings)
-    constants = constant_joints(source, findings)
-    findings.check()
+def _mechanism(source: RobotSource) -> Mechanism:
+    note_omissions(source)
+    constants = constant_joints(source)
+    source.check()
     mechanism = Mechanism(source.name, source.gravity)
     add_bodies(mechanism, source)
-    coordinates = add_joints(mechanism, source, constants, findings)
-    add_loop_joints(mechanism, source, findings)
-    add_forces(mechanism, source, coordinates, findings)
-    findings.check()
+    coordinates = add_joints(mechanism, source, constants)
+    add_loop_joints(mechanism, source)
+    add_forces(mechanism, source, coordinates)
+    source.check()
     return mechanism

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from sparsebody.model.robots.robot_file import Findings, RobotSource
+from sparsebody.model.robots.robot_file import RobotSource
 from sparsebody.model.robots.robot_joints import note_inactive
 
 
-def note_omissions(source: RobotSource, findings: Findings) -> None:
+def note_omissions(source: RobotSource) -> None:
     """Note everything that changes the motion and is left out."""
     if source.model.nflex:
-        findings.unsupported(f"{source.model.nflex} flexible bodies (flex)")
-    note_inactive(source, findings)
+        source.unsupported(f"{source.model.nflex} flexible bodies (flex)")
+    note_inactive(source)
     for reason, look in OMISSIONS.items():
         for item in look(source):
-            findings.note(reason, item)
+            source.note(reason, item)
 
 
 def _rotor_inertias(source: RobotSource) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import FloatArray
 from sparsebody.model.bodies import Box, Cylinder, Shape, Sphere
 from sparsebody.model.frames import Frame
 from sparsebody.model.mechanism import Mechanism
@@ -15,28 +15,27 @@ from sparsebody.model.robots.robot_file import RobotSource
 
 def add_bodies(mechanism: Mechanism, source: RobotSource) -> None:
     """Add a body for every root; what is welded to the world has no inertia there and is left."""
-    for root in sorted(set(source.root.tolist()) - {0}):
-        members = np.flatnonzero(source.root == root)
-        mass, center, inertia = _inertia(source, root, members)
-        velocity = np.zeros(6)  # of the body frame's origin, in world axes
-        kind = source.mujoco.mjtObj.mjOBJ_XBODY
-        source.mujoco.mj_objectVelocity(source.model, source.data, kind, root, velocity, 0)
-        mechanism.add_body(
-            source.body_names[root],
-            mass=mass,
-            inertia=inertia,
-            center_of_mass=center,
-            position=source.data.xpos[root],
-            orientation=source.data.xquat[root],
-            angular_velocity=velocity[:3],
-            linear_velocity=velocity[3:],
-            shape=_shape(source, members),
-        )
+    roots = list(source.roots)
+    kind = source.mujoco.mjtObj.mjOBJ_XBODY
+    velocity = np.zeros((len(roots), 6))  # of the body frames' origins, in world axes
+    for root, v in zip(roots, velocity, strict=True):
+        source.mujoco.mj_objectVelocity(source.model, source.data, kind, root, v, 0)
+    inertias = [_inertia(source, members) for members in source.roots.values()]
+    shapes = _shapes(source)
+    mechanism.add_bodies(
+        [source.body_names[root] for root in roots],
+        mass=[mass for mass, _, _ in inertias],
+        inertia=np.array([inertia for _, _, inertia in inertias]).reshape(-1, 3, 3),
+        center_of_mass=np.array([center for _, center, _ in inertias]).reshape(-1, 3),
+        position=source.data.xpos[roots],
+        orientation=source.data.xquat[roots],
+        angular_velocity=velocity[:, :3],
+        linear_velocity=velocity[:, 3:],
+        shape=[shapes.get(root) for root in roots],
+    )
 
 
-def _inertia(
-    source: RobotSource, root: int, members: IntArray
-) -> tuple[float, FloatArray, FloatArray]:
+def _inertia(source: RobotSource, members: list[int]) -> tuple[float, FloatArray, FloatArray]:
     """Mass, center of mass and inertia about it of all members, in the frame of the root."""
     model = source.model
     frames = [source.frame(b, model.body_ipos[b], model.body_iquat[b]) for b in members]
@@ -52,16 +51,15 @@ def _inertia(
     return total, center, 0.5 * (inertia + inertia.T)
 
 
-def _shape(source: RobotSource, members: IntArray) -> Shape | None:
-    """Return the first simple geom as a shape for pictures."""
-    model = source.model
-    for geom in np.flatnonzero(np.isin(model.geom_bodyid, members)):
+def _shapes(source: RobotSource) -> dict[int, Shape]:
+    """Return the first simple geom of each root as a shape for pictures."""
+    model, shapes = source.model, {}
+    for geom, body in enumerate(model.geom_bodyid.tolist()):
         make = _SHAPES.get(source.kind("mjtGeom", model.geom_type[geom]))
-        if make is not None:
-            body = int(model.geom_bodyid[geom])
+        if make is not None and (root := int(source.root[body])) not in shapes:
             frame = source.frame(body, model.geom_pos[geom], model.geom_quat[geom])
-            return make([float(size) for size in model.geom_size[geom]], frame)
-    return None
+            shapes[root] = make([float(size) for size in model.geom_size[geom]], frame)
+    return shapes
 
 
 _SHAPES: dict[

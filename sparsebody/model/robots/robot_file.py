@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,9 @@ class RobotSource:
     root: IntArray  # (nbody,)
     body_names: tuple[str, ...]
     joint_names: tuple[str, ...]
+    strict: bool  # constraints left out are errors
+    notes: dict[str, list[str]] = field(default_factory=dict)  # what is left out, by reason
+    constraints: list[str] = field(default_factory=list)  # that are left out
 
     @property
     def name(self) -> str:
@@ -41,10 +45,42 @@ class RobotSource:
         name = self.model.names.split(b"\0")[0].decode()
         return self.path.stem if name in ("", "MuJoCo Model") else name
 
+    def note(self, reason: str, what: str) -> None:
+        """Record a difference; what shares its reason is told in one message."""
+        self.notes.setdefault(reason, []).append(what)
+
+    def unsupported(self, what: str) -> None:
+        """Record a constraint that cannot be represented."""
+        self.constraints.append(what)
+
+    def check(self) -> None:
+        """Raise FileFormatError if a constraint was left out and that is an error."""
+        if self.constraints and self.strict:
+            raise FileFormatError(
+                f"{self.path}: cannot represent {'; '.join(self.constraints)}. Take this out of "
+                "the file, or pass on_unsupported='warn' to read the rest"
+            )
+
+    def texts(self) -> list[str]:
+        """Return one message per reason."""
+        left_out = [f"{self.path}: left out: {what}" for what in self.constraints]
+        return left_out + [
+            f"{self.path}: {reason}: {', '.join(items)}" for reason, items in self.notes.items()
+        ]
+
     @property
     def gravity(self) -> FloatArray:
         """(3,) [m/s^2]; zero where it is switched off."""
         return np.array(self.model.opt.gravity) * self.is_on("GRAVITY")
+
+    @cached_property
+    def roots(self) -> dict[int, list[int]]:
+        """The bodies that move as one with each root, in the order of the file."""
+        members: dict[int, list[int]] = {}
+        for body, root in enumerate(self.root.tolist()):
+            if root:
+                members.setdefault(root, []).append(body)
+        return dict(sorted(members.items()))
 
     def is_on(self, *features: str) -> bool:
         """Whether none of these features is switched off by the file's option flags."""
@@ -79,7 +115,7 @@ class RobotSource:
         return Frame(to_root @ (place - self.data.xpos[root]), quaternion_from_rotation(turned))
 
 
-def read_source(path: Path, keyframe: str | int | None) -> RobotSource:
+def read_source(path: Path, keyframe: str | int | None, *, strict: bool) -> RobotSource:
     """Compile the file and put it into its initial state."""
     if path.suffix.lower() not in SUFFIXES:
         raise FileFormatError(f"{path}: not a robot file; its name must end in {SUFFIXES}")
@@ -106,6 +142,7 @@ def read_source(path: Path, keyframe: str | int | None) -> RobotSource:
         root,
         _names(mujoco, model, "body", model.nbody),
         _names(mujoco, model, "joint", model.njnt),
+        strict,
     )
 
 
@@ -153,45 +190,3 @@ def _keyframe(mujoco: Any, model: Any, keyframe: str | int, path: Path) -> int:
         return names.index(str(keyframe))
     known = ", ".join(repr(name) for name in names) or "none"
     raise UnknownNameError(f"{path}: there is no keyframe {keyframe!r}; there are: {known}")
-
-
-class Findings:
-    """Things left out or changed, by reason; constraints left out are errors where `strict`.
-
-    Parameters
-    ----------
-    path : Path
-        The file, for the messages.
-    strict : bool
-        Whether `check` raises.
-    """
-
-    def __init__(self, path: Path, *, strict: bool) -> None:
-        self._path = path
-        self._strict = strict
-        self._notes: dict[str, list[str]] = {}
-        self._constraints: list[str] = []
-
-    def note(self, reason: str, what: str = "") -> None:
-        """Record a difference; what shares its reason is told in one message."""
-        self._notes.setdefault(reason, []).extend([what] if what else [])
-
-    def unsupported(self, what: str) -> None:
-        """Record a constraint that cannot be represented."""
-        self._constraints.append(what)
-
-    def check(self) -> None:
-        """Raise FileFormatError if a constraint was left out and that is an error."""
-        if self._constraints and self._strict:
-            raise FileFormatError(
-                f"{self._path}: cannot represent {'; '.join(self._constraints)}. Take this out of "
-                "the file, or pass on_unsupported='warn' to read the rest"
-            )
-
-    def texts(self) -> list[str]:
-        """Return one message per reason."""
-        left_out = [f"{self._path}: left out: {what}" for what in self._constraints]
-        return left_out + [
-            f"{self._path}: {reason}" + (f": {', '.join(items)}" if items else "")
-            for reason, items in self._notes.items()
-        ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.robots.robot_file import Findings, RobotSource, unique_name
+from sparsebody.model.robots.robot_file import RobotSource, unique_name
 from sparsebody.model.robots.robot_joints import Coordinate
 
 
@@ -27,13 +27,12 @@ def add_forces(
     mechanism: Mechanism,
     source: RobotSource,
     coordinates: Mapping[int, Coordinate],
-    findings: Findings,
 ) -> None:
     """Add what acts on joints and bodies; what has no counterpart is noted."""
-    _add_springs(mechanism, source, coordinates, findings)
-    _add_dampers(mechanism, source, coordinates, findings)
+    _add_springs(mechanism, source, coordinates)
+    _add_dampers(mechanism, source, coordinates)
     if source.is_on("ACTUATION"):
-        _add_actuators(mechanism, source, coordinates, findings)
+        _add_actuators(mechanism, source, coordinates)
     _add_gravity_compensation(mechanism, source)
 
 
@@ -62,7 +61,6 @@ def _add_springs(
     mechanism: Mechanism,
     source: RobotSource,
     coordinates: Mapping[int, Coordinate],
-    findings: Findings,
 ) -> None:
     model = source.model
     for joint in np.flatnonzero(model.jnt_stiffness).tolist() if source.is_on("SPRING") else ():
@@ -73,16 +71,15 @@ def _add_springs(
             _add(mechanism, source, f"spring of {name}", joint, coordinates[joint], force)
         else:
             kind = source.kind("mjtJoint", model.jnt_type[joint])
-            findings.note("springs left out", f"{stiffness:g} on joint {name!r} ({kind})")
+            source.note("springs left out", f"{stiffness:g} on joint {name!r} ({kind})")
 
 
 def _add_dampers(
     mechanism: Mechanism,
     source: RobotSource,
     coordinates: Mapping[int, Coordinate],
-    findings: Findings,
 ) -> None:
-    damping = _dampings(source, coordinates, findings) if source.is_on("DAMPER") else np.zeros(0)
+    damping = _dampings(source, coordinates) if source.is_on("DAMPER") else np.zeros(0)
     for joint in np.flatnonzero(damping).tolist():
         name, strength = source.joint_names[joint], float(damping[joint])
         kind = source.kind("mjtJoint", source.model.jnt_type[joint])
@@ -94,12 +91,10 @@ def _add_dampers(
                 label = unique_name(f"damper {index} of {name}", mechanism.forces)
                 mechanism.add_joint_force(label, name, coordinate=index, damping=strength)
         else:
-            findings.note("dampers left out", f"{strength:g} on joint {name!r} ({kind})")
+            source.note("dampers left out", f"{strength:g} on joint {name!r} ({kind})")
 
 
-def _dampings(
-    source: RobotSource, coordinates: Mapping[int, Coordinate], findings: Findings
-) -> FloatArray:
+def _dampings(source: RobotSource, coordinates: Mapping[int, Coordinate]) -> FloatArray:
     """Return (njnt,) the linear damping of every joint, with the part that actuators add."""
     model = source.model
     damping: FloatArray = np.array(model.dof_damping[model.jnt_dofadr])
@@ -110,7 +105,7 @@ def _dampings(
             damping[joint] += gear**2 * model.actuator_damping[actuator]
         else:
             name = source.label("actuator", actuator)
-            findings.note("dampers left out", f"that of actuator {name!r}")
+            source.note("dampers left out", f"that of actuator {name!r}")
     return damping
 
 
@@ -118,21 +113,20 @@ def _add_actuators(
     mechanism: Mechanism,
     source: RobotSource,
     coordinates: Mapping[int, Coordinate],
-    findings: Findings,
 ) -> None:
     for actuator in range(source.model.nactuator):
         name = source.label("actuator", actuator)
         if source.model.opt.disableactuator >> int(source.model.actuator_group[actuator]) & 1:
-            findings.note("actuators of disabled groups are left out", repr(name))
+            source.note("actuators of disabled groups are left out", repr(name))
             continue
         joint = int(source.model.actuator_trnid[actuator, 0])
         if not _is_affine(source, actuator) or joint not in coordinates:
-            findings.note("actuators left out (not an affine force on one joint)", repr(name))
+            source.note("actuators left out (not an affine force on one joint)", repr(name))
             continue
         control = _control(source, actuator)
         force = _actuator_force(source, actuator, control)
-        _note_force_limits(source, actuator, joint, force, findings)
-        findings.note("controls stay constant", f"actuator {name!r} at {control:g}")
+        _note_force_limits(source, actuator, joint, force)
+        source.note("controls stay constant", f"actuator {name!r} at {control:g}")
         if force != AffineForce():
             _add(mechanism, source, name, joint, coordinates[joint], force)
 
@@ -181,14 +175,12 @@ def _actuator_force(source: RobotSource, actuator: int, control: float) -> Affin
     return AffineForce(gear * constant, -(gear**2) * along, -(gear**2) * rate)
 
 
-def _note_force_limits(
-    source: RobotSource, actuator: int, joint: int, force: AffineForce, findings: Findings
-) -> None:
+def _note_force_limits(source: RobotSource, actuator: int, joint: int, force: AffineForce) -> None:
     model, name = source.model, source.label("actuator", actuator)
     if model.actuator_forcelimited[actuator] and (force.stiffness or force.damping):
-        findings.note("force limits of actuators are left out", repr(name))
+        source.note("force limits of actuators are left out", repr(name))
     if model.jnt_actfrclimited[joint]:
-        findings.note("force limits of actuators are left out", f"joint of {name!r}")
+        source.note("force limits of actuators are left out", f"joint of {name!r}")
 
 
 def _add_gravity_compensation(mechanism: Mechanism, source: RobotSource) -> None:

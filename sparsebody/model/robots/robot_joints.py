@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import FileFormatError
-from sparsebody.model.frames import Frame
+from sparsebody.model.frames import Frame, all_axes
 from sparsebody.model.joints import (
     Cylindrical,
     Fixed,
@@ -22,7 +22,7 @@ from sparsebody.model.joints import (
     Universal,
 )
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.robots.robot_file import NO_ROTATION, Findings, RobotSource, unique_name
+from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
 
 TOLERANCE = 1e-8  # of right angles and parallels, and of a common point per length of the arms
 
@@ -67,42 +67,50 @@ def add_joints(
     mechanism: Mechanism,
     source: RobotSource,
     constants: Mapping[int, float],
-    findings: Findings,
 ) -> dict[int, Coordinate]:
     """Add a joint for every body that has some; return the hinges and slides that it has kept.
 
     `constants` holds joints of the file that are kept at a distance from their initial position.
     """
-    model = source.model
     found: dict[int, Coordinate] = {}
-    for body in sorted(set(source.root.tolist()) - {0}):
-        first = int(model.body_jntadr[body])
-        joints = [_file_joint(source, j) for j in range(first, first + model.body_jntnum[body])]
-        layout = _layout(source, body, joints)
-        name = _name(source, joints)
+    names, ends, layouts, motions = [], [], [], []
+    for body in source.roots:
+        joints = _file_joints(source, body)
+        layout, name = _layout(source, body, joints), _name(source, joints)
         if len(joints) > 1 and not layout.coordinates:
             kind = layout.type.name
-            findings.note(f"joints made one {kind} joint, their coordinates are lost", repr(name))
-        prescribed = dict.fromkeys(layout.held, 0.0) | {
-            index: sign * constants[j]
-            for j, (index, sign) in layout.coordinates.items()
-            if j in constants
-        }
+            source.note(f"joints made one {kind} joint, their coordinates are lost", repr(name))
         for j in {joint.index for joint in joints} & set(constants) - set(layout.coordinates):
-            findings.unsupported(f"the constant joint {source.joint_names[j]!r} in {name!r}")
-        mechanism.add_joint(
-            name,
-            layout.type,
-            source.rigid_name(int(model.body_parentid[body])),
-            source.body_names[body],
-            point=layout.point,
-            axis=layout.axis,
-            x_axis=layout.x_axis,
-            prescribed=prescribed,
-        )
+            source.unsupported(f"the constant joint {source.joint_names[j]!r} in {name!r}")
+        names.append(name)
+        layouts.append(layout)
+        ends.append((source.rigid_name(source.model.body_parentid[body]), source.body_names[body]))
+        motions.append(dict.fromkeys(layout.held, 0.0))
         for j, (index, sign) in layout.coordinates.items():
             found[j] = Coordinate(name, index, sign)
+            if j in constants:
+                motions[-1][index] = sign * constants[j]
+    axis = np.array([(0, 0, 1) if at.axis is None else at.axis for at in layouts]).reshape(-1, 3)
+    x_axis = all_axes(axis)[:, :, 0]  # where none is given
+    given = [j for j, layout in enumerate(layouts) if layout.x_axis is not None]
+    x_axis[given] = np.array([layouts[j].x_axis for j in given]).reshape(-1, 3)
+    mechanism.add_joints(
+        names,
+        [layout.type for layout in layouts],
+        [predecessor for predecessor, _ in ends],
+        [successor for _, successor in ends],
+        point=np.array([layout.point for layout in layouts]).reshape(-1, 3),
+        axis=axis,
+        x_axis=x_axis,
+        prescribed=motions,
+    )
     return found
+
+
+def _file_joints(source: RobotSource, body: int) -> list[FileJoint]:
+    """Return the joints of a body of the file, from the parent outwards."""
+    first = int(source.model.body_jntadr[body])
+    return [_file_joint(source, first + j) for j in range(source.model.body_jntnum[body])]
 
 
 def _name(source: RobotSource, joints: list[FileJoint]) -> str:
@@ -252,7 +260,7 @@ def _common_point(joints: list[FileJoint]) -> FloatArray | None:
     return np.asarray(anchors[0] + shift) if max(gaps) <= TOLERANCE * size else None
 
 
-def constant_joints(source: RobotSource, findings: Findings) -> dict[int, float]:
+def constant_joints(source: RobotSource) -> dict[int, float]:
     """Return the joints held at a constant, as the distance from their initial position.
 
     Couplings of joints or tendons are reported as unsupported.
@@ -265,9 +273,9 @@ def constant_joints(source: RobotSource, findings: Findings) -> dict[int, float]
         joint, other = int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])
         coefficients = model.eq_data[equality, :5]
         if kind != "joint":
-            findings.unsupported(f"the {kind} equality {source.label('equality', equality)!r}")
+            source.unsupported(f"the {kind} equality {source.label('equality', equality)!r}")
         elif other >= 0 and np.any(coefficients[1:] != 0.0):
-            findings.unsupported(
+            source.unsupported(
                 f"the coupling of joint {source.joint_names[joint]!r} to joint "
                 f"{source.joint_names[other]!r} with the coefficients {coefficients.tolist()}"
             )
@@ -277,7 +285,7 @@ def constant_joints(source: RobotSource, findings: Findings) -> dict[int, float]
     return constants
 
 
-def add_loop_joints(mechanism: Mechanism, source: RobotSource, findings: Findings) -> None:
+def add_loop_joints(mechanism: Mechanism, source: RobotSource) -> None:
     """Add a spherical joint for every `connect`, a fixed one for every `weld`."""
     model = source.model
     for equality in _active(source):
@@ -288,12 +296,12 @@ def add_loop_joints(mechanism: Mechanism, source: RobotSource, findings: Finding
         joint_type, bodies, frames = _loop_joint(source, equality, kind)
         ends = [source.rigid_name(body) for body in bodies]
         if ends[0] == ends[1]:
-            findings.note("equality constraints within one rigid body are left out", repr(name))
+            source.note("equality constraints within one rigid body are left out", repr(name))
             continue
         if kind == "weld" and model.eq_data[equality, 10] not in (0.0, 1.0):
-            findings.note("welds are rigid here, so their torquescale has no meaning", repr(name))
+            source.note("welds are rigid here, so their torquescale has no meaning", repr(name))
         mechanism.add_joint(
-            unique_name(name, [*mechanism.joints, *source.joint_names]),
+            unique_name(name, [*mechanism.joint_names, *source.joint_names]),
             joint_type,
             *ends,
             predecessor_frame=frames[0],
@@ -301,13 +309,13 @@ def add_loop_joints(mechanism: Mechanism, source: RobotSource, findings: Finding
         )
 
 
-def note_inactive(source: RobotSource, findings: Findings) -> None:
+def note_inactive(source: RobotSource) -> None:
     """Name the equality constraints that are switched off and so left out."""
     active = set(_active(source))
     for equality in range(source.model.neq):
         if equality not in active:
             name = source.label("equality", equality)
-            findings.note("inactive equality constraints are left out", repr(name))
+            source.note("inactive equality constraints are left out", repr(name))
 
 
 def _active(source: RobotSource) -> list[int]:

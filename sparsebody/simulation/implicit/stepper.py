@@ -24,6 +24,7 @@ from sparsebody.simulation.trajectory import Event
 _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
 _MOST_HALVINGS = 10
 _WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
+_TORN = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
 _CALM = 8  # steps without trouble, after which parts become longer
 
 
@@ -49,7 +50,7 @@ class ImplicitStepper:
         control: Control | None,
         note: Callable[[Event], None],
     ) -> None:
-        compliance = options.compliance
+        compliance, self._is_negligible = options.compliance, options.compliance is None
         if compliance is None:
             compliance = negligible_compliance(system, state)
         self._system, self._nominal, self._note = system, options.step, note
@@ -59,7 +60,7 @@ class ImplicitStepper:
             system, uniform_compliance(system, state, compliance), control
         )
         matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
-        self._newton = matrix.native
+        self._newton, self._size = matrix.native, matrix.length
         self._method = GeneralizedAlpha(self._equations, matrix, options.spectral_radius)
         self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
         self._now: AlphaState | None = None
@@ -82,6 +83,11 @@ class ImplicitStepper:
     def acceleration(self) -> FloatArray:
         """Its accelerations (n_bodies, 6)."""
         return self.now.acceleration
+
+    @property
+    def multiplier(self) -> FloatArray:
+        """The multipliers (n_rows,) at the newest state."""
+        return self.now.multiplier
 
     @property
     def memory(self) -> FloatArray:
@@ -120,10 +126,11 @@ class ImplicitStepper:
         Raises
         ------
         SimulationError
-            If Newton's method does not converge however short the step is.
+            If Newton's method does not converge however short the step is, or joints are torn.
         """
         before = self._halvings
         self._advance(time, 0)
+        self._check_closed()
         self._n_calm = self._n_calm + 1 if self._halvings == before else 0
         if self._n_calm == _CALM:
             self._halvings, self._n_calm = max(0, self._halvings - 1), 0
@@ -151,6 +158,17 @@ class ImplicitStepper:
         self._h = h
         opening = np.abs(self._equations.compliance.diagonal * self._now.multiplier)
         self._opening = max(self._opening, float(opening.max(initial=0.0)))
+
+    def _check_closed(self) -> None:
+        """Stop where joints are torn."""
+        if not self._is_negligible or self._opening < _TORN * self._size:
+            return
+        opening = np.abs(self._equations.compliance.diagonal * self.now.multiplier)
+        joint = self._system.joint_names[self._system.row_joint[int(np.argmax(opening))]]
+        raise SimulationError(
+            f"joint {joint!r} opens by {self._opening:.1e} at t = {self.state.time:.6g} s under a "
+            "compliance that is to be negligible: see whether a drive blocks, or give a compliance"
+        )
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run: how far joints opened."""

@@ -50,6 +50,16 @@ class Tableau:
         return end
 
 
+@dataclass(frozen=True, eq=False)
+class Composition:
+    """Steps of RATTLE, which is compiled, one after the other: a symplectic method.
+
+    Symmetric ones have even orders. Hairer, Lubich, Wanner (2006), sec. V.3.
+    """
+
+    parts: FloatArray  # (n,) of a step; their sum is 1
+
+
 def weighted(weights: FloatArray, curvatures: list[FloatArray]) -> FloatArray:
     """Return the weighted sum of the first y'' (n_bodies, 7)."""
     return np.asarray(sum(w * c for w, c in zip(weights, curvatures, strict=False)))
@@ -61,7 +71,7 @@ class Integrator:
 
     step: Step
     order: int  # the error at a fixed time falls with this power of the step
-    tableau: Tableau | None = None  # of the step, if it has one: then it is compiled
+    scheme: Tableau | Composition | None = None  # of steps that are compiled
 
 
 @dataclass(frozen=True)

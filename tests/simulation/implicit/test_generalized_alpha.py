@@ -88,6 +88,9 @@ def test_a_compliant_joint_swings_with_the_frequency_of_a_spring():
     )
     exact = -mass * 9.81 * C * (1.0 - np.cos(run.time / np.sqrt(C * mass)))
     np.testing.assert_allclose(run.position[:, 0, 2], exact, atol=2e-3 * np.ptp(exact))
+    stored = run.position[:, 0, 2] ** 2 / (2.0 * C)
+    np.testing.assert_allclose(run.elastic_energy, stored, atol=1e-6 * stored.max())
+    assert run.energy_error < 1e-3
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.7, 1.0])

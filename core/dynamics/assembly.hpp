@@ -1,0 +1,193 @@
+// The system (8.64) at a state, in elimination order, in ranges of bodies and joints: in space and in a plane.
+//
+// Constraint rows that are constant on the successor need no joint frames: they are carried over to the
+// predecessor by the transform between the two body frames.
+#pragma once
+
+#include "base/threads.hpp"
+#include "base/vec.hpp"
+#include "dynamics/planar_workspace.hpp"
+
+namespace sparsebody {
+
+inline constexpr double unit_norm_tolerance = 2.00001e-6;  // of the square of a quaternion's length
+inline constexpr Index bodies_ahead = 16, joints_ahead = 32, numbers_ahead = 600;  // that memory is requested
+
+template <class Workspace>
+void prefetch_body(const Workspace& w, const EvaluationInput& in, Index i) {
+  constexpr int n_freedoms = Workspace::Space::n_freedoms;
+  const Index b = w.body[i];
+  const double* const v = in.velocity.data() + 6 * b;
+  const auto* const motion = reinterpret_cast<const double*>(w.bodies.data() + i);
+  for (const double* p : {in.position.data() + 3 * b, in.orientation.data() + 4 * b, v, v + 5, motion,
+                          motion + sizeof(w.bodies[i]) / sizeof(double) - 1, w.unit[i].data(),
+                          w.unit[i].data() + w.unit.shape(1) - 1, (const double*)w.right.data() + n_freedoms * i})
+    __builtin_prefetch(p);
+}
+
+// Gathers the states of bodies [first, last), fills their motions and forces -v x* I v + f.
+template <class Workspace>
+typename Workspace::Check fill_bodies(Workspace& w, const EvaluationInput& in, Index first, Index last) {
+  constexpr int n_freedoms = Workspace::Space::n_freedoms;
+  const auto g = w.gravity();
+  const bool has_load = in.load.rows() > 0, is_large = w.n_bodies() > large_mechanism;
+  typename Workspace::Check check;
+  for (Index i = first; i < last; ++i) {
+    if (is_large) prefetch_body(w, in, std::min(i + bodies_ahead, w.n_bodies() - 1));
+    const Index b = w.body[i];
+    const double* const q = &in.orientation(b, 0);
+    const auto x = Vec3<double>::load(&in.position(b, 0));
+    const auto v = Motion<double>::load(&in.velocity(b, 0));
+    check.is_unit &= std::abs(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3] - 1.0) < unit_norm_tolerance;
+    check.total += (x.x + x.y + x.z) + (v.angular.x + v.angular.y + v.angular.z) + (v.linear.x + v.linear.y + v.linear.z);
+    const BodyMotion<InSpace<double>> motion{Mat3<double>::from_quaternion(q[0], q[1], q[2], q[3]), x, v};
+    const auto& body = w.place(i, motion, check);
+    const auto& unit = w.unit_of(i);
+    typename Workspace::Space::Force f{
+        unit.gyroscopic_moment(body.v.angular),
+        unit.mass_root * (transpose_times(body.R, g) - cross(body.v.angular, body.v.linear))};  // m (R'g - w x u) / sqrt(m)
+    if (has_load) f += w.on_freedoms(i, Force<double>::load(&in.load(b, 0)));
+    f.store(&w.right[n_freedoms * i]);
+  }
+  return check;
+}
+
+// Fills the rows of joints [first, last) of a table on their predecessors, and gamma (k,); the bodies come before.
+template <class Workspace>
+void fill_rows(const Workspace& w, const RowTable& table, const EvaluationInput& in, double* gamma, Index first,
+               Index last) {
+  using Space = typename Workspace::Space;
+  using Row = typename Space::Force;
+  constexpr int n_freedoms = Space::n_freedoms, size = 2 * n_freedoms;
+  const Index world = w.n_bodies();
+  const bool is_large = table.n_joints() > large_mechanism;
+  double* const rows = table.rows.data();
+  for (Index j = first; j < last; ++j) {
+    const Index begin = table.first_row[j], end = table.end(j);
+    const Index p = table.predecessor[j], s = table.successor[j];
+    double* const own = rows + size * begin;
+    if (is_large) {
+      for (Index at = 0; at < size * (end - begin); at += cache_line) __builtin_prefetch(own + at + numbers_ahead);
+      for (const auto& column : {table.predecessor, table.successor, table.first_row})
+        __builtin_prefetch(column.data() + j + joints_ahead);
+      __builtin_prefetch(gamma + begin + numbers_ahead / size);
+    }
+    if (table.kind[j] == RowTable::general) {
+      for (Index k = begin; k < end; ++k) {
+        const Index g = table.general_row[k];
+        gamma[k] = in.general_gamma[g];
+        w.row_on_freedoms(p, Force<double>::load(&in.general_rows(g, 0, 0))).store(rows + size * k);
+        w.row_on_freedoms(s, Force<double>::load(&in.general_rows(g, 1, 0))).store(rows + size * k + n_freedoms);
+      }
+      continue;
+    }
+    if constexpr (n_freedoms == 3)
+      if (table.kind[j] == RowTable::line) {
+        const double* const c = &table.anchor(j, 0);
+        const PlanarLineRow<double> row(w.bodies[p], w.bodies[s], {c[0], c[1]}, {c[2], c[3]});
+        w.unit_of(p).to_unit(row.on_predecessor).store(own);
+        w.unit_of(s).to_unit(row.on_successor).store(own + n_freedoms);
+        gamma[begin] = row.gamma;
+        continue;
+      }
+    if (p == world) {
+      std::fill(gamma + begin, gamma + end, 0.0);
+      continue;
+    }
+    const BodyMotion<Space>& successor = w.bodies[s];
+    const auto x_s = s == world ? Space::Vector::load(&table.anchor(j, 0)) : successor.x;
+    const RelativeMotion<Space> motion(w.bodies[p], successor, x_s);
+    const auto unit_s = w.unit_of(s), unit_p = w.unit_of(p);
+    for (Index k = begin; k < end; ++k) {
+      const Row t = unit_s.from_unit(Row::load(rows + size * k + n_freedoms));
+      gamma[k] = motion.required_acceleration(t);
+      unit_p.to_unit(motion.on_predecessor(t)).store(rows + size * k);
+    }
+  }
+  if (!in.stabilization.empty())
+    for (Index k = table.first_row[first]; k < Index(table.first_row[last]); ++k)
+      gamma[k] += in.stabilization[table.user_row[k]];
+}
+
+// The same for all rows of a table.
+template <class Workspace>
+void fill_rows(const Workspace& w, const RowTable& table, const EvaluationInput& in, double* gamma, Index threads) {
+  run_ranges(table.n_joints(), threads,
+             [&](Index first, Index last) { fill_rows(w, table, in, gamma, first, last); });
+}
+
+// Fills T' of a table on the successors; other rows stay as they are. Where the world is the successor, in world axes
+// about the origin of S.
+template <class Workspace>
+void fill_rows_on_successors(const Workspace& w, const RowTable& table, const SuccessorFrames& frames, Index threads) {
+  for_each(table.n_joints(), threads, [&](Index j) {
+    if (table.kind[j] != RowTable::carried) return;
+    const Index s = table.successor[j];
+    for (Index k = table.first_row[j]; k < table.end(j); ++k) {
+      const Index row = table.user_row[k], joint = frames.row_joint[row];
+      const auto R = Mat3<double>::load(frames.rotation[joint].data());
+      const auto t = Force<double>::load(frames.T(row));
+      Force<double> f = {R * t.angular, R * t.linear};
+      if (s != w.n_bodies()) f = f.about(-Vec3<double>::load(frames.point[joint].data()));
+      w.row_on_freedoms(s, f).store(&table.rows(k, 1, 0));
+    }
+  });
+}
+
+// Accelerations (n, 6) and multipliers (k_all,), if any, of a solution x, in the user's numbering and units; multipliers
+// get the sign of forces on successors.
+template <class Workspace>
+void to_user_order(const Workspace& w, View<const double> x, View<double, 2> acceleration, View<double> multiplier,
+                   Index threads) {
+  constexpr int n_freedoms = Workspace::Space::n_freedoms;
+  const Index n = w.n_bodies();
+  const bool is_large = n > large_mechanism;
+  run_ranges(n, threads, [&](Index first, Index last) {
+    for (Index i = first; i < last; ++i) {
+      if (is_large) {
+        const Index ahead = std::min(i + bodies_ahead, n - 1);
+        const double *const a = acceleration.data() + 6 * Index(w.body[ahead]), *const unit = w.unit[ahead].data();
+        for (const double* p : {a, a + 5, x.data() + n_freedoms * ahead, unit, unit + cache_line}) prefetch(p);
+      }
+      w.motion_of(i, x.data() + n_freedoms * i).store(&acceleration(w.body[i], 0));
+    }
+  });
+  if (multiplier.empty()) return;
+  const auto& user_row = w.kept.user_row;
+  run_ranges(user_row.size(), threads, [&](Index first, Index last) {
+    for (Index k = first; k < last; ++k) multiplier[user_row[k]] = -x[n_freedoms * n + k];
+  });
+}
+
+// The largest violation of rows that are left out, A x = gamma, by a solution x of a system of n bodies; NaN if any is.
+//
+// Relative to the largest acceleration that a row could feel, with the solution or with the bodies free; rows across
+// all accelerations of a stretched linkage feel nothing but rounding.
+inline double violation(const RowTable& left_out, View<const double> gamma, const RowTable& kept, Index n,
+                        View<const double> x, View<const double> right) {
+  const auto largest = [](const double* first, const double* last) {
+    double m = 0.0;
+    for (; first < last; ++first) m = std::max(m, std::abs(*first));
+    return m;
+  };
+  const Index n_freedoms = left_out.rows.shape(2);
+  double gap = 0.0, total = 0.0;
+  for (Index j = 0; j < left_out.n_joints(); ++j)
+    for (Index k = left_out.first_row[j]; k < left_out.end(j); ++k) {
+      double residual = gamma[k];
+      for (const int side : {0, 1}) {
+        const Index b = side == 0 ? left_out.predecessor[j] : left_out.successor[j];
+        if (b == n) continue;
+        for (Index a = 0; a < n_freedoms; ++a) residual -= left_out.rows(k, side, a) * x[n_freedoms * b + a];
+      }
+      gap = std::max(gap, std::abs(residual)), total += residual;
+    }
+  const double entry = std::max(largest(kept.rows.begin(), kept.rows.end()),
+                                largest(left_out.rows.begin(), left_out.rows.end()));
+  const Index n_primal = n_freedoms * n;
+  double scale = std::max(largest(right.begin() + n_primal, right.end()), largest(gamma.begin(), gamma.end()));
+  for (const auto& v : {x, right}) scale = std::max(scale, entry * largest(v.begin(), v.begin() + n_primal));
+  return (scale > 0.0 ? gap / scale : gap) + (total - total);
+}
+
+}  // namespace sparsebody

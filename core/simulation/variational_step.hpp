@@ -1,0 +1,159 @@
+// Steps of RATTLE on SE(3): symplectic, reversible, with the momenta of the symmetries kept. Order 2; compositions of
+// it have higher ones. Hairer, Lubich, Wanner (2006), sec. VII.1.4; Lee, Leok, McClamroch (2007), CMAME 196:2907.
+#pragma once
+
+#include "simulation/explicit_step.hpp"
+
+namespace sparsebody::simulation {
+
+inline constexpr int most_pose_corrections = 20;
+inline constexpr double near_singular = 0.3;  // of an opening that a correction leaves: rows change much in a step
+inline constexpr double rounded_opening = 100.0;  // tolerances
+
+// x with A x = b, by Cramer's rule.
+inline Vec3<double> solve(const Mat3<double>& A, const Vec3<double>& b) {
+  const Vec3<double> c[3] = {A.column(0), A.column(1), A.column(2)};
+  const Vec3<double> n = cross(c[1], c[2]);
+  return (1.0 / dot(n, c[0])) * Vec3<double>{dot(n, b), dot(cross(c[2], c[0]), b), dot(cross(c[0], c[1]), b)};
+}
+
+// The rotation vector t of a discrete free rotation with a momentum p: sin|t| / |t| I t + (1 - cos|t|) / |t|^2 t x I t = p,
+// which is vee(F J - J F') = p with F = exp(t) and J = tr(I) 1 / 2 - I.
+inline Vec3<double> discrete_rotation(const Mat3<double>& inertia, const Vec3<double>& p) {
+  constexpr int most_iterations = 10;
+  constexpr double converged = 1e-15;
+  Vec3<double> t = solve(inertia, p);
+  for (int k = 0; k < most_iterations; ++k) {
+    const double square = dot(t, t), angle = std::sqrt(square);
+    const bool is_small = square < 1e-6;
+    const double s = is_small ? 1.0 - square / 6.0 * (1.0 - square / 20.0) : std::sin(angle) / angle;
+    const double c = is_small ? 0.5 - square / 24.0 * (1.0 - square / 30.0) : (1.0 - std::cos(angle)) / square;
+    const Vec3<double> It = inertia * t;
+    Mat3<double> slope = Mat3<double>::skew(t) * inertia - Mat3<double>::skew(It);  // for small angles
+    for (int i = 0; i < 9; ++i) slope.m[i] = s * inertia.m[i] + c * slope.m[i];
+    const Vec3<double> change = solve(slope, s * It + c * cross(t, It) - p);
+    t -= change;
+    if (!(norm(change) > converged * (1.0 + angle))) break;
+  }
+  return t;
+}
+
+// The same of all bodies.
+inline Array<double, 2> discrete_rotations(View<const double, 3> inertia, View<const double, 2> momentum) {
+  auto angle = Array<double, 2>::uninitialized(momentum.shape());
+  for (Index i = 0; i < momentum.rows(); ++i)
+    discrete_rotation(Mat3<double>::load(&inertia(i, 0, 0)), Vec3<double>::load(&momentum(i, 0))).store(&angle(i, 0));
+  return angle;
+}
+
+// The bodies' inertias: rotational about the center of mass, and mass.
+struct BodyInertias {
+  View<const double, 3> inertia;
+  View<const double> mass;
+
+  Force<double> momentum(Index i, const Motion<double>& v) const {
+    return {Mat3<double>::load(&inertia(i, 0, 0)) * v.angular, mass[i] * v.linear};
+  }
+  Motion<double> velocity(Index i, const Force<double>& p) const {
+    return {solve(Mat3<double>::load(&inertia(i, 0, 0)), p.angular), (1.0 / mass[i]) * p.linear};
+  }
+};
+
+template <class E>
+class VariationalSteps : public ExplicitSteps<E> {
+  using Base = ExplicitSteps<E>;
+  using Base::e_, Base::delta_, Base::trial_delta_, Base::velocity_error_, Base::twists_;
+
+ public:
+  using Base::Base;
+
+  // One step h, composed of steps that are `parts` of it.
+  StepEnd variational_step(const model::BodyMotions& start, View<const double, 2> acceleration,
+                           const BodyInertias& bodies, View<const double> parts, double h) {
+    StepEnd end;
+    StageState s{copy(start.position), copy(start.orientation), copy(start.velocity), copy(acceleration), 0.0, 0.0, {}};
+    push_.resize(s.position.shape(0)), momentum_.resize(push_.size()), turned_.resize(push_.size());
+    fill_push(s, bodies);
+    for (const double part : parts) {
+      if (!substep(s, bodies, part * h)) return end;
+      if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
+    }
+    if (!accelerate(e_, this->input(s), s.acceleration.view())) return end;
+    end.position = std::move(s.position), end.orientation = std::move(s.orientation);
+    end.velocity = std::move(s.velocity), end.acceleration = std::move(s.acceleration);
+    end.last = s.pivot;
+    end.is_closed = true;
+    return end;
+  }
+
+ private:
+  static Array<double, 2> copy(View<const double, 2> from) {
+    auto to = Array<double, 2>::uninitialized(from.shape());
+    std::copy(from.begin(), from.end(), to.begin());
+    return to;
+  }
+  // All wrenches on the bodies, those of the joints among them: I a + v x* I v. Only those of the joints depend on the
+  // velocity where nothing is damped, and of these the steps choose their own.
+  void fill_push(const StageState& s, const BodyInertias& bodies) {
+    for (Index i = 0; i < Index(push_.size()); ++i) {
+      const auto v = Motion<double>::load(&s.velocity(i, 0)), a = Motion<double>::load(&s.acceleration(i, 0));
+      push_[i] = bodies.momentum(i, a) + Force<double>{cross(v.angular, bodies.momentum(i, v).angular),
+                                                       bodies.mass[i] * cross(v.angular, v.linear)};
+    }
+  }
+  bool substep(StageState& s, const BodyInertias& bodies, double h) {
+    if (!factorize(e_, this->input(s))) return false;
+    s.pivot = this->smallest();
+    for (Index i = 0; i < Index(push_.size()); ++i)
+      momentum_[i] = bodies.momentum(i, Motion<double>::load(&s.velocity(i, 0))) + 0.5 * h * push_[i];
+    if (!drift(s, bodies, h)) return false;
+    // In the axes of the end; the velocity there to second order, for wrenches that depend on it.
+    for (Index i = 0; i < Index(push_.size()); ++i) {
+      const auto turned = [&](const Force<double>& f) {
+        return Force<double>{transpose_times(turned_[i], f.angular), transpose_times(turned_[i], f.linear)};
+      };
+      momentum_[i] = turned(momentum_[i]);
+      bodies.velocity(i, momentum_[i] + 0.5 * h * turned(push_[i])).store(&s.velocity(i, 0));
+    }
+    this->put_back(s);
+    if (!accelerate(e_, this->input(s), s.acceleration.view())) return false;
+    fill_push(s, bodies);
+    for (Index i = 0; i < Index(push_.size()); ++i)
+      bodies.velocity(i, momentum_[i] + 0.5 * h * push_[i]).store(&s.velocity(i, 0));
+    this->fill_errors(s.bodies(), {}, velocity_error_);
+    this->close_velocity(s);
+    return true;
+  }
+  // Moves the bodies for a time h, with impulses of the joints at the start that close them at the end.
+  bool drift(StageState& s, const BodyInertias& bodies, double h) {
+    double before = std::numeric_limits<double>::infinity();
+    for (int step = 0; step < most_pose_corrections; ++step) {
+      for (Index i = 0; i < Index(push_.size()); ++i) {
+        const auto inertia = Mat3<double>::load(&bodies.inertia(i, 0, 0));
+        Motion<double>{discrete_rotation(inertia, h * momentum_[i].angular), (h / bodies.mass[i]) * momentum_[i].linear}
+            .store(&twists_(i, 0));
+      }
+      model::Poses moved = model::displaced(s.position, s.orientation, twists_);
+      this->fill_errors({moved.position.view(), moved.orientation.view(), s.velocity.view()}, trial_delta_, {});
+      const double opening = this->relative(trial_delta_);
+      const bool is_slow = !(opening < near_singular * before);
+      if (opening <= 1.0 || (is_slow && opening <= rounded_opening)) {
+        for (Index i = 0; i < Index(push_.size()); ++i)
+          turned_[i] = transpose_times(model::rotation_of(s.orientation, i), model::rotation_of(moved.orientation, i));
+        s.position = std::move(moved.position), s.orientation = std::move(moved.orientation);
+        return true;
+      }
+      if (is_slow) return false;
+      before = opening;
+      this->fill_twists(trial_delta_);
+      for (Index i = 0; i < Index(push_.size()); ++i)
+        momentum_[i] += (1.0 / h) * bodies.momentum(i, Motion<double>::load(&twists_(i, 0)));
+    }
+    return false;
+  }
+
+  std::vector<Force<double>> push_, momentum_;
+  std::vector<Mat3<double>> turned_;  // from the axes of the body at the end to those at the start
+};
+
+}  // namespace sparsebody::simulation

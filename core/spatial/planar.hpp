@@ -1,0 +1,81 @@
+// Motions, forces and transforms of bodies that move parallel to a plane, the subalgebra se(2): angular parts are along
+// its normal, linear parts in it. Featherstone (2008), ch. 2. On doubles and on numbers of 31 digits.
+#pragma once
+
+namespace sparsebody {
+
+template <class T>
+struct Vec2 {
+  T x{}, y{};
+
+  static Vec2 load(const T* p) { return {p[0], p[1]}; }
+  friend Vec2 operator+(const Vec2& a, const Vec2& b) { return {a.x + b.x, a.y + b.y}; }
+  friend Vec2 operator-(const Vec2& a, const Vec2& b) { return {a.x - b.x, a.y - b.y}; }
+  friend Vec2 operator-(const Vec2& a) { return {-a.x, -a.y}; }
+  friend Vec2 operator*(const T& s, const Vec2& a) { return {s * a.x, s * a.y}; }
+  friend T dot(const Vec2& a, const Vec2& b) { return a.x * b.x + a.y * b.y; }
+  friend T cross(const Vec2& a, const Vec2& b) { return a.x * b.y - a.y * b.x; }
+  // w x a, w along the normal
+  friend Vec2 cross(const T& w, const Vec2& a) { return {-(w * a.y), w * a.x}; }
+};
+
+template <class T>
+struct Rotation2 {
+  T cosine{}, sine{};
+
+  static Rotation2 identity() { return {T(1.0), T(0.0)}; }
+  friend Vec2<T> operator*(const Rotation2& R, const Vec2<T>& a) {
+    return {R.cosine * a.x - R.sine * a.y, R.sine * a.x + R.cosine * a.y};
+  }
+  friend Vec2<T> transpose_times(const Rotation2& R, const Vec2<T>& a) {
+    return {R.cosine * a.x + R.sine * a.y, R.cosine * a.y - R.sine * a.x};
+  }
+  // R' S
+  friend Rotation2 transpose_times(const Rotation2& R, const Rotation2& S) {
+    return {R.cosine * S.cosine + R.sine * S.sine, R.cosine * S.sine - R.sine * S.cosine};
+  }
+};
+
+template <class T>
+struct PlanarMotion {
+  T angular{};
+  Vec2<T> linear;
+
+  friend PlanarMotion operator-(const PlanarMotion& a, const PlanarMotion& b) {
+    return {a.angular - b.angular, a.linear - b.linear};
+  }
+  // a x b, (2.33)
+  friend PlanarMotion cross(const PlanarMotion& a, const PlanarMotion& b) {
+    return {T{}, cross(a.angular, b.linear) - cross(b.angular, a.linear)};
+  }
+};
+
+template <class T>
+struct PlanarForce {
+  T angular{};
+  Vec2<T> linear;
+
+  static PlanarForce load(const T* p) { return {p[0], {p[1], p[2]}}; }
+  void store(T* p) const { p[0] = angular, p[1] = linear.x, p[2] = linear.y; }
+  friend PlanarForce operator-(const PlanarForce& f) { return {-f.angular, -f.linear}; }
+  PlanarForce& operator+=(const PlanarForce& f) { return *this = {angular + f.angular, linear + f.linear}; }
+  friend T dot(const PlanarMotion<T>& m, const PlanarForce& f) { return m.angular * f.angular + dot(m.linear, f.linear); }
+};
+
+// From A to B coordinates: E turns A axes into B axes, r is the origin of B in A coordinates.
+template <class T>
+struct PlanarTransform {
+  Rotation2<T> E;
+  Vec2<T> r;
+
+  friend PlanarMotion<T> operator*(const PlanarTransform& X, const PlanarMotion<T>& m) {
+    return {m.angular, X.E * (m.linear + cross(m.angular, X.r))};
+  }
+  // X' f, from B to A
+  PlanarForce<T> transpose(const PlanarForce<T>& f) const {
+    const Vec2<T> linear = transpose_times(E, f.linear);
+    return {f.angular + cross(r, linear), linear};
+  }
+};
+
+}  // namespace sparsebody

@@ -1,0 +1,34 @@
+"""Public names of `sparsebody.analysis`, loaded at first use."""
+
+# ruff: noqa: I001
+
+# Reactions
+from .determined_reactions import (
+    ReactionReport as ReactionReport,
+    determined_reactions as determined_reactions,
+)
+from .advice import (
+    Advice as Advice,
+    advise as advise,
+    apply_advice as apply_advice,
+)
+
+# Loops
+from .cycle_bases import (
+    compare_loop_bases as compare_loop_bases,
+)
+
+# Orders and algorithms
+from .order_comparison import (
+    compare_orderings as compare_orderings,
+    compare_pattern as compare_pattern,
+    judge_order as judge_order,
+)
+from .algorithm_comparison import (
+    compare_algorithms as compare_algorithms,
+)
+
+# Mechanisms
+from .inspection import (
+    inspect_mechanism as inspect_mechanism,
+)

@@ -1,0 +1,16 @@
+"""Public names of `sparsebody.assembly`, loaded at first use."""
+
+# ruff: noqa: I001
+
+# Constraints
+from .constraint import (
+    constraint_rows as constraint_rows,
+    kkt_structure as kkt_structure,
+    velocity_errors as velocity_errors,
+)
+
+# Forces
+from .body_forces import (
+    applied_forces as applied_forces,
+    bias_forces as bias_forces,
+)

@@ -1,0 +1,36 @@
+"""Public names of `sparsebody.dynamics`, loaded at first use."""
+
+# ruff: noqa: I001
+
+# Forward
+from .forward import (
+    ForwardDynamics as ForwardDynamics,
+)
+from .evaluation import (
+    Evaluation as Evaluation,
+)
+from .conditioning import (
+    ConditionEstimate as ConditionEstimate,
+)
+from .compliant_reactions import (
+    joint_compliances as joint_compliances,
+    uniform_compliance as uniform_compliance,
+)
+
+# Inverse
+from .inverse_dynamics import (
+    InverseDynamics as InverseDynamics,
+    driven_accelerations as driven_accelerations,
+)
+
+# Counts and energy
+from .mobility import (
+    Mobility as Mobility,
+    count_loops as count_loops,
+    count_mobility as count_mobility,
+    generic_mobility as generic_mobility,
+)
+from .energy import (
+    Energy as Energy,
+    total_momentum as total_momentum,
+)

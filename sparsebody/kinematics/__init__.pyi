@@ -1,0 +1,20 @@
+"""Public names of `sparsebody.kinematics`, loaded at first use."""
+
+# ruff: noqa: I001
+
+# Joints
+from .joint_motion import (
+    coordinate_motion as coordinate_motion,
+    position_errors as position_errors,
+)
+
+# Bodies and points
+from .poses import (
+    displaced as displaced,
+    joint_positions as joint_positions,
+    joint_velocities as joint_velocities,
+    world_wrenches as world_wrenches,
+    linear_accelerations as linear_accelerations,
+    point_position as point_position,
+    point_velocity as point_velocity,
+)

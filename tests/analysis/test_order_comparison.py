@@ -1,0 +1,126 @@
+import numpy as np
+import pytest
+from patterns import ladder
+
+from sparsebody.analysis.order_comparison import (
+    compare_orderings,
+    compare_pattern,
+    compared,
+    judge_order,
+    judge_order_of_mechanism,
+)
+from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.errors import OrderingError, ShapeError
+from sparsebody.model.gallery import build
+from sparsebody.ordering import is_admissible, order
+from sparsebody.sparse import treewidth
+from sparsebody.sparse.elimination_tree import ordering_metrics, repair
+from sparsebody.sparse.pattern import symmetric_pattern
+
+
+def test_an_ordering_that_gives_up_is_left_out_unless_asked_for(monkeypatch):
+    monkeypatch.setattr(treewidth, "_MOST_SETS", 3)
+    squares = build("lattice", rows=3, columns=3, layers=1)
+    names = {line.name for line in compare_orderings(squares).lines}
+    assert "exact-treewidth" not in names
+    assert "exact-bandwidth" in names
+    with pytest.raises(OrderingError, match="more than 3 sets"):
+        compare_orderings(squares, ["exact-treewidth"])
+
+
+def test_exponential_orderings_are_for_few_blocks_unless_asked_for():
+    names = {line.name for line in compare_orderings(build("tube", rings=4, rails=4)).lines}
+    assert not names & {"exact-treewidth", "exact-bandwidth"}
+
+
+@pytest.fixture(scope="module")
+def scissor():
+    return build("scissor", pairs=3).compile()
+
+
+@pytest.fixture(scope="module")
+def comparison(scissor):
+    return compare_orderings(scissor, ["natural"])
+
+
+def line(comparison, name):
+    return next(one for one in comparison.lines if one.name == name)
+
+
+def test_an_admissible_order_is_judged_like_ours():
+    pattern = ladder(4)
+    given = order(pattern, "leaves-first")
+    (found,) = judge_order(pattern, given, "theirs")
+    assert found.metrics == ordering_metrics(pattern, given)
+    assert found.remark == "admissible"
+    assert (
+        found.factorization
+        == line(compared(pattern, ["leaves-first"]), "leaves-first").factorization
+    )
+
+
+def test_an_order_with_early_joints_is_judged_as_it_is_and_repaired():
+    pattern = ladder(4)
+    given = np.arange(pattern.n_blocks)[::-1]
+    as_it_is, repaired = judge_order(pattern, given, "theirs", joints=[f"j{k}" for k in range(10)])
+    assert not is_admissible(pattern, given)
+    assert as_it_is.metrics == ordering_metrics(pattern, given)
+    assert as_it_is.factorization in ("superlu", "banded", "dense")
+    assert as_it_is.remark == "10 joints before their bodies, first 'j0': needs pivoting"
+    assert repaired.metrics == ordering_metrics(pattern, repair(pattern, given))
+    assert (repaired.name, repaired.remark) == ("theirs, repaired", "admissible")
+
+
+def test_orders_of_a_mechanism_are_those_of_its_blocks_or_rows(scissor, comparison):
+    pattern = comparison.structure.pattern
+    given = order(pattern, "leaves-first")
+    blocks = judge_order_of_mechanism(comparison, given, "theirs")
+    rows = judge_order_of_mechanism(comparison, pattern.scalar_order(given), "theirs")
+    assert line(blocks, "theirs") == line(rows, "theirs")
+    assert line(blocks, "theirs").metrics == ordering_metrics(pattern, given)
+    assert line(blocks, "natural") == line(comparison, "natural")
+
+
+def test_orders_of_all_rows_serve_the_kept_ones_too():
+    system = build("bricard").compile()
+    dynamics = ForwardDynamics(system, reduction="none")
+    comparison = compare_orderings(system, ["natural"])
+    whole = kkt_structure(system).pattern
+    given = np.arange(whole.n_blocks)
+    found = judge_order_of_mechanism(comparison, whole.scalar_order(given), "theirs")
+    assert line(found, "theirs").metrics == line(comparison, "natural").metrics
+    assert whole.n_rows > dynamics.structure.pattern.n_rows
+
+
+def test_an_order_that_fits_nothing_is_told_what_does(comparison):
+    with pytest.raises(ShapeError, match="3 entries, but scissor has 6 bodies and 9 joints"):
+        judge_order_of_mechanism(comparison, np.arange(3), "theirs")
+    bare = compared(ladder(2), ["natural"])
+    with pytest.raises(ShapeError, match="without a mechanism"):
+        judge_order_of_mechanism(bare, np.arange(8), "theirs")
+
+
+def test_orders_of_matrices_come_back_in_the_blocks_of_the_file():
+    """Joint first, then its bodies."""
+    row, column = np.array([1, 2, 1, 2]), np.array([1, 2, 0, 0])
+    pattern = symmetric_pattern(row, column, np.array([1, 1, 1]))
+    found = compare_pattern(pattern, ["natural"])
+    assert "[D A'; A 0] of 2 bodies and 1 joints" in found.description
+    np.testing.assert_array_equal(found.order("natural"), [1, 2, 0])
+    judged = found.judged(found.order("natural"), "theirs")
+    theirs, ours = (line(judged.comparison, name) for name in ("theirs", "natural"))
+    assert theirs.metrics == ours.metrics
+    assert theirs.remark == "admissible"
+    with pytest.raises(ShapeError, match="fits neither"):
+        found.judged(np.arange(5), "theirs")
+
+
+def test_matrices_of_other_kinds_have_general_orderings():
+    n = 30
+    pattern = symmetric_pattern(np.arange(1, n), np.arange(n - 1), np.ones(n, dtype=np.intp))
+    found = compare_pattern(pattern, ["natural", "minimum-degree"])
+    assert "not a matrix of bodies and joints" in found.description
+    assert {one.metrics.nnz_l for one in found.comparison.lines} == {2 * n - 1}
+    judged = found.judged(np.arange(n)[::-1], "theirs")
+    assert line(judged.comparison, "theirs").metrics.nnz_l == 2 * n - 1

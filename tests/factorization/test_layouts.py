@@ -1,0 +1,213 @@
+"""Layouts and kernels, held against SciPy's sparse algebra."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patterns import pattern_of, patterns
+from random_saddles import dense_solution, draw, random_matrix, scaled_error
+from scipy.sparse import csc_array
+
+from sparsebody.factorization import block_ldl, block_qr
+from sparsebody.factorization.block_ldl import in_parts, safe_order
+from sparsebody.factorization.block_qr import BlockQRSymbolic
+from sparsebody.factorization.layouts import (
+    dual_rhs,
+    fill_saddle,
+    fill_schur,
+    primal_solution,
+    saddle_columns,
+    scales,
+    schur_layout,
+)
+from sparsebody.ordering import order as ordered
+from sparsebody.sparse.elimination_tree import elimination_tree, is_admissible, repair
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
+
+
+def block_inverse(matrix):
+    n = matrix.pattern.n_primal_rows
+    return np.linalg.inv(saddle_csc(matrix).toarray()[:n, :n])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_filled_columns_are_the_scaled_permuted_matrix(seed):
+    matrix = draw(seed, decades=2)
+    pattern = matrix.pattern
+    order = np.random.default_rng(seed).permutation(pattern.n_blocks)
+    layout, columns = saddle_columns(pattern, order)
+    data = np.full(layout.n_values, np.nan)
+    scale = scales(matrix)
+    fill_saddle(layout, matrix, scale, 0.0, data)
+    shape = (pattern.n_rows, pattern.n_rows)
+    filled = csc_array((data, columns.indices, columns.indptr), shape=shape)
+    assert filled.has_sorted_indices
+    rows = pattern.scalar_order(order)
+    expected = (scale[:, None] * saddle_csc(matrix).toarray() * scale)[np.ix_(rows, rows)]
+    np.testing.assert_allclose(filled.toarray(), expected, rtol=1e-14, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lower_columns_hold_the_lower_triangle_and_the_shift(seed):
+    matrix = draw(seed)
+    pattern = matrix.pattern
+    order = np.random.default_rng(seed).permutation(pattern.n_blocks)
+    layout, columns = saddle_columns(pattern, order, lower=True)
+    data = np.full(layout.n_values, np.nan)
+    fill_saddle(layout, matrix, np.ones(pattern.n_rows), -0.5, data)
+    shape = (pattern.n_rows, pattern.n_rows)
+    filled = csc_array((data, columns.indices, columns.indptr), shape=shape).toarray()
+    expected = saddle_csc(matrix).toarray()
+    dual = np.arange(pattern.n_primal_rows, pattern.n_rows)
+    expected[dual, dual] = -0.5
+    rows = pattern.scalar_order(order)
+    np.testing.assert_array_equal(np.tril(filled), np.tril(expected[np.ix_(rows, rows)]))
+
+
+def test_scaling_gives_unit_diagonals_to_the_matrix_and_its_schur_complement():
+    matrix = draw(1, decades=3)
+    n = matrix.pattern.n_primal_rows
+    scale = scales(matrix)
+    np.testing.assert_allclose(saddle_csc(matrix).diagonal()[:n] * scale[:n] ** 2, 1.0)
+    A = constraint_matrix(matrix).toarray()
+    schur = A @ block_inverse(matrix) @ A.T
+    np.testing.assert_allclose(np.diag(schur) * scale[n:] ** 2, 1.0)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_schur_columns_hold_the_lower_triangle_of_the_schur_complement(seed):
+    matrix = draw(seed)
+    pattern = matrix.pattern
+    order = np.random.default_rng(seed).permutation(pattern.n_blocks)
+    layout = schur_layout(pattern, order)
+    data = np.full(len(layout.columns.indices), np.nan)
+    fill_schur(layout, matrix, np.ones(pattern.n_rows), data)
+    n = len(layout.order)
+    columns = layout.columns
+    filled = csc_array((data, columns.indices, columns.indptr), shape=(n, n)).toarray()
+    A = constraint_matrix(matrix).toarray()
+    expected = (A @ block_inverse(matrix) @ A.T)[np.ix_(layout.order, layout.order)]
+    np.testing.assert_allclose(np.tril(filled), np.tril(expected), rtol=1e-12, atol=1e-12)
+
+
+def test_reduction_and_back_substitution_solve_the_whole_system():
+    matrix = draw(2)
+    n = matrix.pattern.n_primal_rows
+    rhs = np.random.default_rng(0).normal(size=(matrix.pattern.n_rows, 2))
+    A = constraint_matrix(matrix).toarray()
+    schur = A @ block_inverse(matrix) @ A.T
+    y = np.linalg.solve(schur, dual_rhs(matrix, rhs))
+    x = primal_solution(matrix, rhs, y)
+    np.testing.assert_allclose(saddle_csc(matrix) @ x, rhs, rtol=1e-10, atol=1e-10)
+    np.testing.assert_array_equal(x[n:], y)
+
+
+def lattice(rows: int) -> BlockPattern:
+    """Bodies in a square, joined to their neighbours by balls, and one corner to the world."""
+    number = np.arange(rows**2).reshape(rows, rows)
+    ends = [
+        *zip(number[:, :-1].ravel(), number[:, 1:].ravel(), strict=True),
+        *zip(number[:-1].ravel(), number[1:].ravel(), strict=True),
+        (-1, 0),
+    ]
+    return pattern_of(ends, rows**2, joint_size=1)
+
+
+def tree(n: int) -> BlockPattern:
+    """A random tree on the world."""
+    rng = np.random.default_rng(n)
+    parents = [-1, *(int(rng.integers(i)) for i in range(1, n))]
+    return pattern_of(list(zip(parents, range(n), strict=True)), n, joint_size=5)
+
+
+def star(n: int) -> BlockPattern:
+    """Bodies on one that is fixed to the world: many small subtrees of one root."""
+    return pattern_of([(-1, 0), *((0, i) for i in range(1, n))], n, joint_size=5)
+
+
+LARGE = [
+    (star(200), "leaves-first"),
+    (lattice(9), "nested-dissection"),
+    (tree(80), "leaves-first"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "name"), LARGE)
+def test_parts_do_not_couple_and_change_only_their_ancestors(pattern, name):
+    order, starts = in_parts(pattern, safe_order(pattern, ordered(pattern, name)), fewest=1)
+    assert is_admissible(pattern, order)
+    assert len(starts) > 2
+    part = np.searchsorted(starts, np.arange(pattern.n_blocks), side="right")
+    parent = elimination_tree(pattern, order)
+    inner = (parent >= 0) & (part < len(starts))
+    assert np.all((part[parent[inner]] == part[inner]) | (part[parent[inner]] == len(starts)))
+
+
+@pytest.mark.parametrize(("pattern", "name"), LARGE)
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_solutions_in_parts_are_those_of_lapack_whatever_the_threads(pattern, name, threads):
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    rhs = np.random.default_rng(1).normal(size=pattern.n_rows)
+    order, starts = in_parts(pattern, safe_order(pattern, ordered(pattern, name)), fewest=1)
+    exact = dense_solution(matrix, rhs[:, None])
+    alone = block_ldl.analyze(pattern, order, starts).factorize_and_solve(matrix, rhs)[1]
+    symbolic = block_ldl.analyze(pattern, order, starts)
+    symbolic.factors.threads = threads
+    numeric, x = symbolic.factorize_and_solve(matrix, rhs)
+    np.testing.assert_array_equal(x, alone)
+    assert scaled_error(matrix, x[:, None], exact) < 1e-9
+    assert scaled_error(matrix, numeric.solve(rhs)[:, None], exact) < 1e-9
+
+
+@given(pattern=patterns(), data=st.data())
+def test_any_pattern_in_parts_is_solved(pattern, data):
+    order = np.array(data.draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    if pattern.n_rows == 0 or not np.linalg.cond(saddle_csc(matrix).toarray()) < 1e4:
+        return
+    rhs = np.random.default_rng(1).normal(size=pattern.n_rows)
+    symbolic = block_ldl.analyze(pattern, *in_parts(pattern, repair(pattern, order), fewest=1))
+    numeric, x = symbolic.factorize_and_solve(matrix, rhs)
+    exact = dense_solution(matrix, rhs[:, None])
+    assert scaled_error(matrix, x[:, None], exact) < 1e-9
+    assert scaled_error(matrix, numeric.solve(rhs)[:, None], exact) < 1e-9
+
+
+@pytest.mark.parametrize(("pattern", "name"), LARGE[1:])  # the joints of a star all couple
+@pytest.mark.parametrize("threads", [1, 2])
+def test_qr_in_parts_solves_as_without(pattern, name, threads):
+    order = ordered(pattern, name)
+    duals, starts = block_qr.dual_parts(pattern, order, fewest=1)
+    assert len(starts) > 2
+    n = pattern.n_primal
+    own = BlockPattern(
+        np.concatenate([pattern.block_sizes[:n], pattern.block_sizes[n:][duals]]),
+        pattern.ends[duals],
+    )
+    matrix = random_matrix(np.random.default_rng(0), own)
+    rhs = np.random.default_rng(1).normal(size=(own.n_rows, 1))
+    natural = np.arange(own.n_blocks, dtype=np.intp)
+    symbolic = BlockQRSymbolic(own, natural, starts)
+    symbolic.qr.threads = threads
+    x = symbolic.factorize(matrix).solve(rhs)
+    assert scaled_error(matrix, x, dense_solution(matrix, rhs)) < 1e-9
+    np.testing.assert_array_equal(
+        x, BlockQRSymbolic(own, natural, starts).factorize(matrix).solve(rhs)
+    )
+
+
+def test_paths_are_factorized_from_both_ends():
+    """A ladder's tree of fronts is a path; QR gets two halves, and fronts no wider than before."""
+    n = 60  # rails of two rows of bodies
+    rungs = [(2 * i, 2 * i + 1) for i in range(n)]
+    rails = [(2 * i + side - 2, 2 * i + side) for i in range(n) for side in (0, 1)]
+    ends = [(max(p, -1), s) for p, s in [*rungs, *rails]]
+    pattern = pattern_of(ends, 2 * n, joint_size=2)
+    order = ordered(pattern, "pathwidth-sweep")
+    duals, starts = block_qr.dual_parts(pattern, order, fewest=1)
+    assert len(starts) == 3
+    assert abs(starts[1] - n * 3 / 2) < 6
+    widest = BlockQRSymbolic(pattern, order, np.zeros(1, dtype=np.intp)).qr.front_shapes()[:, 2]
+    both = np.concatenate([np.arange(pattern.n_primal), duals + pattern.n_primal])
+    assert BlockQRSymbolic(pattern, both, starts).qr.front_shapes()[:, 2].max() <= widest.max()

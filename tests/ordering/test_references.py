@@ -1,0 +1,140 @@
+import itertools
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from patterns import graph_pattern, ladder, patterns, shuffled
+
+from sparsebody.errors import OrderingError
+from sparsebody.ordering import ORDERINGS, is_admissible, order
+from sparsebody.ordering.references import (
+    _anneal,
+    annealed,
+    least_bandwidth,
+    narrowest_fronts,
+    natural,
+    random_order,
+)
+from sparsebody.sparse.elimination_tree import ordering_metrics
+from sparsebody.sparse.searches import dual_graph
+from sparsebody.sparse.treewidth import exact_width
+
+
+def test_natural_is_the_order_of_the_numbers():
+    np.testing.assert_array_equal(natural(ladder(3)), np.arange(13))
+
+
+def test_each_seed_gives_its_own_order_with_all_bodies_first():
+    pattern = ladder(10)
+    first, second = random_order(pattern), random_order(pattern, seed=1)
+    assert not np.array_equal(first, second)
+    assert set(first[:20]) == set(second[:20]) == set(range(20))
+
+
+def flops(pattern, found):
+    return ordering_metrics(pattern, found).flops
+
+
+@settings(max_examples=40)
+@given(pattern=patterns())
+def test_the_order_found_costs_no_more_than_those_it_starts_from(pattern):
+    found = annealed(pattern, visits=500)
+    assert is_admissible(pattern, found)
+    for name in ("minimum-fill", "nested-dissection", "pathwidth-sweep"):
+        assert flops(pattern, found) <= flops(pattern, order(pattern, name)) + 1e-9
+
+
+def test_small_lattices_are_solved_to_the_optimum_from_the_worst_start():
+    pattern = graph_pattern(nx.grid_2d_graph(3, 3), joint_size=3)
+    rows = np.ascontiguousarray(pattern.block_sizes[pattern.n_primal :])
+    rng = np.random.default_rng(1)
+    starts = [rng.permutation(pattern.n_dual) for _ in range(3)]
+    bodies = np.arange(pattern.n_primal)
+    costs = set()
+    for start in starts:
+        joints = _anneal(dual_graph(pattern), rows, start, 300_000, rng)
+        costs.add(flops(pattern, np.r_[bodies, pattern.n_primal + joints]))
+    assert costs == {flops(pattern, annealed(pattern))}
+
+
+def test_a_seed_and_a_budget_give_one_order():
+    pattern = graph_pattern(nx.grid_2d_graph(6, 6))
+    first, again, other = (annealed(pattern, seed, 50_000) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_a_lattice_gets_better_than_by_what_it_starts_from():
+    pattern = graph_pattern(nx.grid_2d_graph(10, 10), joint_size=3)
+    names = ("minimum-fill", "nested-dissection", "pathwidth-sweep")
+    starts = [flops(pattern, order(pattern, name)) for name in names]
+    assert flops(pattern, annealed(pattern)) < 0.995 * min(starts)
+
+
+def bandwidth(pattern):
+    return ordering_metrics(pattern, least_bandwidth(pattern)).block_bandwidth
+
+
+@settings(max_examples=40)
+@given(pattern=patterns(max_bodies=3, max_joints=4))
+def test_no_order_has_a_smaller_bandwidth(pattern):
+    orders = itertools.permutations(range(pattern.n_blocks))
+    least = min(ordering_metrics(pattern, np.array(o, dtype=int)).block_bandwidth for o in orders)
+    assert bandwidth(pattern) == least
+
+
+@pytest.mark.parametrize("n_rungs", [3, 6, 11])
+def test_no_order_of_the_ladder_is_narrower_than_figure_8_4(n_rungs):
+    assert bandwidth(shuffled(ladder(n_rungs), 0)) == 3
+    level_sweep = order(ladder(n_rungs), "level-sweep")
+    assert ordering_metrics(ladder(n_rungs), level_sweep).block_bandwidth == 3
+
+
+@pytest.mark.parametrize(
+    ("graph", "width"),
+    [
+        (nx.path_graph(20), 1),
+        (nx.cycle_graph(20), 2),
+        (nx.grid_2d_graph(2, 2), 2),
+        (nx.grid_2d_graph(3, 3), 4),
+    ],
+)
+def test_the_least_bandwidth_of_known_graphs(graph, width):
+    assert bandwidth(graph_pattern(graph)) == width
+
+
+@pytest.mark.parametrize(
+    ("graph", "width"),
+    [
+        (nx.random_labeled_tree(30, seed=0), 1),
+        (nx.cycle_graph(20), 2),
+        (nx.ladder_graph(10), 2),
+        (nx.complete_graph(6), 5),
+        *((nx.grid_2d_graph(k, k), k) for k in range(2, 6)),
+    ],
+)
+def test_the_treewidth_of_known_graphs(graph, width):
+    pattern = graph_pattern(graph)
+    width_and_pivot, _ = exact_width(*pattern.adjacency, np.ones(pattern.n_blocks, dtype=np.intp))
+    assert width_and_pivot == width + 1
+
+
+@pytest.mark.parametrize("graph", [nx.grid_2d_graph(3, 4), nx.complete_graph(5), nx.cycle_graph(9)])
+def test_no_admissible_ordering_has_a_narrower_front(graph):
+    pattern = graph_pattern(graph, joint_size=3)
+    least = ordering_metrics(pattern, narrowest_fronts(pattern)).largest_front
+    for name in ("minimum-fill", "minimum-degree", "nested-dissection", "sloan", "pathwidth-sweep"):
+        assert ordering_metrics(pattern, order(pattern, name)).largest_front >= least
+
+
+@pytest.mark.parametrize("search", [least_bandwidth, narrowest_fronts])
+def test_large_mechanisms_are_refused(search):
+    with pytest.raises(OrderingError, match=r"of 98 blocks.*60 blocks at most"):
+        search(ladder(20))
+
+
+def test_the_table_knows_how_large_is_too_large():
+    with pytest.raises(OrderingError, match=r"exact-bandwidth takes 60 bodies and joints at most"):
+        order(ladder(20), "exact-bandwidth")
+    assert ORDERINGS["exact-treewidth"].largest == 60

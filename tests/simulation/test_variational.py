@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+
+import sparsebody as sb
+from sparsebody.errors import SimulationOptionError
+from sparsebody.kinematics.joint_motion import body_rotations
+
+
+def brick() -> sb.System:
+    """A free body that turns about all of its axes."""
+    mechanism = sb.Mechanism("brick", gravity=[0, 0, 0])
+    turn = [0.3, 2.0, -0.4]
+    mechanism.add_body("brick", mass=2.0, inertia=[1.0, 2.0, 2.5], angular_velocity=turn)
+    return mechanism.compile()
+
+
+def end(system: sb.System, step: float, method: str, duration: float = 0.5) -> np.ndarray:
+    return sb.simulate(system, duration=duration, step=step, method=method).position[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "step", "order"),
+    [
+        ("four-bar", "variational", 0.01, 2),
+        ("bricard", "variational", 0.01, 2),
+        ("bricard", "variational-4", 0.02, 4),
+    ],
+)
+def test_halving_the_step_shows_the_order(name, method, step, order):
+    system = sb.build(name).compile()
+    exact = end(system, 0.001, "rk4")
+    errors = [np.abs(end(system, h, method) - exact).max() for h in (step, step / 2)]
+    assert errors[0] / errors[1] == pytest.approx(2**order, rel=0.1)
+
+
+@pytest.mark.parametrize("name", ["four-bar", "bricard", "ladder"])
+def test_compiled_steps_are_those_of_evaluations(name):
+    system = sb.build(name).compile()
+    options = {"duration": 0.2, "step": 0.01, "method": "variational-4"}
+    compiled = sb.simulate(system, **options)
+    still = np.zeros((system.n_bodies, 6))
+    general = sb.simulate(system, control=lambda time, state: still, **options)
+    np.testing.assert_allclose(compiled.position, general.position, atol=1e-12)
+    scale = np.abs(general.velocity).max()
+    np.testing.assert_allclose(compiled.velocity, general.velocity, atol=1e-11 * scale)
+
+
+def test_a_free_body_keeps_its_momenta_and_its_energy():
+    system = brick()
+    run = sb.simulate(system, duration=50.0, step=0.02, method="variational")
+    momenta = []
+    for k in range(len(run)):
+        w = run.velocity[k, 0, :3]
+        momenta.append(body_rotations(run.state(k))[0] @ (system.inertia[0] @ w))
+    np.testing.assert_allclose(momenta, momenta[:1] * len(run), rtol=1e-12, atol=1e-12)
+    assert np.abs(run.energy - run.energy[0]).max() < 1e-10  # what rounding adds up to
+
+
+def test_the_energy_of_a_linkage_errs_no_more_later():
+    run = sb.simulate(sb.build("bricard").compile(), duration=60.0, step=0.02, method="variational")
+    error = np.abs(run.energy - run.energy[0]).reshape(-1)[1:].reshape(10, -1).max(axis=1)
+    assert error[-1] < 1.1 * error[:5].max()
+
+
+@pytest.mark.parametrize("method", ["variational", "variational-4"])
+def test_a_motion_leads_back(method):
+    system = sb.build("four-bar").compile()
+    state = sb.consistent_state(system)
+    options = {"duration": 0.3, "step": 0.01, "method": method}
+    there = sb.simulate(system, state, **options).state(-1)
+    turned = there.with_(velocity=-there.velocity, time=0.0)
+    back = sb.simulate(system, turned, **options).state(-1)
+    np.testing.assert_allclose(back.position, state.position, atol=1e-11)
+    np.testing.assert_allclose(back.velocity, -state.velocity, atol=1e-10)
+
+
+def test_a_spring_on_a_joint_swings_on():
+    pendulum = sb.build("pendulum")
+    joint = pendulum.compile().joint_names[0]
+    pendulum.add_joint_force("spring", joint, stiffness=50.0)
+    system = pendulum.compile()
+    run = sb.simulate(system, duration=4.0, step=0.01, method="variational")
+    error = np.abs(run.energy - run.energy[0])
+    assert error[-100:].max() < 1.1 * error[:200].max()
+    assert 0.0 < error.max() < 0.01
+
+
+def test_singular_poses_are_passed_and_told_of():
+    run = sb.simulate(
+        sb.build("n-four-bar", loops=4).compile(), duration=1.0, step=0.005, method="variational-4"
+    )
+    assert np.abs(run.energy - run.energy[0]).max() < 1e-6
+    assert run.events[-1].kind == "other steps"
+    assert "steps near singular poses were those of rk4" in run.events[-1].message
+
+
+def test_another_stabilization_is_refused():
+    with pytest.raises(SimulationOptionError, match="closes the joints itself"):
+        sb.simulate(brick(), duration=1.0, method="variational", stabilization="baumgarte")

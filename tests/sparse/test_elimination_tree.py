@@ -1,0 +1,237 @@
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patterns import eliminated, graph_pattern, ladder, pattern_of, patterns, scalar_factor
+
+from sparsebody.errors import ShapeError
+from sparsebody.sparse.elimination_tree import (
+    column_counts,
+    column_structures,
+    core_joints,
+    elimination_tree,
+    is_admissible,
+    ordering_metrics,
+    postorder,
+    postordered,
+    repair,
+    tree_height,
+    tree_parts,
+)
+from sparsebody.sparse.pattern import positions
+
+
+@st.composite
+def ordered_patterns(draw):
+    pattern = draw(patterns())
+    order = draw(st.permutations(range(pattern.n_blocks)))
+    return pattern, np.array(order, dtype=np.intp)
+
+
+@given(case=ordered_patterns())
+def test_parent_is_the_first_block_below_the_pivot_of_dense_symbolic_elimination(case):
+    expected = [min(below, default=-1) for below in eliminated(*case)]
+    np.testing.assert_array_equal(elimination_tree(*case), expected)
+
+
+@given(case=ordered_patterns())
+def test_column_structures_are_those_of_dense_symbolic_elimination(case):
+    start, rows = column_structures(*case)
+    found = [rows[a:b].tolist() for a, b in pairwise(start)]
+    assert found == [sorted(below) for below in eliminated(*case)]
+
+
+@given(case=ordered_patterns())
+def test_column_counts_are_the_scalar_rows_of_dense_symbolic_elimination(case):
+    pattern, order = case
+    size = pattern.block_sizes[order]
+    expected = [size[i] + sum(size[k] for k in b) for i, b in enumerate(eliminated(*case))]
+    np.testing.assert_array_equal(column_counts(pattern, order), expected)
+
+
+def test_large_column_counts_agree_with_column_structures():
+    pattern = graph_pattern(nx.grid_2d_graph(12, 12))
+    order = np.random.default_rng(3).permutation(pattern.n_blocks)
+    start, rows = column_structures(pattern, order)
+    size = pattern.block_sizes[order]
+    below = [size[rows[a:b]].sum() for a, b in pairwise(start)]
+    np.testing.assert_array_equal(column_counts(pattern, order), size + np.array(below))
+
+
+@given(case=ordered_patterns())
+def test_postorder_puts_every_node_after_its_descendants_in_one_piece(case):
+    parent = elimination_tree(*case)
+    place = positions(postorder(parent))
+    n_below = np.ones(len(parent), dtype=int)
+    earliest = place.copy()
+    for i, above in enumerate(parent):
+        if above >= 0:
+            assert place[i] < place[above]
+            n_below[above] += n_below[i]
+            earliest[above] = min(earliest[above], earliest[i])
+    np.testing.assert_array_equal(place - earliest + 1, n_below)
+
+
+@given(case=ordered_patterns())
+def test_postordering_changes_no_column_but_its_number(case):
+    pattern, order = case
+    new_order = postordered(pattern, order)
+    before, after = np.empty((2, pattern.n_blocks), dtype=int)
+    before[order] = column_counts(pattern, order)
+    after[new_order] = column_counts(pattern, new_order)
+    np.testing.assert_array_equal(before, after)
+
+
+def test_a_chain_in_sequence_is_one_path_and_from_both_ends_two():
+    chain = pattern_of([(0, 1), (1, 2), (2, 3), (3, 4)], 5)
+    assert tree_height(elimination_tree(chain, np.array([0, 5, 1, 6, 2, 7, 3, 8, 4]))) == 9
+    assert tree_height(elimination_tree(chain, np.array([0, 5, 1, 6, 4, 8, 3, 7, 2]))) == 5
+
+
+@pytest.mark.parametrize(
+    "function", [elimination_tree, column_counts, column_structures, postordered]
+)
+def test_what_is_no_order_is_refused(function):
+    with pytest.raises(ShapeError, match="each of 3 blocks once"):
+        function(pattern_of([(0, 1)], 2), np.array([0, 1, 1]))
+
+
+@given(pattern=patterns(), data=st.data())
+def test_metrics_are_those_of_dense_symbolic_elimination(pattern, data):
+    order = np.array(data.draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
+    metrics = ordering_metrics(pattern, order)
+    matrix, factor = scalar_factor(pattern, order)
+    below = factor.sum(axis=0) - 1
+    row, column = np.nonzero(matrix)
+    first = matrix.argmax(axis=1) if len(matrix) else np.zeros(0)
+    place = np.argsort(order)
+    assert metrics.nnz_l == factor.sum()
+    assert metrics.flops == pytest.approx(np.sum(below * (below + 2)))
+    assert metrics.scalar_bandwidth == np.max(row - column, initial=0)
+    assert metrics.profile == np.sum(np.arange(len(matrix)) - first)
+    assert metrics.largest_front == np.max(below + 1, initial=0)
+    assert metrics.etree_height == tree_height(elimination_tree(pattern, order))
+    distance = [abs(place[i] - place[pattern.neighbours(i)]) for i in range(len(order))]
+    assert metrics.block_bandwidth == max((d.max(initial=0) for d in distance), default=0)
+
+
+def test_one_dense_block_costs_what_a_dense_factorization_costs():
+    metrics = ordering_metrics(pattern_of([], 1), np.array([0]))
+    assert metrics.flops == sum(m * (m + 2) for m in range(6))
+    assert metrics.nnz_l == 21
+    assert metrics.profile == 15
+    assert metrics.etree_height == 1
+
+
+def test_a_hundred_thousand_blocks_have_the_cost_of_ten_thousand_times_ten():
+    costs = []
+    for n_rungs in (2_002, 20_002):
+        pattern = ladder(n_rungs)
+        bodies = np.arange(pattern.n_primal)  # each joint after its later body
+        joints = pattern.ends.max(axis=1)
+        key = np.concatenate([2 * bodies, 2 * joints + 1])
+        costs.append(ordering_metrics(pattern, np.argsort(key, kind="stable")).flops)
+    assert costs[1] / costs[0] == pytest.approx(10, rel=0.01)
+
+
+def test_what_is_no_order_is_refused_of_metrics():
+    with pytest.raises(ShapeError, match="each of 3 blocks once"):
+        ordering_metrics(pattern_of([(0, 1)], 2), np.array([0, 2, 2]))
+
+
+CHAIN = pattern_of([(0, 1), (1, 2)], 3)  # joints are blocks 3 and 4
+GROUNDED = pattern_of([(-1, 0), (0, 1)], 2)  # joints are blocks 2 and 3
+TRIANGLE = pattern_of([(0, 1), (1, 2), (2, 0)], 3)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "order", "admissible"),
+    [
+        (CHAIN, [0, 3, 1, 4, 2], True),  # from one end
+        (CHAIN, [0, 3, 2, 4, 1], True),  # from both ends
+        (CHAIN, [0, 1, 2, 3, 4], True),
+        (CHAIN, [2, 4, 1, 3, 0], True),  # from the other end
+        (CHAIN, [1, 3, 4, 0, 2], False),  # the middle body carries both joints
+        (CHAIN, [3, 0, 1, 4, 2], False),
+        (GROUNDED, [1, 3, 0, 2], True),
+        (GROUNDED, [0, 2, 1, 3], True),
+        (GROUNDED, [0, 2, 3, 1], False),  # the inner body carries both joints
+        (GROUNDED, [1, 3, 2, 0], False),
+        (TRIANGLE, [0, 1, 3, 2, 4, 5], True),
+        (TRIANGLE, [0, 3, 1, 2, 4, 5], False),  # not shown to be safe by the two rules
+    ],
+)
+def test_an_order_is_admissible_when_each_joint_follows_both_or_its_outer_body(
+    pattern, order, admissible
+):
+    assert is_admissible(pattern, np.array(order)) is admissible
+
+
+@given(pattern=patterns(), data=st.data())
+def test_prefixes_of_an_admissible_order_have_independent_constraints(pattern, data):
+    order = np.array(data.draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
+    if data.draw(st.booleans()):
+        order = repair(pattern, order)
+    size = pattern.block_sizes
+    rows = random_constraints(pattern)
+    if np.linalg.matrix_rank(rows) < len(rows) or not is_admissible(pattern, order):
+        return
+    joint = np.repeat(np.arange(pattern.n_dual), size[pattern.n_primal :]) + pattern.n_primal
+    body = np.repeat(np.arange(pattern.n_primal), size[: pattern.n_primal])
+    place = np.argsort(order)
+    for end in range(len(order)):
+        prefix = rows[np.ix_(place[joint] <= end, place[body] <= end)]
+        assert np.linalg.matrix_rank(prefix) == len(prefix)
+
+
+def random_constraints(pattern):
+    """Return A with random entries where a joint touches a body."""
+    generator = np.random.default_rng(0)
+    rows = np.zeros((pattern.n_rows - pattern.n_primal_rows, pattern.n_primal_rows))
+    for joint in range(pattern.n_primal, pattern.n_blocks):
+        top, bottom = pattern.offsets[joint : joint + 2] - pattern.n_primal_rows
+        for body in pattern.neighbours(joint):
+            left, right = pattern.offsets[body : body + 2]
+            rows[top:bottom, left:right] = generator.normal(size=(bottom - top, right - left))
+    return rows
+
+
+@given(pattern=patterns(), data=st.data())
+def test_repair_puts_each_joint_right_after_the_later_of_its_bodies(pattern, data):
+    order = np.array(data.draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
+    repaired = repair(pattern, order)
+    is_body = repaired < pattern.n_primal
+    np.testing.assert_array_equal(repaired[is_body], order[order < pattern.n_primal])
+    latest = -1
+    for block in repaired:
+        if block < pattern.n_primal:
+            latest = block
+        else:
+            assert latest in pattern.neighbours(block)
+    assert is_admissible(pattern, repaired)
+
+
+def test_stripping_a_tree_leaves_one_body_and_a_grounded_one_none():
+    tree = graph_pattern(nx.balanced_tree(2, 3))
+    outer, stripped = tree_parts(tree)
+    assert len(set(outer)) == tree.n_dual
+    assert set(range(tree.n_primal)) - set(stripped) == {0}
+    grounded = pattern_of([*tree.ends, (-1, 0)], tree.n_primal)
+    assert sorted(tree_parts(grounded)[1]) == list(range(tree.n_primal))
+
+
+def test_stripping_stops_at_loops_parallel_joints_and_two_supports():
+    tail = pattern_of([(0, 1), (1, 2), (2, 0), (2, 3)], 4)
+    np.testing.assert_array_equal(core_joints(tail), [True, True, True, False])
+    np.testing.assert_array_equal(tree_parts(tail)[1], [3])
+    assert core_joints(pattern_of([(0, 1), (0, 1)], 2)).all()
+    assert core_joints(pattern_of([(-1, 0), (0, 1), (1, -1)], 2)).all()
+
+
+@pytest.mark.parametrize("function", [repair, is_admissible])
+def test_what_is_no_order_is_refused_of_admissibility(function):
+    with pytest.raises(ShapeError, match="each of 5 blocks once"):
+        function(CHAIN, np.array([0, 1, 2, 3, 3]))

@@ -1,0 +1,230 @@
+"""Biconnected components, held against NetworkX."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from patterns import (
+    eliminated,
+    graph_pattern,
+    ladder,
+    networkx_graph,
+    pattern_of,
+    patterns,
+    shuffled,
+)
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.sparse.searches import (
+    biconnected_components,
+    bisected,
+    cuthill_mckee,
+    dual_graph,
+    landmark_distances,
+    primal_graph,
+    sampled,
+    with_primal_blocks,
+)
+
+
+@given(pattern=patterns(max_bodies=20, max_joints=40))
+def test_every_block_is_listed_once(pattern: BlockPattern) -> None:
+    assert sorted(bisected(pattern)) == list(range(pattern.n_primal))
+
+
+def test_halves_of_a_path_are_paths() -> None:
+    labels = np.random.default_rng(0).permutation(64)
+    ends = np.stack([labels[:-1], labels[1:]], axis=1)
+    pattern = BlockPattern(np.repeat([6, 5], [64, 63]), ends)
+    place = np.argsort(labels)[bisected(pattern)]
+    for parts in (2, 4, 8, 16):
+        for part in np.split(place, parts):
+            assert np.ptp(part) == len(part) - 1
+
+
+def test_the_halves_of_a_long_grid_share_a_short_side() -> None:
+    pattern = graph_pattern(nx.grid_2d_graph(6, 50))
+    half = np.zeros(300, dtype=bool)
+    half[bisected(pattern)[:150]] = True
+    assert np.count_nonzero(half[pattern.ends[:, 0]] != half[pattern.ends[:, 1]]) <= 12
+
+
+def linked(n_primal, ends):
+    ends = np.asarray(ends, dtype=np.intp).reshape(-1, 2)
+    return BlockPattern(np.ones(n_primal + len(ends), dtype=np.intp), ends)
+
+
+def partition(component):
+    return {frozenset(np.flatnonzero(component == c).tolist()) for c in set(component.tolist())}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_components_of_random_graphs_are_those_of_networkx(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 15))
+    pairs = {
+        tuple(sorted(rng.integers(-1, n, 2).tolist())) for _ in range(int(rng.integers(1, 25)))
+    }
+    ends = np.array([pair for pair in sorted(pairs) if pair[0] != pair[1]])
+    edge_of = {tuple(pair): e for e, pair in enumerate(ends.tolist())}
+    expected = {
+        frozenset(edge_of[tuple(sorted(edge))] for edge in edges)
+        for edges in nx.biconnected_component_edges(nx.Graph(list(edge_of)))
+    }
+    swapped = np.where(rng.random((len(ends), 1)) < 0.5, ends, ends[:, ::-1])
+    assert partition(biconnected_components(linked(n, swapped))) == expected
+
+
+def test_parallel_edges_are_one_component_and_loops_on_one_node_are_alone():
+    ends = [(-1, 0), (0, 1), (1, 0), (1, 1), (-1, -1)]
+    component = biconnected_components(linked(2, ends))
+    assert partition(component) == {frozenset(s) for s in ({0}, {1, 2}, {3}, {4})}
+
+
+def test_a_deep_tree_needs_no_recursion():
+    n = 100_000
+    ends = np.column_stack([np.arange(-1, n - 1), np.arange(n)])
+    assert len(np.unique(biconnected_components(linked(n, ends)))) == n
+
+
+def test_nothing_has_no_components():
+    assert len(biconnected_components(linked(3, np.empty((0, 2))))) == 0
+
+
+@given(pattern=patterns())
+def test_each_column_holds_the_distances_from_one_block_of_each_part(pattern):
+    graph, distance = networkx_graph(pattern), landmark_distances(pattern, 3)
+    for part in map(sorted, nx.connected_components(graph)):
+        offset = distance[part].min()
+        for column in (distance[part] - offset).T.astype(int):
+            columns = [[nx.shortest_path_length(graph, a, b) for b in part] for a in part]
+            assert column.tolist() in columns
+
+
+def test_the_first_landmarks_of_a_lattice_are_opposite_corners():
+    lattice = graph_pattern(nx.grid_2d_graph(5, 5))
+    first, second = landmark_distances(lattice, 2).argmin(axis=0)
+    assert {first, second} in ({0, 24}, {4, 20})
+
+
+def test_parts_are_set_apart():
+    two = graph_pattern(nx.disjoint_union(nx.path_graph(4), nx.path_graph(4)))
+    ranges = np.sort(landmark_distances(two, 1)[:, 0])
+    np.testing.assert_array_equal(ranges, np.arange(8))
+
+
+def bandwidth(pattern: BlockPattern, order: np.ndarray) -> int:
+    place = np.argsort(order)
+    joined = pattern.ends[(pattern.ends >= 0).all(axis=1)]
+    return int(np.abs(np.diff(place[joined], axis=1)).max(initial=0))
+
+
+@given(pattern=patterns())
+def test_the_other_end_of_every_joint_of_a_body_is_listed(pattern: BlockPattern) -> None:
+    indptr, beyond = primal_graph(pattern)
+    for body in range(pattern.n_primal):
+        joints = pattern.neighbours(body) - pattern.n_primal
+        expected = [next((b for b in pattern.ends[j] if b != body), -1) for j in joints]
+        np.testing.assert_array_equal(beyond[indptr[body] : indptr[body + 1]], expected)
+
+
+@given(pattern=patterns())
+def test_every_part_is_listed_in_one_piece_and_breadth_first(pattern: BlockPattern) -> None:
+    order, graph = cuthill_mckee(pattern), networkx_graph(pattern)
+    assert sorted(order) == list(range(pattern.n_primal))
+    begin = 0
+    while begin < len(order):
+        distance = nx.single_source_shortest_path_length(graph, int(order[begin]))
+        part = order[begin : begin + len(distance)].tolist()
+        assert set(part) == set(distance)
+        assert [distance[b] for b in part] == sorted(distance.values())
+        begin += len(distance)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        graph_pattern(nx.path_graph(60)),
+        graph_pattern(nx.cycle_graph(60)),
+        graph_pattern(nx.grid_2d_graph(6, 20)),
+        ladder(50),
+    ],
+)
+def test_the_band_is_as_narrow_as_that_of_scipy_however_blocks_are_numbered(
+    pattern: BlockPattern,
+) -> None:
+    for seed in range(3):
+        renumbered = shuffled(pattern, seed)
+        joined = renumbered.ends[(renumbered.ends >= 0).all(axis=1)]
+        both = np.concatenate([joined, joined[:, ::-1]])
+        shape = (renumbered.n_primal, renumbered.n_primal)
+        graph = coo_array((np.ones(len(both)), both.T), shape=shape).tocsr()
+        scipy_order = reverse_cuthill_mckee(graph, symmetric_mode=True)
+        found = bandwidth(renumbered, cuthill_mckee(renumbered))
+        assert found <= bandwidth(renumbered, scipy_order)
+
+
+@pytest.mark.parametrize("pattern", [ladder(400), graph_pattern(nx.grid_2d_graph(30, 30))])
+def test_pieces_are_connected_and_as_large_as_asked_for(pattern) -> None:
+    sample = sampled(pattern, n_pieces=3, n_blocks=50)
+    assert sample.n_primal == 150
+    parts = sorted(map(len, nx.connected_components(networkx_graph(sample))))
+    assert parts == [50, 50, 50] or len(parts) < 3  # pieces may touch
+
+
+def test_a_sample_of_a_tree_has_no_loop() -> None:
+    tree = graph_pattern(nx.random_labeled_tree(2000, seed=1))
+    assert nx.is_forest(networkx_graph(sampled(tree)))
+
+
+def test_joints_to_the_world_are_kept_and_those_that_lead_out_are_not() -> None:
+    ends = [(k, k + 1) for k in range(99)] + [(-1, k) for k in range(100)]
+    sample = sampled(pattern_of(ends, 100), n_pieces=1, n_blocks=10)
+    assert np.count_nonzero((sample.ends < 0).any(axis=1)) == 10
+    assert sample.n_dual == 19
+
+
+def test_a_small_mechanism_is_its_own_sample() -> None:
+    pattern = ladder(5)
+    sample = sampled(pattern)
+    assert (sample.n_primal, sample.n_dual) == (pattern.n_primal, pattern.n_dual)
+
+
+@given(pattern=patterns())
+def test_dual_blocks_are_joined_where_the_schur_complement_is_not_zero(pattern):
+    touches = np.zeros((pattern.n_dual, pattern.n_primal + 1))
+    for side in range(2):
+        touches[np.arange(pattern.n_dual), pattern.ends[:, side]] = 1.0
+    schur = touches[:, :-1] @ touches[:, :-1].T
+    np.fill_diagonal(schur, 0.0)
+    indptr, indices = dual_graph(pattern)
+    for j in range(pattern.n_dual):
+        np.testing.assert_array_equal(indices[indptr[j] : indptr[j + 1]], np.flatnonzero(schur[j]))
+
+
+@given(pattern=patterns(), data=st.data())
+def test_fronts_of_dual_blocks_are_those_of_their_graph(pattern, data):
+    duals = np.array(data.draw(st.permutations(range(pattern.n_dual))), dtype=np.intp)
+    order = with_primal_blocks(pattern, duals)
+    columns = dict(zip(order.tolist(), eliminated(pattern, order), strict=True))
+    indptr, indices = dual_graph(pattern)
+    graph = [set(indices[indptr[j] : indptr[j + 1]].tolist()) for j in range(pattern.n_dual)]
+    for dual in duals.tolist():
+        found = {int(order[k]) - pattern.n_primal for k in columns[pattern.n_primal + dual]}
+        assert found == graph[dual]
+        for other in graph[dual]:
+            graph[other] = (graph[other] | graph[dual]) - {other, dual}
+
+
+@given(pattern=patterns(), data=st.data())
+def test_every_primal_block_comes_right_before_its_first_dual_one(pattern, data):
+    duals = np.array(data.draw(st.permutations(range(pattern.n_dual))), dtype=np.intp)
+    order = with_primal_blocks(pattern, duals).tolist()
+    assert sorted(order) == list(range(pattern.n_blocks))
+    for primal in range(pattern.n_primal):
+        following = [b for b in order[order.index(primal) :] if b >= pattern.n_primal]
+        its = pattern.neighbours(primal)
+        assert len(its) == 0 or (following[0] in its and set(its) <= set(following))

@@ -1,0 +1,361 @@
+"""The four forms of a constrained system are one system. Featherstone (2008), sec. 3.2."""
+
+import math
+
+import numpy as np
+import pytest
+from random_mechanisms import random_loops, random_tree
+from scipy.integrate import solve_ivp
+
+import sparsebody as sb
+from examples.ex06_ram import JOINTS, arm, positions, slopes, velocity_products
+from sparsebody.dynamics.energy import energy
+from sparsebody.errors import ModelError, ShapeError
+from sparsebody.tree import ExplicitDynamics, LoopClosure, joint_coordinates, spanning_tree
+from sparsebody.tree.crba import joint_space_inertia
+from sparsebody.tree.joint_coordinates import position_rates
+from sparsebody.tree.loops.explicit_dynamics import (
+    dual_system,
+    explicit_system,
+    implicit_system,
+    projected_system,
+)
+from sparsebody.tree.loops.jets import Jet, differentiate
+from sparsebody.tree.loops.loop_equations import (
+    loop_matrix,
+    loop_right_hand_side,
+    loop_rows,
+)
+from sparsebody.tree.ltl import symmetric
+from sparsebody.tree.method import TreeProblem
+from sparsebody.tree.rnea import joint_space_bias_force
+from sparsebody.tree.tree_inverse import independent_velocities
+
+Y, V = np.array([0.9, -0.4]), np.array([0.7, -1.1])
+
+
+def ram_tree(joints=JOINTS):
+    return spanning_tree(arm(Y).compile(), joints=joints)
+
+
+def test_given_derivatives_of_the_ram_are_those_of_automatic_differentiation():
+    tree = ram_tree()
+    automatic = LoopClosure(tree, positions)
+    given = LoopClosure(tree, positions, jacobian=slopes, bias=velocity_products)
+    for y0 in np.linspace(-2.5, 2.5, 11):
+        found, expected = (closure(np.array([y0, 0.3]), V) for closure in (automatic, given))
+        for field in ("q", "G", "g", "qd"):
+            np.testing.assert_allclose(
+                getattr(found, field), getattr(expected, field), atol=1e-13, err_msg=field
+            )
+    q, qd = joint_coordinates(tree, given.state(Y, V))
+    motion = given(Y, V)
+    np.testing.assert_allclose(q, motion.q, atol=1e-14)
+    np.testing.assert_allclose(qd, motion.qd, atol=1e-14)
+
+
+def test_explicit_constraints_satisfy_the_implicit_ones():
+    closure = LoopClosure(ram_tree(), positions)
+    equations = ExplicitDynamics(closure).equations(Y, V)
+    problem, motion = equations.problem, equations.motion
+    rows = loop_rows(problem)
+    K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
+    np.testing.assert_allclose(K @ motion.G, 0.0, atol=1e-14)
+    np.testing.assert_allclose(K @ motion.g, k, atol=1e-14)
+    G, _ = independent_velocities(problem)
+    np.testing.assert_allclose(G @ (G.T @ motion.G), motion.G, atol=1e-13)
+
+
+def test_the_arm_moves_as_the_sparse_system_says_under_joint_forces_and_loads():
+    rng = np.random.default_rng(1)
+    closure = LoopClosure(ram_tree(), positions)
+    dynamics = ExplicitDynamics(closure)
+    load = rng.normal(size=(4, 6))
+    tau = rng.normal(size=4)
+    equations = dynamics.equations(Y, V, tau=tau, body_force=load)
+    found = dynamics.body_accelerations(equations, equations.acceleration())
+    mechanism = arm(Y)
+    for name, k in zip(JOINTS, closure.tree.tree_index, strict=False):
+        effort = float(tau[closure.tree.first_velocity[k]])
+        mechanism.add_joint_force(name, name, effort=effort)
+    system = mechanism.compile()
+    state = closure.state(Y, V).with_(coordinate=np.zeros(4))
+    expected = sb.forward_dynamics(system, state, body_force=load).acceleration
+    np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        dynamics.acceleration(Y, V, tau=tau, body_force=load), equations.acceleration()
+    )
+
+
+def test_loops_stay_closed_and_energy_is_kept_when_independent_variables_are_integrated():
+    closure = LoopClosure(ram_tree(), positions, jacobian=slopes, bias=velocity_products)
+    dynamics = ExplicitDynamics(closure)
+    x = np.concatenate([Y, V])
+    found = solve_ivp(dynamics.rate, (0.0, 0.5), x, rtol=1e-9, atol=1e-10).y[:, -1]
+    system = closure.tree.system
+    before, after = closure.state(Y, V), closure.state(found[:2], found[2:])
+    total = energy(system, before).total
+    assert energy(system, after).total == pytest.approx(total, abs=1e-6 * abs(total))
+
+
+def two_balls():
+    """A body on a ball, and one that hangs on its tip; free in the tree, so that this is a loop."""
+    mechanism = sb.Mechanism("two balls")
+    mechanism.add_body("top", mass=2.0, inertia=[0.1, 0.2, 0.25], position=[0, 0, 0])
+    mechanism.add_body("slider", mass=1.0, inertia=[0.1, 0.1, 0.1], position=[0.5, 0, 1.0])
+    mechanism.add_joint("ball", sb.Spherical(), sb.WORLD, "top")
+    frame = sb.Frame()
+    mechanism.add_joint(
+        "guide", sb.Free(), sb.WORLD, "slider", predecessor_frame=frame, successor_frame=frame
+    )
+    tip = sb.Frame([0.5, 0, 1.0])
+    mechanism.add_joint(
+        "tip", sb.Spherical(), "top", "slider", predecessor_frame=tip, successor_frame=frame
+    )
+    return mechanism.compile()
+
+
+def product(p, q):
+    """Of quaternions."""
+    return np.array(
+        [
+            p[0] * q[0] - p[1] * q[1] - p[2] * q[2] - p[3] * q[3],
+            p[0] * q[1] + p[1] * q[0] + p[2] * q[3] - p[3] * q[2],
+            p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
+            p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
+        ]
+    )
+
+
+def test_independent_quaternions_move_with_angular_velocities():
+    """Of two bodies, the tip of one of which carries the other."""
+
+    def gamma(y):
+        first, second = y[:4] / np.linalg.norm(y[:4]), y[4:]
+        inverse = first * np.array([1.0, -1, -1, -1])
+        tip = product(product(first, np.array([0.0, 0.5, 0.0, 1.0])), inverse)[1:]
+        return {"ball": first, "guide": np.concatenate([second, tip])}
+
+    def rates(y, v):
+        turns = [
+            product(y[a : a + 4], np.concatenate([[0.0], w]) / 2.0)
+            for a, w in ((0, v[:3]), (4, v[3:]))
+        ]
+        return np.concatenate(turns)
+
+    system = two_balls()
+    tree = spanning_tree(system, joints=["ball", "guide"])
+    dynamics = ExplicitDynamics(LoopClosure(tree, gamma, rates=rates))
+    rng = np.random.default_rng(4)
+    y, v = rng.normal(size=8), rng.normal(size=6)
+    y[:4] /= np.linalg.norm(y[:4])
+    y[4:] /= np.linalg.norm(y[4:])
+    equations = dynamics.equations(y, v)
+    state = dynamics.closure.state(y, v)
+    found = dynamics.body_accelerations(equations, equations.acceleration())
+    expected = sb.forward_dynamics(system, state).acceleration
+    np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())
+    x = dynamics.rate(0.0, np.concatenate([y, v]), 6)
+    np.testing.assert_allclose(x[:8], rates(y, v))
+    np.testing.assert_allclose(x[8:], equations.acceleration())
+
+
+def test_any_velocities_of_a_tree_will_do():
+    """qd = Y(q) v with a Y of the user's: (3.5) to (3.9) by the identity as closure function."""
+    system = random_tree(np.random.default_rng(7), 4, ("revolute", "prismatic")).compile()
+    tree = spanning_tree(system)
+    q, qd = joint_coordinates(tree, system.initial_state)
+
+    def rates(y, v):
+        return np.array([v[0], np.cos(y[0]) * v[1], v[2] + y[1] * v[0], (2.0 + y[3] ** 2) * v[3]])
+
+    Y = np.stack([rates(q, unit) for unit in np.eye(4)], axis=1)
+    dynamics = ExplicitDynamics(LoopClosure(tree, lambda y: y, rates=rates))
+    v = np.linalg.solve(Y, qd)
+    equations = dynamics.equations(q, v)
+    found = dynamics.body_accelerations(equations, equations.acceleration())
+    expected = sb.forward_dynamics(system, system.initial_state).acceleration
+    np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_functions_that_call_compiled_code_need_given_derivatives():
+    system = random_tree(np.random.default_rng(3), 3, ("free", "spherical")).compile()
+    tree = spanning_tree(system)
+    q, qd = joint_coordinates(tree, system.initial_state)
+    closure = LoopClosure(tree, lambda y: y, rates=lambda y, v: position_rates(tree, y, v))
+    with pytest.raises(ModelError, match="NumPy's functions"):
+        closure(q, qd)
+    known = LoopClosure(
+        tree,
+        lambda y: y,
+        jacobian=lambda y: np.eye(tree.n_velocities),
+        bias=lambda y, v: np.zeros(tree.n_velocities),
+        rates=lambda y, v: position_rates(tree, y, v),
+    )
+    equations = ExplicitDynamics(known).equations(q, qd)
+    expected = sb.forward_dynamics(system, system.initial_state).acceleration
+    found = ExplicitDynamics(known).body_accelerations(equations, equations.acceleration())
+    np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
+
+
+def test_functions_that_do_not_fit_are_refused():
+    tree = ram_tree()
+    with pytest.raises(ModelError, match="bias is given alone"):
+        LoopClosure(tree, positions, bias=velocity_products)
+    with pytest.raises(ModelError, match="leaves joint 'pin' open by"):
+        LoopClosure(tree, lambda y: {**positions(y), "ram": 2.0}).state(Y, V)
+    with pytest.raises(ModelError, match=r"gives knee; the tree has the joints .*shoulder"):
+        LoopClosure(tree, lambda y: {"knee": y[0]})(Y, V)
+    with pytest.raises(ModelError, match="NumPy's functions instead of those of math"):
+        LoopClosure(tree, lambda y: [math.sin(y[0]), 0.0, 0.0, 0.0])(Y, V)
+    with pytest.raises(ShapeError, match=r"gamma\(y\) has shape \(2,\)"):
+        LoopClosure(tree, lambda y: y)(Y, V)
+    wide = LoopClosure(tree, positions, jacobian=lambda y: np.eye(3), bias=velocity_products)
+    with pytest.raises(ShapeError, match="4 velocities, and there are 2 independent"):
+        wide(Y, V)
+    with pytest.raises(ShapeError, match="tau is"):
+        ExplicitDynamics(LoopClosure(tree, positions)).equations(Y, V, tau=np.zeros(2))
+
+
+def test_drives_are_refused_beside_independent_variables():
+    mechanism = sb.Mechanism("driven")
+    mechanism.add_body("a", mass=1.0, inertia=np.eye(3))
+    mechanism.add_joint(
+        "hinge", sb.Revolute(), sb.WORLD, "a", prescribed={0: sb.Sinusoid(1.0, 2.0)}
+    )
+    with pytest.raises(ModelError, match="'hinge' has a drive"):
+        LoopClosure(spanning_tree(mechanism.compile()), lambda y: y)
+
+
+FUNCTIONS = {
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "arcsin": np.arcsin,
+    "arccos": np.arccos,
+    "arctan": np.arctan,
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "reciprocal": np.reciprocal,
+    "square": np.square,
+    "cube": lambda x: x**3,
+    "root": lambda x: x**-0.5,
+    "power": lambda x: x**x,
+    "base": lambda x: 2.0**x,
+    "quotient": lambda x: (1.0 - x) / (3.0 + x) - x / 2.0 + 1.0 / x,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_of_elementary_functions_are_those_of_complex_steps(name):
+    function, h = FUNCTIONS[name], 1e-20
+    for x in (0.3, 0.8):
+        value, slope, second = differentiate(lambda y: [function(y[0])], np.array([x]), [1.0])
+        assert value[0] == pytest.approx(function(x), rel=1e-14)
+        assert slope[0, 0] == pytest.approx(function(x + 1j * h).imag / h, rel=1e-13)
+        circle = np.exp(1j * np.pi * (np.arange(32) + 0.5) / 16)  # Cauchy's formula
+        points = function(x + 0.1 * circle)
+        assert second[0] == pytest.approx(np.mean(2.0 * points / (0.1 * circle) ** 2).real, 1e-10)
+
+
+def test_angles_of_points_are_differentiated_in_every_quadrant():
+    for turn in np.linspace(-3.0, 3.0, 7):
+        y, rate, bend = np.array([2.0, turn]), np.array([0.3, -0.7]), np.array([0.1, 0.4])
+
+        def point(y):
+            x = y[0] * np.array([np.cos(y[1]), np.sin(y[1])])
+            return [np.hypot(x[0], x[1]), np.arctan2(x[1], x[0])]
+
+        value, slope, second = differentiate(point, y, rate, bend)
+        np.testing.assert_allclose(value, y, rtol=1e-14)
+        np.testing.assert_allclose(slope, np.eye(2), atol=1e-14)
+        np.testing.assert_allclose(second, bend, atol=1e-14)
+
+
+def test_arrays_go_through_products_and_norms():
+    A = np.array([[1.0, 2.0], [3.0, -1.0]])
+    y, rate = np.array([0.4, -0.3]), np.array([1.0, 2.0])
+    value, slope, second = differentiate(
+        lambda y: [*(A @ y), y @ A @ y, np.linalg.norm(y), 7.0, abs(y[1]), max(y)], y, rate
+    )
+    length = np.linalg.norm(y)
+    np.testing.assert_allclose(value, [*(A @ y), y @ A @ y, length, 7.0, 0.3, 0.4])
+    expected = [*A, (A + A.T) @ y, y / length, [0, 0], [0, -1], [1, 0]]
+    np.testing.assert_allclose(slope, expected, atol=1e-15)
+    across = rate @ rate / length - (rate @ y) ** 2 / length**3
+    np.testing.assert_allclose(second, [0, 0, rate @ (A + A.T) @ rate, across, 0, 0, 0], atol=1e-13)
+
+
+def test_jets_are_compared_by_value_and_shown_with_derivatives():
+    x = Jet(1.0, np.array([1.0]), 0.0)
+    assert x < 2.0
+    assert x <= 1.0
+    assert x > 0.5
+    assert x >= 1.0
+    assert (+x).conjugate() is x
+    assert repr(x) == "Jet(1.0, array([1.]), 0.0)"
+
+
+@pytest.fixture(params=range(4))
+def constrained(request):
+    """H, C, tau, K, k, G, g and qd of a mechanism with loops."""
+    rng = np.random.default_rng(request.param)
+    while True:
+        mechanism = random_loops(rng, 6, 2, loop_names=("spherical", "universal"), moving=True)
+        system = mechanism.compile()
+        state = sb.consistent_state(system)
+        tree = spanning_tree(system)
+        problem = TreeProblem(tree, state)
+        G, g = independent_velocities(problem)
+        if G.shape[1] and tree.n_loops == 2:
+            break
+    H = symmetric(tree.pattern, joint_space_inertia(tree, problem.motion))
+    C = joint_space_bias_force(tree, problem.motion, problem.force)
+    rows = loop_rows(problem)
+    K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
+    _, qd = joint_coordinates(tree, state)
+    return H, C, rng.normal(size=len(C)), K, k, G, g, qd
+
+
+def solution(matrix, right):
+    return np.linalg.lstsq(matrix, right, rcond=1e-12)[0]
+
+
+def test_both_constraints_describe_the_same_motions(constrained):
+    *_, K, k, G, g, qd = constrained
+    np.testing.assert_allclose(K @ G, 0.0, atol=1e-12 * np.abs(K).max())
+    np.testing.assert_allclose(K @ g, k, atol=1e-10 * np.abs(k).max())
+    assert np.linalg.matrix_rank(K, 1e-9) + np.linalg.matrix_rank(G) == len(qd)
+    yd = np.linalg.lstsq(G, qd, rcond=None)[0]
+    np.testing.assert_allclose(G @ yd, qd, atol=1e-9 * np.abs(qd).max())
+
+
+def test_the_implicit_the_explicit_the_dual_and_the_projected_system_agree(constrained):
+    H, C, tau, K, k, G, g, _ = constrained
+    n, m = G.shape
+    x = solution(*implicit_system(H, K, tau - C, k))
+    qdd, force = x[:n], -K.T @ x[n:]
+    size, strength = np.abs(qdd).max(), np.abs(force).max()
+    y = solution(*explicit_system(H, G, tau - C, g))
+    np.testing.assert_allclose(y[:n], qdd, atol=1e-9 * size)
+    np.testing.assert_allclose(y[n : 2 * n], force, atol=1e-9 * strength)
+    z = solution(*dual_system(H, G, tau - C, g))
+    np.testing.assert_allclose(z[:n], force, atol=1e-9 * strength)
+    np.testing.assert_allclose(-z[n:], y[2 * n :], atol=1e-9 * size)
+    H_G, C_G = projected_system(H, C, G, g)
+    ydd = np.linalg.solve(H_G, G.T @ tau - C_G)
+    np.testing.assert_allclose(G @ ydd + g, qdd, atol=1e-9 * size)
+    np.testing.assert_allclose(G.T @ force, np.zeros(m), atol=1e-9 * strength)
+
+
+def test_energy_and_power_are_those_of_the_tree(constrained):
+    H, C, tau, *_, G, g, qd = constrained
+    H_G, _ = projected_system(H, C, G, g)
+    yd = np.linalg.lstsq(G, qd, rcond=None)[0]
+    assert np.linalg.eigvalsh(H_G).min() > 0.0
+    assert yd @ H_G @ yd == pytest.approx(qd @ H @ qd, rel=1e-9)
+    assert (G.T @ tau) @ yd == pytest.approx(tau @ qd, rel=1e-9, abs=1e-12)

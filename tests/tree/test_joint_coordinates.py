@@ -1,0 +1,256 @@
+import numpy as np
+import pytest
+from random_mechanisms import random_loops, random_position, random_tree, random_type
+from scipy.integrate import solve_ivp
+
+import sparsebody as sb
+from sparsebody._core import joints
+from sparsebody.dynamics.energy import energy
+from sparsebody.errors import ModelError, ShapeError
+from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
+from sparsebody.model.joints import JOINT_TYPES
+from sparsebody.spatial import plucker_parts, rotation_exponential
+from sparsebody.tree import (
+    StateSpace,
+    spanning_tree,
+    tree_dynamics,
+)
+from sparsebody.tree.joint_coordinates import (
+    joint_coordinates,
+    position_rates,
+    tree_state,
+    velocities_of_rates,
+)
+from sparsebody.tree.rnea import recursion
+from sparsebody.tree.tree_choice import TREE_CHOICES
+from sparsebody.tree.tree_motion import body_accelerations, motion_at_coordinates
+
+
+def assert_same(state, other):
+    sign = np.sign(np.sum(state.orientation * other.orientation, axis=1))[:, None]
+    np.testing.assert_allclose(state.position, other.position, atol=1e-12)
+    np.testing.assert_allclose(sign * state.orientation, other.orientation, atol=1e-12)
+    np.testing.assert_allclose(state.velocity, other.velocity, atol=1e-11)
+    np.testing.assert_allclose(state.coordinate, other.coordinate, atol=1e-12)
+
+
+@pytest.mark.parametrize("root", [None, "b4"])
+@pytest.mark.parametrize("choice", TREE_CHOICES)
+def test_joint_coordinates_give_the_bodies_back(choice, root):
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        system = random_tree(rng, 9, tuple(JOINT_TYPES)).compile()
+        tree = spanning_tree(system, choice, root=root)
+        state = tree_state(tree, *joint_coordinates(tree, system.initial_state))
+        assert_same(state, system.initial_state)
+
+
+def test_bodies_give_joint_coordinates_back_also_along_reversed_joints():
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        system = random_loops(rng, 8, 4).compile()
+        tree = spanning_tree(system, "depth-first", root="b5")
+        assert -1 in tree.direction
+        q, qd = joint_coordinates(tree, system.initial_state)
+        qd = rng.normal(size=len(qd))
+        again = joint_coordinates(tree, tree_state(tree, q, qd))
+        np.testing.assert_allclose(again[0], q, atol=1e-12)
+        np.testing.assert_allclose(again[1], qd, atol=1e-11)
+
+
+def test_coordinates_are_those_of_the_joint_types():
+    rng = np.random.default_rng(1)
+    system = random_tree(rng, 30, tuple(JOINT_TYPES)).compile()
+    tree = spanning_tree(system, root="b9")
+    q, qd = joint_coordinates(tree, system.initial_state)
+    motion = joint_motion(system, system.initial_state)
+    for i, j in enumerate(tree.joint):
+        if j < 0:
+            continue
+        joint_type = system.joint_types[j]
+        own = joint_type.coordinates(motion.rotation[j], motion.translation[j])
+        np.testing.assert_allclose(q[tree.positions(i)], own, atol=1e-12)
+        if joint_type.name != "constant-distance":  # its basis of S is any
+            S = joint_type.motion_subspace(own)
+            v_J = S @ qd[tree.velocities(i)]
+            np.testing.assert_allclose(v_J, motion.velocity[j], atol=1e-11)
+
+
+@pytest.mark.parametrize("name", JOINT_TYPES)
+def test_rates_are_the_components_of_the_joint_velocity(name):
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        joint_type = random_type(rng, name)
+        E, r = joint_type.pose(random_position(rng, joint_type))
+        S = joints.motion_subspace(joint_type.kind, joint_type.parameter, E, r)
+        again = joint_type.coordinates(E, r)
+        for array, other in zip(joint_type.pose(again), (E, r), strict=True):
+            np.testing.assert_allclose(array, other, atol=1e-13)
+        T = joint_type.constraint_force_subspace(again)
+        np.testing.assert_allclose(S.T @ T, 0.0, atol=1e-13)
+        qd = rng.normal(size=joint_type.n_velocities)
+        W = joints.active_force_subspace(joint_type.kind, joint_type.parameter, E, r)
+        np.testing.assert_allclose(W.T @ S @ qd, qd, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", [name for name in JOINT_TYPES if name != "constant-distance"])
+def test_drift_is_the_change_of_the_subspace_along_the_motion(name):
+    rng = np.random.default_rng(3)
+    joint_type = random_type(rng, name)
+    q, qd = random_position(rng, joint_type), rng.normal(size=joint_type.n_velocities)
+    E, r = plucker_parts(joint_type.transform(q))
+    v = joint_type.motion_subspace(q) @ qd
+    drift = joints.drift(joint_type.kind, E, r, v)
+    h = 1e-6
+    ends = []
+    for sign in (-1, 1):  # E <- exp(-h w x) E, r <- r + h E' v
+        turned = rotation_exponential(-sign * h * v[:3]) @ E
+        moved = joint_type.coordinates(turned, r + sign * h * E.T @ v[3:])
+        ends.append(joint_type.motion_subspace(moved) @ qd)
+    np.testing.assert_allclose(drift, (ends[1] - ends[0]) / (2 * h), atol=1e-8)
+
+
+def test_drift_of_a_rod_keeps_the_velocity_across_it():
+    rng = np.random.default_rng(4)
+    joint_type = random_type(rng, "constant-distance")
+    E, r = plucker_parts(joint_type.transform(random_position(rng, joint_type)))
+    S = joints.motion_subspace(joint_type.kind, joint_type.parameter, E, r)
+    v = S @ rng.normal(size=5)
+    drift = joints.drift(joint_type.kind, E, r, v)
+    u, h = [], 1e-6
+    for sign in (-1, 1):
+        place = rotation_exponential(-sign * h * v[:3]) @ E @ (r + sign * h * E.T @ v[3:])
+        u.append(place / np.linalg.norm(place))
+    rate = (u[1] - u[0]) / (2 * h)
+    axis = E @ r / joint_type.length
+    np.testing.assert_allclose(axis @ drift[3:] + rate @ v[3:], 0.0, atol=1e-8)
+    np.testing.assert_allclose(np.cross(axis, drift[3:]), 0.0, atol=1e-12)
+
+
+def test_tracked_angles_keep_their_turns():
+    mechanism = random_tree(np.random.default_rng(5), 6, ("revolute", "cylindrical"))
+    for name in ("j1", "j4"):
+        mechanism.add_joint_force(f"spring {name}", name, stiffness=1.0)
+    system = mechanism.compile()
+    tree = spanning_tree(system)
+    state = system.initial_state
+    q, qd = joint_coordinates(tree, state)
+    place = tree.first_position[tree.tree_index[system.joint("j4")]]
+    q[place] += 6.0 * np.pi
+    turned = tree_state(tree, q, qd, time=2.0)
+    assert turned.time == 2.0
+    np.testing.assert_allclose(joint_coordinates(tree, turned)[0], q, atol=1e-12)
+
+
+def test_coordinates_that_do_not_fit_are_refused():
+    system = random_tree(np.random.default_rng(6), 3, ("revolute",)).compile()
+    tree = spanning_tree(system)
+    q, qd = joint_coordinates(tree, system.initial_state)
+    with pytest.raises(ShapeError, match=r"q has shape \(2,\)"):
+        tree_state(tree, q[:2], qd)
+    qd[1] = np.nan
+    with pytest.raises(ModelError, match="qd of coordinate 0 of joint 'j1'"):
+        tree_state(tree, q, qd)
+
+
+STEP = 1e-6
+
+
+def tree_of(name, seed=0):
+    """Three joints of a type, with links reversed where the tree can."""
+    mechanism = random_tree(np.random.default_rng(seed), 3, (name,))
+    system = mechanism.compile()
+    tree = spanning_tree(system)
+    return tree, *joint_coordinates(tree, system.initial_state)
+
+
+@pytest.mark.parametrize("name", JOINT_TYPES)
+def test_positions_change_as_the_bodies_do(name):
+    tree, q, qd = tree_of(name)
+    rate = position_rates(tree, q, qd)
+    before, now, after = (tree_state(tree, q + h * rate, qd) for h in (-STEP, 0.0, STEP))
+    R = body_rotations(now)
+    moved = (after.position - before.position) / (2 * STEP)
+    expected = np.einsum("nij,nj->ni", R, now.velocity[:, 3:])
+    np.testing.assert_allclose(moved, expected, atol=1e-8)
+    turned = np.einsum("nji,njk->nik", R, body_rotations(after) - body_rotations(before))
+    turned /= 2 * STEP
+    spin = np.stack([turned[:, 2, 1], turned[:, 0, 2], turned[:, 1, 0]], axis=1)
+    np.testing.assert_allclose(spin, now.velocity[:, :3], atol=1e-8)
+
+
+@pytest.mark.parametrize("name", JOINT_TYPES)
+def test_velocities_are_found_again_from_rates_of_positions_of_any_length(name):
+    tree, q, qd = tree_of(name)
+    if name in ("spherical", "free", "constant-distance"):
+        q = q * 1.7  # quaternions and rods need not be of their length
+    if name == "free":
+        q[tree.first_position[:-1, None] + np.arange(4)] *= 0.3
+    rate = position_rates(tree, q, qd)
+    found, _ = velocities_of_rates(tree, q, rate, np.zeros_like(q))
+    np.testing.assert_allclose(found, qd, atol=1e-13)
+    found, _ = velocities_of_rates(tree, q, rate + grown(tree, q, name), np.zeros_like(q))
+    np.testing.assert_allclose(found, qd, atol=1e-13)
+
+
+def grown(tree, q, name):
+    """Rates that lengthen quaternions, which nothing shows of."""
+    rate = np.zeros_like(q)
+    if np.any(np.diff(tree.first_position) > np.diff(tree.first_velocity)):
+        place = tree.first_position[:-1, None] + np.arange(4)
+        rate[place] = 0.6 * q[place]
+    return rate
+
+
+@pytest.mark.parametrize("name", JOINT_TYPES)
+def test_accelerations_of_bodies_follow_from_second_derivatives_of_positions(name):
+    tree, q, qd = tree_of(name, 1)
+    rng = np.random.default_rng(5)
+    rate, bend = position_rates(tree, q, qd), rng.normal(size=len(q))
+    rate = rate + grown(tree, q, name)
+
+    def velocity(t):
+        here, now = q + t * rate + t * t / 2 * bend, rate + t * bend
+        return tree_state(tree, here, velocities_of_rates(tree, here, now, bend)[0]).velocity
+
+    expected = (velocity(STEP) - velocity(-STEP)) / (2 * STEP)
+    qd, qdd = velocities_of_rates(tree, q, rate, bend)
+    motion = motion_at_coordinates(tree, q, qd)
+    found = body_accelerations(tree, motion, recursion(tree, motion, qdd)[1])
+    np.testing.assert_allclose(found, expected, atol=1e-7 * max(1.0, np.abs(expected).max()))
+
+
+def test_trees_of_balls_and_free_bodies_are_integrated_with_quaternions():
+    mechanism = random_tree(np.random.default_rng(2), 4, ("spherical", "free", "constant-distance"))
+    system = mechanism.compile()
+    space = StateSpace(tree_dynamics("aba", system))
+    x = space.pack(system.initial_state)
+    found = solve_ivp(space, (0.0, 0.5), x, rtol=1e-10, atol=1e-11)
+    assert found.success
+    state = space.unpack(found.y[:, -1], 0.5)
+    before, after = energy(system, system.initial_state), energy(system, state)
+    assert after.total == pytest.approx(before.total, abs=1e-8 * after.kinetic)
+    assert state.time == 0.5
+
+
+def test_the_rate_of_the_state_is_that_of_forward_dynamics():
+    mechanism = random_tree(np.random.default_rng(3), 5)
+    system = mechanism.compile()
+    space = StateSpace(tree_dynamics("crba", system))
+    x = space.pack(system.initial_state)
+    rate, n = space(0.0, x), space.tree.n_positions
+    motion = motion_at_coordinates(space.tree, x[:n], x[n:])
+    found = body_accelerations(
+        space.tree, motion, recursion(space.tree, motion, np.ascontiguousarray(rate[n:]))[1]
+    )
+    expected = sb.forward_dynamics(system, system.initial_state).acceleration
+    np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+
+
+def test_states_of_another_length_are_refused():
+    tree, q, _ = tree_of("spherical")
+    space = StateSpace(tree_dynamics("aba", tree.system, tree))
+    with pytest.raises(ShapeError, match="12 positions and 9 velocities"):
+        space(0.0, np.zeros(18))
+    with pytest.raises(ShapeError, match="qd has shape"):
+        position_rates(tree, q, q)
