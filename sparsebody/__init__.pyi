@@ -60,7 +60,9 @@ from .model.system import (
     System as System,
 )
 from .equations.initial_state import (
+    StateChange as StateChange,
     consistent_state as consistent_state,
+    state_changes as state_changes,
 )
 from .kinematics.poses import (
     displaced as displaced,
@@ -102,6 +104,17 @@ from .tree.joint_space import (
 from .simulation import (
     Trajectory as Trajectory,
     simulate as simulate,
+)
+
+# Forces in balance
+from .simulation.implicit.equilibrium import (
+    equilibrium as equilibrium,
+)
+from .simulation.implicit.continuation import (
+    follow as follow,
+)
+from .simulation.implicit.vibration import (
+    natural_frequencies as natural_frequencies,
 )
 
 # What is known before anything moves

@@ -62,7 +62,7 @@ struct BodyInertias {
 template <class E>
 class VariationalSteps : public ExplicitSteps<E> {
   using Base = ExplicitSteps<E>;
-  using Base::e_, Base::delta_, Base::trial_delta_, Base::velocity_error_, Base::twists_;
+  using Base::e_, Base::delta_, Base::trial_delta_, Base::velocity_error_, Base::trial_velocity_error_, Base::twists_;
 
  public:
   using Base::Base;
@@ -134,7 +134,8 @@ class VariationalSteps : public ExplicitSteps<E> {
             .store(&twists_(i, 0));
       }
       model::Poses moved = model::displaced(s.position, s.orientation, twists_);
-      this->fill_errors({moved.position.view(), moved.orientation.view(), s.velocity.view()}, trial_delta_, {});
+      this->fill_errors({moved.position.view(), moved.orientation.view(), s.velocity.view()}, trial_delta_,
+                        trial_velocity_error_);
       const double opening = this->relative(trial_delta_);
       const bool is_slow = !(opening < near_singular * before);
       if (opening <= 1.0 || (is_slow && opening <= rounded_opening)) {
