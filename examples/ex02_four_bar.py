@@ -8,7 +8,6 @@ the same.
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.model.gallery import build
 
 EXACT = {"rocker-pin": sb.Spherical(), "rocker-pivot": sb.Cylindrical()}
 
@@ -38,7 +37,7 @@ def exactly_constrained(four_bar: sb.Mechanism) -> sb.Mechanism:
 
 def main() -> float:
     """Return the largest difference between the two, relative."""
-    four_bar = build("four-bar")
+    four_bar = sb.build("four-bar")
     solutions = []
     for mechanism in (four_bar, exactly_constrained(four_bar)):
         system = mechanism.compile()

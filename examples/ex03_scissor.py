@@ -7,14 +7,13 @@ so the drive at the base must give its derivative, m g l n^2 cos(angle).
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.model.gallery import build
 
 PAIRS, ANGLE = 50, 0.4
 
 
 def main() -> float:
     """Return the relative error of the torque at rest."""
-    lift = build("scissor", pairs=PAIRS, angle=ANGLE, drive=True)
+    lift = sb.build("scissor", pairs=PAIRS, angle=ANGLE, drive=True)
     system = lift.compile()
     dynamics = sb.ForwardDynamics(system)
     counts = sb.count_mobility(system, dynamics)

@@ -5,7 +5,6 @@ inertia of any spanning tree has four times as many. Featherstone (2008), sec. 8
 """
 
 import sparsebody as sb
-from sparsebody.model.gallery import build
 
 ORDERINGS = ("natural", "reverse-cuthill-mckee", "level-sweep", "minimum-degree")
 
@@ -14,7 +13,7 @@ def main() -> float:
     """Return the growth of the work with the best order as the ladder is doubled."""
     flops = {}
     for rungs in (100, 200):
-        system = build("ladder", rungs=rungs).compile()
+        system = sb.build("ladder", rungs=rungs).compile()
         print(f"{rungs} rungs")
         for name in ORDERINGS:
             dynamics = sb.ForwardDynamics(system, ordering=name)

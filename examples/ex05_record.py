@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 
 import sparsebody as sb
-from sparsebody.model.gallery import build
 from sparsebody.plots import Options, trajectory_subject
 from sparsebody.plots.style import save_figure
 
@@ -15,7 +14,7 @@ from sparsebody.plots.style import save_figure
 def main(folder: Path | None = None) -> float:
     """Return the energy error of the recorded motion."""
     folder = Path(tempfile.mkdtemp()) if folder is None else folder
-    ring = build("ring", bodies=8, joint="revolute")
+    ring = sb.build("ring", bodies=8, joint="revolute")
     sb.write_mechanism(ring, folder / "ring.json")
     source = (folder / "ring.json").read_text(encoding="utf-8")
     trajectory = sb.simulate(

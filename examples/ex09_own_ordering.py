@@ -9,16 +9,14 @@ rim to rim, which nested dissection and minimum degree beat.
 import networkx as nx
 import numpy as np
 
-from sparsebody.analysis.order_comparison import compare_orderings
-from sparsebody.model.gallery import build
-from sparsebody.ordering import register_ordering
-from sparsebody.sparse.pattern import BlockPattern
+import sparsebody as sb
+from sparsebody.analysis import compare_orderings
 
 NAME = "outermost-first"
 RIVALS = ("leaves-first", "minimum-degree", "reverse-cuthill-mckee", NAME)
 
 
-def outermost_first(pattern: BlockPattern) -> np.ndarray:
+def outermost_first(pattern: sb.BlockPattern) -> np.ndarray:
     """Return the order (n_blocks,); bodies that nothing joins to the world come last."""
     graph = nx.Graph(pattern.ends.tolist())
     distance = nx.single_source_shortest_path_length(graph, -1)
@@ -33,14 +31,14 @@ def outermost_first(pattern: BlockPattern) -> np.ndarray:
     return np.argsort(np.concatenate([place[:-1], of_joint]), kind="stable")
 
 
-register_ordering(NAME, outermost_first, admissible=True, summary="bodies by distance")
+sb.register_ordering(NAME, outermost_first, admissible=True, summary="bodies by distance")
 
 
 def main() -> float:
     """Return the work of the own ordering over the least of all, on a tree."""
     share = {}
     for family, size in (("tree", {"bodies": 200}), ("lattice", {"rows": 15, "columns": 15})):
-        found = compare_orderings(build(family, **size), RIVALS)
+        found = compare_orderings(sb.build(family, **size), RIVALS)
         print(family)
         least = found.lines[0].metrics.flops
         for line in found.lines:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from random_mechanisms import copied
 
 from benchmarks.cases import Problem
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.gallery import build
-from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import System
 from sparsebody.spatial import quaternion_product
 
@@ -49,26 +49,7 @@ def skew(x: np.ndarray) -> np.ndarray:
 def floating_ladder(rungs: int, disorder: float) -> Problem:
     """Revolute bars in a plane that hang on the world by one hinge: two freedoms."""
     whole = build("ladder", rungs=rungs, joint="revolute", disorder=disorder, gravity=TILTED)
-    ladder = Mechanism("ladder", TILTED)
-    for body in whole.bodies.values():
-        ladder.add_body(
-            body.name,
-            mass=body.mass,
-            inertia=body.inertia,
-            center_of_mass=body.center_of_mass,
-            position=body.position,
-        )
-    for name, joint in whole.joints.items():
-        if name != "base-1":
-            ladder.add_joint(
-                name,
-                joint.type,
-                joint.predecessor,
-                joint.successor,
-                predecessor_frame=joint.predecessor_frame,
-                successor_frame=joint.successor_frame,
-            )
-    return moving(ladder.compile())
+    return moving(copied(whole, without=["base-1"]).compile())
 
 
 def sheet(k: int) -> Problem:

@@ -8,7 +8,11 @@ from random_mechanisms import random_inertia, random_rotation
 from sparsebody.model.frames import Frame
 from sparsebody.model.joints import JOINT_TYPES, Helical
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.spatial import quaternion_from_rotation, rotation_about, rotation_from_quaternion
+from sparsebody.spatial import (
+    quaternion_from_rotation,
+    rotation_about,
+    rotation_from_quaternion,
+)
 
 TYPES = {
     "rigid": ("fixed",),

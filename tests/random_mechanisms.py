@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
+from dataclasses import fields
+from typing import Any
+
 import numpy as np
 
 from sparsebody.model.frames import Frame
@@ -15,6 +19,37 @@ from sparsebody.spatial import (
 )
 
 TREE_TYPES = tuple(name for name in JOINT_TYPES if name not in ("free",))
+
+
+def copied(
+    mechanism: Mechanism,
+    *,
+    masses: Any = 1.0,
+    without: Container[str] = (),
+    prescribed: Mapping[str, Any] | None = None,
+) -> Mechanism:
+    """The mechanism with masses times a factor, for all bodies or each, or with other joints.
+
+    `without` are joints that are left out, `prescribed` the motions given to some.
+    """
+    bodies, _ = mechanism.columns()
+    factor, drives = np.broadcast_to(masses, len(bodies)), prescribed or {}
+    given = {field.name: getattr(bodies, field.name) for field in fields(bodies)}
+    given |= {"mass": factor * bodies.mass, "inertia": factor[:, None, None] * bodies.inertia}
+    copy = Mechanism(mechanism.name, mechanism.gravity)
+    copy.add_bodies(list(mechanism.body_names), **given)
+    for name, joint in mechanism.joints.items():
+        if name not in without:
+            copy.add_joint(
+                name,
+                joint.type,
+                joint.predecessor,
+                joint.successor,
+                predecessor_frame=joint.predecessor_frame,
+                successor_frame=joint.successor_frame,
+                prescribed=drives.get(name, joint.prescribed),
+            )
+    return copy
 
 
 def random_rotation(rng: np.random.Generator) -> np.ndarray:

@@ -58,11 +58,9 @@ class Evaluation(SystemMotion):
 
     @cached_property
     def _stabilization(self) -> FloatArray:
-        """Baumgarte's terms (8.22), which are added to gamma; (0,) for nothing."""
+        """Baumgarte's terms; (0,) for nothing."""
         T = self.dynamics.baumgarte
-        if T is None:
-            return _NOTHING
-        return -2.0 / T * self.velocity_error - self.position_error / T**2
+        return _NOTHING if T is None else self.stabilization(T)
 
     def assembled(self) -> Evaluator:
         """Return the evaluator, which has assembled this state."""

@@ -26,7 +26,7 @@ from sparsebody.dynamics.solver_choice import (
     choose_solver,
     reduction_pays,
 )
-from sparsebody.equations.accelerations import REACTIONS
+from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, check_reactions
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
 from sparsebody.model.subgroups import Classes
@@ -64,16 +64,13 @@ class SolverOptions:
     def __post_init__(self) -> None:
         for value, known, what in (
             (self.redundancy, REDUNDANCY, "redundancy"),
-            (self.reactions, (*REACTIONS, "compliance"), "reactions"),
             (self.reduction, REDUCTION, "reduction"),
             (self.residuals, RESIDUALS, "residuals"),
         ):
             if value not in known:
                 raise UnknownNameError(f"{what} is {value!r}; give one of {', '.join(known)}")
-        if self.baumgarte is not None and not self.baumgarte > 0.0:
-            raise ModelError(
-                f"the Baumgarte time constant is {self.baumgarte}; it must be positive"
-            )
+        check_reactions(self.reactions, (*REACTIONS, "compliance"))
+        check_baumgarte(self.baumgarte)
         if self.threads < 1:
             raise ModelError(f"threads is {self.threads}; give the number of them, 1 or more")
         if (self.reactions == "compliance") != (self.compliance is not None):

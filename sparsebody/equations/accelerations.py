@@ -12,7 +12,7 @@ from scipy.sparse.linalg import splu
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.elastic_forces import elastic_motion
-from sparsebody.errors import ConvergenceWarning
+from sparsebody.errors import ConvergenceWarning, ModelError, UnknownNameError
 from sparsebody.factorization.krylov import least_norm
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
@@ -43,6 +43,18 @@ class Accelerations:
 REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique
 _PROXIMAL_TERM = 1e-11  # damping of A'A, the columns of A scaled to unit norm
 _KRYLOV_TERM = 1e-15  # the same in a matrix that is not A'A
+
+
+def check_reactions(reactions: str, known: tuple[str, ...] = REACTIONS) -> None:
+    """Raise UnknownNameError unless this is a choice of multipliers."""
+    if reactions not in known:
+        raise UnknownNameError(f"reactions is {reactions!r}; give one of {', '.join(known)}")
+
+
+def check_baumgarte(time_constant: float | None) -> None:
+    """Raise ModelError unless it is positive, or None for no stabilization."""
+    if time_constant is not None and not time_constant > 0.0:
+        raise ModelError(f"the Baumgarte time constant is {time_constant}; it must be positive")
 
 
 def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray) -> FloatArray:

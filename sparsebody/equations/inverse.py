@@ -11,7 +11,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.equations.accelerations import REACTIONS, joint_wrenches, minimum_norm
+from sparsebody.equations.accelerations import check_reactions, joint_wrenches, minimum_norm
 from sparsebody.equations.actuators import (
     ActuatorRows,
     Freedom,
@@ -27,7 +27,7 @@ from sparsebody.equations.desired_motion import (
     freedom_inertia,
 )
 from sparsebody.equations.system_motion import checked_vectors, joint_ends, padded
-from sparsebody.errors import ModelError, MotionError, ShapeError, UnknownNameError
+from sparsebody.errors import ModelError, MotionError, ShapeError
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tolerances import MOTION_TOLERANCE
@@ -132,10 +132,7 @@ class InverseMethod(ABC):
         reactions: str = "minimum-norm",
         tolerance: float = MOTION_TOLERANCE,
     ) -> None:
-        if reactions not in REACTIONS:
-            raise UnknownNameError(
-                f"reactions is {reactions!r}; give one of {', '.join(REACTIONS)}"
-            )
+        check_reactions(reactions)
         self.given_system = system
         self.actuators = actuators_of(system, actuated)
         self._released, self._replaced_by = released_drives(system, self.actuators)

@@ -90,6 +90,10 @@ class SystemMotion:
         """(n_rows,) A v less what the drives prescribe [rad/s, m/s]."""
         return velocity_errors(self.system, self.state, self.joints, self.coordinates)
 
+    def stabilization(self, T: float) -> FloatArray:
+        """Return Baumgarte's terms (n_rows,), which are added to gamma. Featherstone, (8.22)."""
+        return -2.0 / T * self.velocity_error - self.position_error / T**2
+
     @cached_property
     def applied(self) -> FloatArray:
         """(n_bodies, 6) all given forces, gravity, springs and loads, in body coordinates."""

@@ -17,7 +17,7 @@ from sparsebody.tolerances import DEPENDENCE_TOLERANCE, LARGEST_INVERSE
 
 REMEDY = (
     "a constraint row depends on the others; leave dependent rows out "
-    "(sparsebody.sparse.rank.independent_rows names them) or look for redundant joints"
+    "(sparsebody.sparse.independent_rows names them) or look for redundant joints"
 )
 
 

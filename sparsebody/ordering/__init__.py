@@ -6,22 +6,20 @@ An ordering sees bodies and joints only as the primal and dual blocks of a Block
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.ordering.cholmod_orders import (
-    cholmod_amd,
-    cholmod_colamd,
-    cholmod_metis,
-    cholmod_nesdis,
+    joints_ordered_by,
     quotient_metis,
 )
 from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, installed_entry, is_installed
 from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
 from sparsebody.ordering.minimum_fill import minimum_fill, treewidth_by_degree, treewidth_by_fill
 from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
-from sparsebody.ordering.references import (
+from sparsebody.ordering.reference_orders import (
     LARGEST_ANNEALED,
     LARGEST_EXACT,
     annealed,
@@ -86,7 +84,7 @@ ORDERINGS = {
         microseconds=10.0,
     ),
     "cholmod-amd": Ordering(
-        cholmod_amd,
+        partial(joints_ordered_by, method="amd"),
         "joints by approximate minimum degree (CHOLMOD)",
         needs="sksparse",
         source="Amestoy, Davis and Duff (1996)",
@@ -95,7 +93,7 @@ ORDERINGS = {
         microseconds=5.0,
     ),
     "cholmod-metis": Ordering(
-        cholmod_metis,
+        partial(joints_ordered_by, method="metis"),
         "joints by nested dissection (CHOLMOD, METIS)",
         needs="sksparse",
         source="Karypis and Kumar (1998)",
@@ -139,7 +137,7 @@ ORDERINGS = {
         microseconds=3.0,
     ),
     "cholmod-colamd": Ordering(
-        cholmod_colamd,
+        partial(joints_ordered_by, method="colamd"),
         "joints by column minimum degree (CHOLMOD)",
         needs="sksparse",
         source="Davis, Gilbert, Larimore and Ng (2004)",
@@ -147,7 +145,7 @@ ORDERINGS = {
         microseconds=5.0,
     ),
     "cholmod-nesdis": Ordering(
-        cholmod_nesdis,
+        partial(joints_ordered_by, method="nesdis"),
         "joints by METIS cuts and minimum degree (CHOLMOD)",
         needs="sksparse",
         source="Chen, Davis, Hager and Rajamanickam (2008)",

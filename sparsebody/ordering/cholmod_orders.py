@@ -22,28 +22,14 @@ from sparsebody.sparse.pattern import BlockPattern, Blocks
 from sparsebody.sparse.searches import with_primal_blocks
 
 
-def cholmod_amd(pattern: BlockPattern) -> IntArray:
-    """Order the joints by approximate minimum degree, each body right before its first joint.
+def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
+    """Order the joints as CHOLMOD would eliminate them, each body right before its first joint.
 
-    Admissible. Two joints couple when they share a body: the pattern of T' P' I^-1 P T. Tree parts
-    come leaves first.
-
-    Raises
-    ------
-    MissingDependencyError
-        If scikit-sparse is not installed.
-
-    References
-    ----------
-    Amestoy, Davis and Duff (1996); Chen, Davis, Hager and Rajamanickam (2008).
-    """
-    return _joints_ordered_by(pattern, "amd")
-
-
-def cholmod_colamd(pattern: BlockPattern) -> IntArray:
-    """Order the joints by column approximate minimum degree, from T' P' itself.
-
-    Otherwise as `cholmod_amd`; the product that CHOLMOD would factorize is not formed.
+    Admissible; tree parts come leaves first. Two joints couple when they share a body: the pattern
+    of T' P' I^-1 P T, which "amd" (approximate minimum degree), "metis" (nested dissection, best
+    where the mechanism is a large lattice) and "nesdis" (METIS cuts, constrained minimum degree
+    orders) look at; "colamd" takes T' P' itself. Joints weigh by as many rows as their sizes are in
+    proportion: one each where all are equal.
 
     Raises
     ------
@@ -52,43 +38,21 @@ def cholmod_colamd(pattern: BlockPattern) -> IntArray:
 
     References
     ----------
-    Davis, Gilbert, Larimore and Ng (2004).
+    Chen, Davis, Hager and Rajamanickam (2008), and those of the table ORDERINGS.
     """
-    return _joints_ordered_by(pattern, "colamd")
+    _cholmod(method)
 
+    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
+        if core.n_dual == 0:
+            return np.arange(core.n_primal, dtype=np.intp)
+        sizes = core.block_sizes[core.n_primal :]
+        joint_of_row = np.repeat(np.arange(core.n_dual), sizes // np.gcd.reduce(sizes))
+        matrix = _touches(core, joint_of_row)
+        if method != "colamd":
+            matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
+        return with_primal_blocks(core, blocks_ordered(matrix, joint_of_row, method))
 
-def cholmod_metis(pattern: BlockPattern) -> IntArray:
-    """Order the joints by nested dissection (METIS), each body right before its first joint.
-
-    Otherwise as `cholmod_amd`. Best where the mechanism is a large lattice.
-
-    Raises
-    ------
-    MissingDependencyError
-        If scikit-sparse is not installed.
-
-    References
-    ----------
-    Karypis and Kumar (1998); Chen, Davis, Hager and Rajamanickam (2008).
-    """
-    return _joints_ordered_by(pattern, "metis")
-
-
-def cholmod_nesdis(pattern: BlockPattern) -> IntArray:
-    """Order the joints by CHOLMOD's own dissection: METIS cuts, constrained minimum degree orders.
-
-    Otherwise as `cholmod_amd`.
-
-    Raises
-    ------
-    MissingDependencyError
-        If scikit-sparse is not installed.
-
-    References
-    ----------
-    Chen, Davis, Hager and Rajamanickam (2008).
-    """
-    return _joints_ordered_by(pattern, "nesdis")
+    return leaves_then(pattern, order_core)
 
 
 def quotient_metis(pattern: BlockPattern) -> IntArray:
@@ -121,26 +85,6 @@ def quotient_metis(pattern: BlockPattern) -> IntArray:
         bodies_forward = with_primal_blocks(core, blocks[blocks >= core.n_primal] - core.n_primal)
         repaired = [repair(core, blocks), bodies_forward]
         return min(repaired, key=lambda order: ordering_metrics(core, order).flops)
-
-    return leaves_then(pattern, order_core)
-
-
-def _joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
-    """Return an order of all blocks that lists the joints as CHOLMOD would eliminate them.
-
-    Joints weigh by as many rows as their sizes are in proportion: one each where all are equal.
-    """
-    _cholmod(method)
-
-    def order_core(core: BlockPattern, _: IntArray) -> IntArray:
-        if core.n_dual == 0:
-            return np.arange(core.n_primal, dtype=np.intp)
-        sizes = core.block_sizes[core.n_primal :]
-        joint_of_row = np.repeat(np.arange(core.n_dual), sizes // np.gcd.reduce(sizes))
-        matrix = _touches(core, joint_of_row)
-        if method != "colamd":
-            matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
-        return with_primal_blocks(core, blocks_ordered(matrix, joint_of_row, method))
 
     return leaves_then(pattern, order_core)
 

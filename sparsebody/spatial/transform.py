@@ -1,4 +1,4 @@
-"""Rotations, unit quaternions and Plücker transforms.
+"""Rotations, unit quaternions, Plücker transforms and the cross operators v x and v x*.
 
 A quaternion is (w, x, y, z) and turns body into world coordinates, and so does the rotation matrix
 made from it: p_world = R p_body. A Plücker transform X_BA holds the opposite kind of matrix, the
@@ -225,3 +225,23 @@ def check_rotation(rotation: ArrayLike, who: str) -> None:
             f"{who}: the rotation matrix {R.tolist()} has determinant -1, it mirrors; "
             "reverse one axis to make the frame right-handed"
         )
+
+
+def motion_cross(velocity: ArrayLike) -> FloatArray:
+    """Return v x (..., 6, 6): the rate of motion vectors m that move with v is v x m.
+
+    [[w x, 0], [u x, w x]] with w the angular and u the linear part. RBDA eq. (2.31).
+    """
+    v = floats(velocity, (6,), "velocity")
+    matrix = np.zeros((*v.shape, 6))
+    matrix[..., :3, :3] = matrix[..., 3:, 3:] = skew(v[..., :3])
+    matrix[..., 3:, :3] = skew(v[..., 3:])
+    return matrix
+
+
+def force_cross(velocity: ArrayLike) -> FloatArray:
+    """Return v x* = -(v x)': `force_cross(v) @ f` is the rate of a force vector that moves with v.
+
+    [[w x, u x], [0, w x]] with w the angular and u the linear part. RBDA eq. (2.32).
+    """
+    return -np.swapaxes(motion_cross(velocity), -2, -1)

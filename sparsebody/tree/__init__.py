@@ -108,6 +108,7 @@ __all__ = [
     "ExplicitDynamics",
     "JointSpace",
     "LoopClosure",
+    "LoopsProjection",
     "SpanningTree",
     "StateSpace",
     "TreeDynamics",

@@ -14,15 +14,16 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches, model_loads
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.accelerations import (
-    REACTIONS,
     Accelerations,
+    check_baumgarte,
+    check_reactions,
     joint_reactions,
     joint_wrenches,
     minimum_norm,
 )
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends, padded
-from sparsebody.errors import ModelError, ShapeError, SingularSystemError, UnknownNameError
-from sparsebody.kinematics.joint_motion import prescribed_motion, prescribed_velocities
+from sparsebody.errors import ShapeError, SingularSystemError
+from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.tree.joint_coordinates import joint_coordinates, position_rates, tree_state
@@ -143,9 +144,7 @@ class TreeProblem(SystemMotion):
         """(n_rows,) Baumgarte's terms k_stab of every row, zero without them. (8.22)."""
         if self.baumgarte is None:
             return np.zeros(self.system.n_rows)
-        T, rows = self.baumgarte, self.constraint
-        velocity = rows.velocity - prescribed_velocities(self.system, self.state.time)
-        return -2.0 / T * velocity - self.position_error / T**2
+        return self.stabilization(self.baumgarte)
 
     @property
     def gamma(self) -> FloatArray:
@@ -244,12 +243,8 @@ class TreeDynamics(ABC):
         reactions: str = "minimum-norm",
         baumgarte: float | None = None,
     ) -> None:
-        if reactions not in REACTIONS:
-            raise UnknownNameError(
-                f"reactions is {reactions!r}; give one of {', '.join(REACTIONS)}"
-            )
-        if baumgarte is not None and not baumgarte > 0.0:
-            raise ModelError(f"the Baumgarte time constant is {baumgarte}; it must be positive")
+        check_reactions(reactions)
+        check_baumgarte(baumgarte)
         self.system = system
         tree = self.best_tree if tree == "auto" else tree
         self.tree = spanning_tree(system, tree) if isinstance(tree, str) else tree

@@ -14,11 +14,11 @@ from sparsebody.analysis.determined_reactions import (
     determined_reactions,
 )
 from sparsebody.analysis.null_space import circulations, joint_sizes, null_basis
-from sparsebody.assembly.constraint import constraint_rows, kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import UnknownNameError
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Fixed, PointOnPlane, Revolute, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
@@ -43,9 +43,8 @@ SMALL = [
 
 
 def subspaces(system: System, state: State) -> np.ndarray:
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    return constraint_rows(system, state, motion, coordinates).subspace
+    moving = SystemMotion(system, state)
+    return moving.constraint.subspace
 
 
 def check_against_dense(system: System, state: State, found: ReactionReport) -> None:

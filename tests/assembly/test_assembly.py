@@ -6,8 +6,9 @@ from random_mechanisms import TREE_TYPES, random_loops, random_tree
 from textbook import assemble
 
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import ConstraintRows, constraint_rows, kkt_structure
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion, position_errors
+from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
+from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Universal
@@ -18,11 +19,10 @@ from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
 
 
 def rows_and_errors(system: System, state: State) -> tuple[ConstraintRows, np.ndarray]:
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
+    moving = SystemMotion(system, state)
     return (
-        constraint_rows(system, state, motion, coordinates),
-        position_errors(system, state, motion, coordinates),
+        moving.constraint,
+        moving.position_error,
     )
 
 
@@ -72,11 +72,10 @@ def test_asked_acceleration_is_what_keeps_the_velocity_consistent(name: str, see
 def test_fast_and_textbook_form_have_the_same_solution(name: str) -> None:
     system = random_system(name, seed=7)
     state = system.initial_state
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    constraint = constraint_rows(system, state, motion, coordinates)
+    moving = SystemMotion(system, state)
+    constraint = moving.constraint
     structure = kkt_structure(system)
-    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
+    force = moving.applied - bias_forces(system, state.velocity)
     x = np.linalg.solve(
         saddle_csc(structure.matrix(constraint)).toarray(),
         structure.right_hand_side(force, constraint.acceleration),
@@ -179,9 +178,8 @@ def test_external_forces_act_at_their_point_in_their_axes() -> None:
     mechanism.add_external_force("world", "a", force=[0, 2, 0], point=[1, 1, 0])  # 2 along body x
     mechanism.add_external_force("body", "a", force=[0, 0, 5], moment=[1, 0, 0], axes="body")
     system = mechanism.compile()
-    motion = joint_motion(system, system.initial_state)
-    coordinates = coordinate_motion(system, system.initial_state, motion)
-    force = applied_forces(system, system.initial_state, motion, coordinates)
+    moving = SystemMotion(system, system.initial_state)
+    force = moving.applied
     np.testing.assert_allclose(force[0], [1, 0, -2, 2, 0, 5], atol=1e-14)
 
 

@@ -9,17 +9,17 @@ import warnings
 
 import numpy as np
 import pytest
-from random_mechanisms import random_loops, random_tree
+from random_mechanisms import copied, random_loops, random_tree
 
 import sparsebody as sb
 from benchmarks import oracle
 from benchmarks.cases import problem
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import constraint_rows, kkt_structure
+from sparsebody.assembly.body_forces import bias_forces
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.model.system import State, System
 from sparsebody.sparse.saddle import constraint_matrix, saddle_csc
@@ -36,11 +36,10 @@ def random_state(seed: int) -> tuple[System, State]:
 
 def general(system: System, state: State):
     """Return A, what its rows ask for, and the forces, as the general functions compute them."""
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    constraint = constraint_rows(system, state, motion, coordinates)
+    moving = SystemMotion(system, state)
+    constraint = moving.constraint
     matrix = kkt_structure(system).matrix(constraint)
-    forces = applied_forces(system, state, motion, coordinates)
+    forces = moving.applied
     forces = forces - bias_forces(system, state.velocity)
     return constraint_matrix(matrix).toarray(), constraint.acceleration, forces.ravel()
 
@@ -131,29 +130,9 @@ def wild_tree(seed: int, decades: float) -> tuple[System, State]:
     """Return a random tree in motion with masses over so many decades."""
     rng = np.random.default_rng(seed)
     given = random_tree(rng, 12)
-    mechanism = sb.Mechanism(gravity=given.gravity)
-    for name, body in given.bodies.items():
-        mass = 10.0 ** rng.uniform(-decades / 2, decades / 2)
-        mechanism.add_body(
-            name,
-            mass=mass,
-            inertia=mass * body.inertia,
-            center_of_mass=body.center_of_mass,
-            position=body.position,
-            orientation=body.orientation,
-            linear_velocity=body.linear_velocity,
-            angular_velocity=body.angular_velocity,
-        )
-    for name, joint in given.joints.items():
-        mechanism.add_joint(
-            name,
-            joint.type,
-            joint.predecessor,
-            joint.successor,
-            predecessor_frame=joint.predecessor_frame,
-            successor_frame=joint.successor_frame,
-        )
-    system = mechanism.compile()
+    wanted = 10.0 ** rng.uniform(-decades / 2, decades / 2, size=given.n_bodies)
+    mass = np.array([body.mass for body in given.bodies.values()])
+    system = copied(given, masses=wanted / mass).compile()
     return system, sb.consistent_state(system)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from planted import PLANTS, RANDOM_LOOP, Planted, planted, plants
 
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import constraint_rows, kkt_structure
+from sparsebody.assembly.body_forces import bias_forces
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.saddle import constraint_matrix
 
@@ -35,13 +35,12 @@ class Dense:
 
 
 def dense(system: System, state: State) -> Dense:
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    rows = constraint_rows(system, state, motion, coordinates)
+    moving = SystemMotion(system, state)
+    rows = moving.constraint
     A = constraint_matrix(kkt_structure(system).matrix(rows)).toarray()
     root = np.linalg.cholesky(system.inverse_inertia)
     unit = np.einsum("rnk,nkl->rnl", A.reshape(len(A), -1, 6), root).reshape(A.shape)
-    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
+    force = moving.applied - bias_forces(system, state.velocity)
     free = np.einsum("nkl,nk->nl", root, force).ravel()
     norm = np.linalg.norm(unit, axis=1, keepdims=True)
     unit, asked = unit / norm, rows.acceleration / norm[:, 0]

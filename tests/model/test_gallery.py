@@ -7,14 +7,11 @@ import numpy as np
 import pytest
 from oracles import gauss_accelerations, rank
 
-from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.dynamics.energy import elastic_energy
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.kinematics.joint_motion import (
     body_rotations,
-    coordinate_motion,
-    joint_motion,
-    position_errors,
     prescribed_velocities,
 )
 from sparsebody.kinematics.poses import displaced
@@ -92,11 +89,10 @@ def identity(case):
 
 def errors(system, state):
     """Position and velocity errors of all constraint rows."""
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    rows = constraint_rows(system, state, motion, coordinates)
+    moving = SystemMotion(system, state)
+    rows = moving.constraint
     return (
-        position_errors(system, state, motion, coordinates),
+        moving.position_error,
         rows.velocity - prescribed_velocities(system, state.time),
     )
 
@@ -254,9 +250,8 @@ def test_more_branching_than_bodies_gives_a_star():
 def hinge_rank(mechanism, names):
     """Rank of the rows of some joints alone."""
     system = mechanism.compile()
-    motion = joint_motion(system, system.initial_state)
-    coordinates = coordinate_motion(system, system.initial_state, motion)
-    rows = constraint_rows(system, system.initial_state, motion, coordinates).rows
+    moving = SystemMotion(system, system.initial_state)
+    rows = moving.constraint.rows
     A = np.zeros((system.n_rows, 6 * system.n_bodies))
     for k, j in enumerate(system.row_joint):
         for side, body in enumerate((system.predecessor[j], system.successor[j])):

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import constraint_rows
+from sparsebody.assembly.body_forces import bias_forces
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import (
     FileFormatError,
     MissingDependencyError,
@@ -18,9 +18,7 @@ from sparsebody.errors import (
 )
 from sparsebody.kinematics.joint_motion import (
     body_rotations,
-    coordinate_motion,
     joint_motion,
-    position_errors,
 )
 from sparsebody.model.bodies import Box, Cylinder, Sphere
 from sparsebody.model.robots import read_robot
@@ -78,10 +76,9 @@ def system_and_rotations(mechanism):
 def world_accelerations(system):
     """Angular and linear accelerations of the centers of mass in world axes, densely solved."""
     state = system.initial_state
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    constraint = constraint_rows(system, state, motion, coordinates)
-    force = applied_forces(system, state, motion, coordinates)
+    moving = SystemMotion(system, state)
+    constraint = moving.constraint
+    force = moving.applied
     force -= bias_forces(system, state.velocity)
     n, rows = system.n_bodies, np.zeros((system.n_rows, system.n_bodies + 1, 6))
     joint = system.row_joint
@@ -225,9 +222,8 @@ def test_a_joint_held_by_an_equality_is_prescribed():
     assert held.type.name == "cylindrical"
     assert held.prescribed[1](3.0) == pytest.approx((0.05, 0.0, 0.0))
     system = mechanism.compile()
-    motion = joint_motion(system, system.initial_state)
-    coordinates = coordinate_motion(system, system.initial_state, motion)
-    error = position_errors(system, system.initial_state, motion, coordinates)
+    moving = SystemMotion(system, system.initial_state)
+    error = moving.position_error
     assert error[system.rows(system.joint("lift+spin"))][-1] == pytest.approx(-0.05)
 
 

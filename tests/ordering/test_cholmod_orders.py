@@ -1,4 +1,5 @@
 import sys
+from functools import partial
 
 import networkx as nx
 import numpy as np
@@ -9,14 +10,15 @@ from sparsebody.errors import MissingDependencyError, UnknownNameError
 from sparsebody.ordering.cholmod_orders import (
     GENERAL_ORDERINGS,
     available_general_orderings,
-    cholmod_amd,
-    cholmod_metis,
     general_order,
+    joints_ordered_by,
 )
-from sparsebody.ordering.references import natural
+from sparsebody.ordering.reference_orders import natural
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern, symmetric_pattern
 
+cholmod_amd = partial(joints_ordered_by, method="amd")
+cholmod_metis = partial(joints_ordered_by, method="metis")
 both = pytest.mark.parametrize("ordering", [cholmod_amd, cholmod_metis])
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from patterns import graph_pattern, ladder, pattern_of, patterns, shuffled
 
 from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
-from sparsebody.ordering.references import natural
+from sparsebody.ordering.reference_orders import natural
 from sparsebody.sparse.elimination_tree import column_structures, ordering_metrics
 
 

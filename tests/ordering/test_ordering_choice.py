@@ -5,7 +5,7 @@ from patterns import graph_pattern, ladder
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import ORDERINGS
 from sparsebody.ordering.ordering_choice import candidate_orderings, choose, quickest
-from sparsebody.ordering.references import annealed
+from sparsebody.ordering.reference_orders import annealed
 from sparsebody.sparse.elimination_tree import ordering_metrics
 
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from patterns import graph_pattern, ladder, pattern_of, shuffled
 
-from sparsebody.ordering.references import natural
+from sparsebody.ordering.reference_orders import natural
 from sparsebody.ordering.sweeps import (
     _fiedler_vector,
     _weights,

@@ -137,7 +137,7 @@ def test_a_hundred_thousand_blocks_have_the_cost_of_ten_thousand_times_ten():
     assert costs[1] / costs[0] == pytest.approx(10, rel=0.01)
 
 
-def test_what_is_no_order_is_refused_of_metrics():
+def test_metrics_refuse_what_is_no_order():
     with pytest.raises(ShapeError, match="each of 3 blocks once"):
         ordering_metrics(pattern_of([(0, 1)], 2), np.array([0, 2, 2]))
 
@@ -232,6 +232,6 @@ def test_stripping_stops_at_loops_parallel_joints_and_two_supports():
 
 
 @pytest.mark.parametrize("function", [repair, is_admissible])
-def test_what_is_no_order_is_refused_of_admissibility(function):
+def test_admissibility_refuses_what_is_no_order(function):
     with pytest.raises(ShapeError, match="each of 5 blocks once"):
         function(CHAIN, np.array([0, 1, 2, 3, 3]))

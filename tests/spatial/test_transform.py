@@ -3,14 +3,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.spatial import (
     check_rotation,
     check_unit_quaternion,
+    force_cross,
     force_transform,
     inverse_transform,
+    motion_cross,
     plucker_parts,
     plucker_transform,
     quaternion_conjugate,
@@ -287,3 +290,43 @@ def test_bad_rotation_is_refused_with_the_name_the_value_and_the_remedy(rotation
 def test_every_unit_quaternion_and_its_rotation_pass_the_checks(q):
     check_unit_quaternion(q, "body")
     check_rotation(rotation_from_quaternion(q), "body")
+
+
+twists = arrays(float, 6, elements=st.floats(-3, 3))
+
+
+def nearly(found, expected, atol=1e-11):
+    np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+
+
+@given(twists, twists)
+def test_cross_operators_are_the_cross_products_of_their_parts(v, m):
+    (w, u), (a, b) = np.split(v, 2), np.split(m, 2)
+    nearly(motion_cross(v) @ m, [*np.cross(w, a), *(np.cross(w, b) + np.cross(u, a))])
+    nearly(force_cross(v) @ m, [*(np.cross(w, a) + np.cross(u, b)), *np.cross(w, b)])
+
+
+@given(twists, twists)
+def test_cross_operators_transform_like_their_vectors(v, pose):
+    X = plucker_transform(rotation_exponential(pose[:3]), pose[3:])
+    X_force = force_transform(X)
+    nearly(motion_cross(X @ v), X @ motion_cross(v) @ np.linalg.inv(X), atol=1e-9)
+    nearly(force_cross(X @ v), X_force @ force_cross(v) @ np.linalg.inv(X_force), atol=1e-9)
+
+
+@given(arrays(float, 3, elements=st.floats(-2, 2)))
+def test_exponential_of_motion_cross_is_the_transform_of_a_turned_frame(phi):
+    X_world_body = expm(motion_cross([*phi, 0, 0, 0]))
+    nearly(X_world_body, plucker_transform(rotation_exponential(phi), np.zeros(3)))
+
+
+def test_cross_operators_are_vectorized_over_leading_axes():
+    v = np.random.default_rng(0).normal(size=(2, 3, 6))
+    nearly(motion_cross(v)[1, 2], motion_cross(v[1, 2]))
+    nearly(force_cross(v)[1, 2], force_cross(v[1, 2]))
+
+
+@pytest.mark.parametrize("operator", [motion_cross, force_cross])
+def test_a_velocity_of_wrong_shape_is_named(operator):
+    with pytest.raises(ShapeError, match=r"velocity must have shape \(\.\.\., 6\), got \(3,\)"):
+        operator(np.zeros(3))

@@ -235,23 +235,6 @@ def test_mechanisms_with_loops_move_as_the_sparse_system_says(choice, baumgarte)
             assert found.residual < 1e-9
 
 
-@pytest.mark.parametrize("name", ["four-bar", "scissor", "slider-crank", "andrews", "stewart"])
-def test_machines_of_the_gallery_move_as_the_sparse_system_says(name):
-    system = build(name, **({"pairs": 3} if name == "scissor" else {})).compile()
-    state = sb.consistent_state(system)
-    for choice in TREE_CHOICES:
-        problem = TreeProblem(spanning_tree(system, choice), state)
-        found = accelerations_of(problem, solved(problem))
-        expected = sb.forward_dynamics(system, state)
-        size = np.abs(expected.acceleration).max()
-        np.testing.assert_allclose(
-            found.acceleration, expected.acceleration, atol=1e-9 * size, err_msg=choice
-        )
-        np.testing.assert_allclose(
-            found.multiplier, expected.multiplier, atol=1e-7 * np.abs(expected.multiplier).max()
-        )
-
-
 def test_drives_of_tree_and_of_loop_joints_are_obeyed():
     for joint in ("tree", "loop"):
         system = driven(joint)

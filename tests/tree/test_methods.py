@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from pinocchio_models import PinocchioModel
-from random_mechanisms import random_loops, random_tree
+from random_mechanisms import copied, random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError, UnknownNameError
@@ -38,38 +38,12 @@ def driven_tree(seed):
         if own and rng.random() < 0.5:
             k = int(rng.choice(own))
             a, b = rng.normal(size=2)
-            mechanism = replaced(mechanism, name, {k: (lambda t, a=a, b=b: (0.0, a, b))})
+            drive = {k: (lambda t, a=a, b=b: (0.0, a, b))}
+            mechanism = copied(mechanism, prescribed={name: drive})
     system = mechanism.compile()
     state = system.initial_state
     items = system.coordinates.prescribed
     return system, state, items
-
-
-def replaced(mechanism, name, prescribed):
-    """The mechanism with a motion prescribed to one of its joints."""
-    new = sb.Mechanism(mechanism.name, gravity=mechanism.gravity)
-    for body in mechanism.bodies.values():
-        new.add_body(
-            body.name,
-            mass=body.mass,
-            inertia=body.inertia,
-            center_of_mass=body.center_of_mass,
-            position=body.position,
-            orientation=body.orientation,
-            linear_velocity=body.linear_velocity,
-            angular_velocity=body.angular_velocity,
-        )
-    for joint in mechanism.joints.values():
-        new.add_joint(
-            joint.name,
-            joint.type,
-            joint.predecessor,
-            joint.successor,
-            predecessor_frame=joint.predecessor_frame,
-            successor_frame=joint.successor_frame,
-            prescribed=prescribed if joint.name == name else joint.prescribed,
-        )
-    return new
 
 
 def assert_same(result, expected, tolerance=1e-11):
@@ -150,31 +124,8 @@ def test_floating_trees_with_reversed_joints_move_as_the_sparse_system_says(meth
     rng = np.random.default_rng(3)
     for _ in range(10):
         mechanism = random_tree(rng, 9, tuple(JOINT_TYPES))
-        system = mechanism.compile()
-        free = [name for name, joint in mechanism.joints.items() if joint.predecessor != "world"]
-        loose = sb.Mechanism("loose", gravity=mechanism.gravity)
-        for body in mechanism.bodies.values():
-            loose.add_body(
-                body.name,
-                mass=body.mass,
-                inertia=body.inertia,
-                center_of_mass=body.center_of_mass,
-                position=body.position,
-                orientation=body.orientation,
-                linear_velocity=body.linear_velocity,
-                angular_velocity=body.angular_velocity,
-            )
-        for name in free:
-            joint = mechanism.joints[name]
-            loose.add_joint(
-                name,
-                joint.type,
-                joint.predecessor,
-                joint.successor,
-                predecessor_frame=joint.predecessor_frame,
-                successor_frame=joint.successor_frame,
-            )
-        system = loose.compile()
+        grounded = [name for name, at in mechanism.joints.items() if at.predecessor == "world"]
+        system = copied(mechanism, without=grounded).compile()
         dynamics = tree_dynamics(method, system, spanning_tree(system, root=root))
         assert dynamics.tree.n_loops == 0
         assert_same(

@@ -20,12 +20,11 @@ from sparsebody.model.gallery.four_bars import (
 )
 from sparsebody.model.gallery.ladders import ladder, ring, tube
 from sparsebody.model.gallery.lattices import lattice, rotating_squares
-from sparsebody.model.gallery.open_chains import chain, pendulum
+from sparsebody.model.gallery.open_chains import chain, pendulum, tree
 from sparsebody.model.gallery.parameters import check_size, converted
 from sparsebody.model.gallery.scissor import scissor
 from sparsebody.model.gallery.spatial_loops import bricard, governor, slider_crank
 from sparsebody.model.gallery.stewart import stewart
-from sparsebody.model.gallery.tree import tree
 from sparsebody.model.mechanism import Mechanism
 
 

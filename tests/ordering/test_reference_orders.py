@@ -8,7 +8,7 @@ from patterns import graph_pattern, ladder, patterns, shuffled
 
 from sparsebody.errors import OrderingError
 from sparsebody.ordering import ORDERINGS, is_admissible, order
-from sparsebody.ordering.references import (
+from sparsebody.ordering.reference_orders import (
     _anneal,
     annealed,
     least_bandwidth,
