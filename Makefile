@@ -61,18 +61,19 @@ study: build .venv/.peers  ## the headline study in 15 minutes, going on where i
 	$(BIN)/sparsebody report out/headline
 
 bench: build .venv/.peers  ## benchmark against the peers, in less than 5 minutes; report in out/bench/
-	$(BIN)/python -m benchmarks.run
-	$(BIN)/python -m benchmarks.report --output out/bench
+	rm -f out/bench/rows.jsonl
+	$(BIN)/sparsebody study benchmarks/quick.toml --output out/bench --jobs 1 --budget 270
+	$(BIN)/sparsebody report out/bench --from 512
 
-bench-full: build .venv/.peers  ## the same with all sizes, methods and shufflings, in hours; report beside the CSV
-	$(BIN)/python -m benchmarks.run --full
-	$(BIN)/python -m benchmarks.choice
-	$(BIN)/python -m benchmarks.report
+bench-full: build .venv/.peers  ## the same with all sizes, methods and shufflings, in hours
+	rm -f out/forward_dynamics/rows.jsonl
+	$(MAKE) bench-resume
 
-bench-resume: build .venv/.peers  ## go on with a bench-full that was interrupted
-	$(BIN)/python -m benchmarks.run --full --resume
+bench-resume: build .venv/.peers  ## go on with a bench-full that was interrupted; results in benchmarks/results/
+	$(BIN)/sparsebody study benchmarks/forward_dynamics.toml --output out/forward_dynamics --jobs 1
+	$(BIN)/sparsebody report out/forward_dynamics --from 512
+	$(BIN)/python -m benchmarks.record out/forward_dynamics
 	$(BIN)/python -m benchmarks.choice
-	$(BIN)/python -m benchmarks.report
 
 .venv/.engines: $(STAMP)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[peers]'

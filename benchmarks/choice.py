@@ -7,7 +7,8 @@ choice costs beside the best pair measured (its regret), and the constants that 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -15,9 +16,7 @@ import click
 import numpy as np
 from scipy.optimize import nnls
 
-from benchmarks.block_ldl import least_seconds
-from benchmarks.cases import CASES, problem
-from benchmarks.results import FOLDER, text
+from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import Evaluator, SpatialAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -31,8 +30,10 @@ from sparsebody.ordering import order
 from sparsebody.ordering.ordering_choice import candidate_orderings
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.study import machine
+from sparsebody.study.timings import cpu_seconds
 
-CHOICE = FOLDER / "choice.csv"
+CHOICE = Path(__file__).parent / "results" / "choice.csv"
+MECHANISMS = ("ladder", "scissor", "lattice", "chain")
 SIZES = (8, 32, 128, 512, 2048, 8192, 32768)
 ALWAYS = ("block-ldl", "cholmod", "superlu")  # measured in their best order at least
 NEAR = 3.0  # other pairs are measured up to so many times the least predicted time
@@ -128,6 +129,16 @@ def measured(pair: Pair, dynamics: ForwardDynamics, state: State) -> Pair:
     return replace(pair, measured_us=microseconds, ratio=pair.predicted_us / microseconds)
 
 
+def least_seconds(call: Callable[[], object], budget: float) -> float:
+    """Return the least CPU time of one call."""
+    first = max(cpu_seconds(call, 1), 1e-7)
+    calls = max(1, math.ceil(0.005 / first))
+    times = [cpu_seconds(call, calls) for _ in range(3)]
+    while calls * sum(times) < budget:
+        times.append(cpu_seconds(call, calls))
+    return min(times)
+
+
 def with_regret(found: list[Pair]) -> list[Pair]:
     """Return pairs of one mechanism with their times over the least of them."""
     least = min((one.measured_us for one in found if one.measured_us > 0.0), default=np.nan)
@@ -192,6 +203,12 @@ def regret_table(found: list[Pair]) -> Iterator[str]:
         )
 
 
+def _text(value: object) -> str:
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.5g}"
+    return str(value)
+
+
 def write(found: list[Pair], path: Path) -> None:
     """Write one row for each pair."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -199,19 +216,19 @@ def write(found: list[Pair], path: Path) -> None:
         writer = csv.DictWriter(file, asdict(found[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(
-            {name: text(value) for name, value in asdict(one).items()} for one in found
+            {name: _text(value) for name, value in asdict(one).items()} for one in found
         )
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-m", "--mechanism", multiple=True, type=click.Choice(list(CASES)))
+@click.option("-m", "--mechanism", multiple=True, type=click.Choice(MECHANISMS))
 @click.option("-n", "--size", multiple=True, type=int, help="About how many bodies.")
 @click.option("--output", default=CHOICE, type=click.Path(path_type=Path))
 def main(mechanism: tuple[str, ...], size: tuple[int, ...], output: Path) -> None:
     """Measure orderings with factorizations, and compare with their predictions."""
     found: list[Pair] = []
     for n_bodies in size or SIZES:
-        for name in mechanism or CASES:
+        for name in mechanism or MECHANISMS:
             new = pairs(name, n_bodies)
             found += new
             click.echo("\n".join(regret_table(new)))

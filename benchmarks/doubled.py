@@ -65,10 +65,12 @@ class Doubled:
 
     def total(self) -> Doubled:
         """Return the sums along the last axis."""
-        found = self[..., 0]
-        for k in range(1, self.high.shape[-1]):
-            found = found + self[..., k]
-        return found
+        part = self
+        while (n := part.high.shape[-1]) > 1:
+            rest = part[..., n - n % 2 :]
+            part = part[..., : n - n % 2 : 2] + part[..., 1::2]
+            part = concatenate([part, rest], -1) if n % 2 else part
+        return part[..., 0]
 
     def root(self) -> Doubled:
         """Return square roots; of positive numbers."""

@@ -1,523 +1,461 @@
-"""Reference accelerations in extended precision, by a formulation that shares no code with ours.
+"""Reference accelerations to 25 digits, by a formulation that shares no code with ours.
 
 Unknowns are the angular acceleration of each body and the acceleration of its center of mass, both
-in world axes; constraints are written point by point and direction by direction from the poses.
-Ladder, lattice and chain: SuperLU with partial pivoting, refined with residuals and solution in
-`longdouble`; large lattices, which it would fill, CHOLMOD in METIS order, refined alike. Scissor
-(dependent rows): its one equation of motion in closed form.
+in world axes; constraints are written point by point and direction by direction from the joint
+frames, in numbers of 31 digits (`doubled.py`). Solutions are corrected with factors of a matrix of
+doubles (`factors.py`) until corrections stop shrinking.
+
+Poses stored as doubles close joints to 1e-16 only, so that constraints which depend on each other
+contradict each other there. `extended_reference` makes poses and velocities consistent to 1e-30
+first; what makes its result trustworthy is not how it was found: `violation` and `imbalance` are
+what it leaves of *all* constraints and of the bodies' equations, and Gauss' principle has no other
+solution. Of the library it uses the choice of independent rows, which a wrong choice would betray
+by a violation. `reference` leaves out rows by their pivots, and has the one equation of motion of
+the scissor, whose rows are too many, in closed form.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.sparse import (
-    bsr_array,
-    coo_array,
-    csc_array,
-    csc_matrix,
-    csr_array,
-    diags_array,
-    eye_array,
+
+from benchmarks.doubled import (
+    Doubled,
+    apply,
+    concatenate,
+    cross,
+    dot,
+    doubled,
+    product,
+    stack,
+    transposed,
+    unit,
+    where,
 )
-from scipy.sparse.linalg import LinearOperator, SuperLU, onenormest, splu
-
-from benchmarks.cases import Problem
+from benchmarks.factors import Factor, SchurFactor, saddle_matrix
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.model.system import System
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.model.system import State, System
+from sparsebody.study.families import Problem
+from sparsebody.study.references import Reference
 
-Extended = np.longdouble
-STEPS = 30  # of refinement at most
-LARGE = 40_000  # unknowns of bodies
+STEPS = 30  # corrections at most
+DONE = 1e-31  # size of a correction, relative, after which none is made
+CONVERGED = 1e-6  # from which on corrections must shrink
+TINY = 1e-300
+CRUMB = 1e-15  # numbers in joint frames below which zero is meant
 LARGE_LATTICE = 1000  # bodies
 ACCURATE = 1e-15  # relative error with which CHOLMOD is believed
 SINGULAR = 1e13  # condition from which on rows may depend on each other, and are to be left out
-SHIFT = 1e-14  # of the Schur complement of the scaled matrix
-WEAK_PIVOT = 1e-10  # of a row that depends on others, in the scaled matrix
+
+# By joint type: axes about which no turning is left, and along which points stay together; they
+# turn with the successor but for those of POINTS, which turn with the predecessor.
+ROWS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "fixed": ((0, 1, 2), (0, 1, 2)),
+    "revolute": ((0, 1), (0, 1, 2)),
+    "prismatic": ((0, 1, 2), (0, 1)),
+    "cylindrical": ((0, 1), (0, 1)),
+    "planar": ((0, 1), (2,)),
+    "spherical": ((), (0, 1, 2)),
+    "point-on-plane": ((), (2,)),
+    "point-on-line": ((), (0, 1)),
+}
+POINTS = ("point-on-plane", "point-on-line")
+HINGES = ("revolute", "cylindrical", "planar")  # one common axis
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
-    """Accelerations to compare with, and how far they can be trusted."""
+class Extended:
+    """Accelerations to compare with, and the state that they belong to."""
 
+    state: State  # consistent, rounded to doubles
     acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
-    error: float  # relative size of the last correction
-    kappa: float  # estimated 1-norm condition number of [1 A'; A 0], rows scaled to unit norm
+    exact: tuple[Doubled, Doubled, Doubled]  # rotations to the world, angular velocities there,
+    # and accelerations (n_bodies, 6) of turning and of centers of mass there
+    closure: float  # position error of the worst of all rows [m, rad]
+    violation: float  # of the worst of all rows by the accelerations, relative to its terms
+    imbalance: float  # of forces on bodies, relative to the largest term
+    change: float  # last correction of the accelerations, relative to the largest
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
-    """Poses and velocities of all bodies, and of the world as the last one, in world axes."""
+class Solution:
+    """D a + A' lam = force, A a = rate."""
 
-    rotation: np.ndarray  # (n + 1, 3, 3) body to world
-    position: np.ndarray  # (n + 1, 3)
-    angular: np.ndarray  # (n + 1, 3)
-    linear: np.ndarray  # (n + 1, 3)
-
-
-@dataclass(frozen=True, eq=False)
-class Equations:
-    """[D A'; A 0] (a, -lambda) = (force, rate), entries in extended precision."""
-
-    inertia: np.ndarray  # (n, 3, 3) about the centers of mass, in world axes
-    mass: np.ndarray  # (3 n,) each three times
-    row: IntArray  # of the entries of A
-    column: IntArray
-    value: np.ndarray
-    rate: np.ndarray  # (n_rows,)
-    force: np.ndarray  # (6 n,)
-
-
-def motion(problem: Problem) -> Motion:
-    """Return the motion in extended precision."""
-    state = problem.state
-    n = len(state.position)
-    rotation = np.zeros((n + 1, 3, 3), Extended)
-    rotation[:n], rotation[n] = _rotations(state.orientation.astype(Extended)), np.eye(3)
-    position, angular, linear = np.zeros((3, n + 1, 3), Extended)
-    position[:n] = state.position
-    velocity = state.velocity.astype(Extended)
-    angular[:n] = _apply(rotation[:n], velocity[:, :3])
-    linear[:n] = _apply(rotation[:n], velocity[:, 3:])
-    return Motion(rotation, position, angular, linear)
-
-
-def _rotations(quaternion: np.ndarray) -> np.ndarray:
-    w, x, y, z = (quaternion / np.sqrt((quaternion**2).sum(axis=1))[:, None]).T
-    rows = [
-        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
-    ]
-    return np.moveaxis(np.array(rows), 2, 0)
-
-
-def _apply(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    return (matrix * vector[:, None, :]).sum(axis=2)
-
-
-# ---- equations -------------------------------------------------------------------------------
-
-
-def equations(problem: Problem) -> Equations:
-    """Return the equations of motion of all bodies, in world axes.
-
-    Raises
-    ------
-    NotImplementedError
-        For a joint type that the benchmarks do not use.
-    """
-    system, moving = problem.system, motion(problem)
-    n = system.n_bodies
-    R, omega = moving.rotation[:n], moving.angular[:n]
-    inertia = np.einsum("nij,njk,nlk->nil", R, system.inertia.astype(Extended), R)
-    force = np.zeros((n, 6), Extended)
-    force[:, :3] = -np.cross(omega, _apply(inertia, omega))
-    force[:, 3:] = system.mass.astype(Extended)[:, None] * system.gravity.astype(Extended)
-    rows = _rows(system, moving)
-    mass = np.repeat(system.mass.astype(Extended), 3)
-    return Equations(inertia, mass, *rows, force.ravel())
-
-
-def _rows(system: System, moving: Motion) -> tuple[IntArray, IntArray, np.ndarray, np.ndarray]:
-    """Return row, column, value and right-hand side of the constraints on accelerations."""
-    point, world = _joint_points(system, moving), _joint_axes(system, moving)
-    kinds = np.array([joint_type.name for joint_type in system.joint_types])
-    unknown = set(kinds) - {"spherical", "revolute", "point-on-plane"}
-    if unknown:
-        raise ValueError(f"the oracle has no rows for {', '.join(sorted(unknown))}")
-    builder = RowBuilder(system, moving, point)
-    for a in range(3):
-        direction = np.broadcast_to(np.eye(3, dtype=Extended)[a], (len(kinds), 3))
-        builder.point_rows(np.flatnonzero(kinds != "point-on-plane"), direction)
-    on_plane = np.flatnonzero(kinds == "point-on-plane")
-    builder.point_rows(on_plane, world[:, :, 2], fixed_in_world=True)
-    for a in (0, 1):
-        builder.turn_rows(np.flatnonzero(kinds == "revolute"), world[:, :, a])
-    return builder.arrays()
-
-
-def _joint_points(system: System, moving: Motion) -> np.ndarray:
-    """(n_joints, 2, 3) arms from the centers of mass of predecessor and successor, world axes."""
-    arms = [
-        _apply(moving.rotation[body], point.astype(Extended))
-        for body, point in (
-            (system.predecessor, system.predecessor_point),
-            (system.successor, system.successor_point),
-        )
-    ]
-    return np.stack(arms, axis=1)
-
-
-def _joint_axes(system: System, moving: Motion) -> np.ndarray:
-    """(n_joints, 3, 3) axes of the predecessor's joint frame as columns, world axes."""
-    rotation = moving.rotation[system.predecessor]
-    return np.einsum("nij,njk->nik", rotation, system.predecessor_rotation.astype(Extended))
-
-
-class RowBuilder:
-    """Collects rows on the accelerations (angular, linear) of predecessor and successor."""
-
-    def __init__(self, system: System, moving: Motion, arm: np.ndarray) -> None:
-        self.n = system.n_bodies
-        self.ends = np.stack([system.predecessor, system.successor], axis=1)
-        self.moving, self.arm = moving, arm
-        self.n_rows = 0
-        self.entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self.rates: list[np.ndarray] = []
-
-    def point_rows(
-        self, joints: IntArray, direction: np.ndarray, fixed_in_world: bool = False
-    ) -> None:
-        """The points of both bodies accelerate alike along `direction` (n_joints, 3).
-
-        A direction that turns with the predecessor is only right where the points coincide.
-        """
-        if fixed_in_world and np.any(self.ends[joints, 0] >= 0):
-            raise ValueError("the oracle knows planes that are fixed in the world only")
-        e = direction[joints]
-        rate = np.zeros(len(joints), Extended)
-        for side, sign in ((0, -1), (1, 1)):
-            body = self.ends[joints, side]
-            arm, omega = self.arm[joints, side], self.moving.angular[body]
-            rate -= sign * (e * np.cross(omega, np.cross(omega, arm))).sum(axis=1)
-            self._add(body, 0, sign * np.cross(arm, e))
-            self._add(body, 3, sign * e)
-        self._finish(rate)
-
-    def turn_rows(self, joints: IntArray, direction: np.ndarray) -> None:
-        """No relative turning about `direction` (n_joints, 3), fixed in the predecessor."""
-        e = direction[joints]
-        first, second = (self.moving.angular[self.ends[joints, side]] for side in (0, 1))
-        for side, sign in ((0, -1), (1, 1)):
-            self._add(self.ends[joints, side], 0, sign * e)
-        self._finish(-((second - first) * np.cross(first, e)).sum(axis=1))
-
-    def _add(self, body: IntArray, part: int, value: np.ndarray) -> None:
-        moving = body >= 0
-        row = np.broadcast_to(self.n_rows + np.arange(len(body))[:, None], value.shape)
-        column = 6 * body[:, None] + part + np.arange(3)
-        self.entries.append((row[moving].ravel(), column[moving].ravel(), value[moving].ravel()))
-
-    def _finish(self, rate: np.ndarray) -> None:
-        self.rates.append(rate)
-        self.n_rows += len(rate)
-
-    def arrays(self) -> tuple[IntArray, IntArray, np.ndarray, np.ndarray]:
-        """Return row, column, value and right-hand side."""
-        row, column, value = (np.concatenate(part) for part in zip(*self.entries, strict=True))
-        return row, column, value, np.concatenate(self.rates)
-
-
-# ---- products in extended precision ----------------------------------------------------------
-
-
-def constraint_product(equation: Equations, a: np.ndarray) -> np.ndarray:
-    """Return A a."""
-    result = np.zeros(len(equation.rate), Extended)
-    np.add.at(result, equation.row, equation.value * a[equation.column])
-    return result
-
-
-def residual(equation: Equations, a: np.ndarray, lam: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return what is missing in both equations for accelerations a and multipliers lam."""
-    bodies = a.reshape(-1, 6)
-    product = np.concatenate(
-        [
-            _apply(equation.inertia, bodies[:, :3]),
-            equation.mass.reshape(-1, 3) * bodies[:, 3:],
-        ],
-        axis=1,
-    ).ravel()
-    pull = np.zeros(len(a), Extended)
-    np.add.at(pull, equation.column, equation.value * lam[equation.row])
-    return equation.force - product - pull, equation.rate - constraint_product(equation, a)
-
-
-def relative_violation(problem: Problem, acceleration: FloatArray) -> float:
-    """Return max |A a - rate| over the size of its terms: how well the joints are obeyed."""
-    equation = equations(problem)
-    a = to_world(problem, acceleration).ravel()
-    if len(equation.rate) == 0:
-        return 0.0
-    size = np.abs(equation.value * a[equation.column]).max(initial=0.0)
-    size = max(float(size), float(np.abs(equation.rate).max()))
-    return float(np.abs(constraint_product(equation, a) - equation.rate).max()) / size
-
-
-def to_world(problem: Problem, acceleration: FloatArray) -> np.ndarray:
-    """Return (n, 6): angular, and classical acceleration of the center of mass, world axes."""
-    moving = motion(problem)
-    n = len(acceleration)
-    R, extended = moving.rotation[:n], acceleration.astype(Extended)
-    linear = _apply(R, extended[:, 3:]) + np.cross(moving.angular[:n], moving.linear[:n])
-    return np.concatenate([_apply(R, extended[:, :3]), linear], axis=1)
-
-
-def to_spatial(problem: Problem, world: np.ndarray) -> FloatArray:
-    """Return spatial accelerations in body coordinates; the inverse of to_world."""
-    moving = motion(problem)
-    n = len(world)
-    back = np.swapaxes(moving.rotation[:n], 1, 2)
-    linear = world[:, 3:] - np.cross(moving.angular[:n], moving.linear[:n])
-    return np.concatenate([_apply(back, world[:, :3]), _apply(back, linear)], axis=1).astype(float)
-
-
-# ---- solutions -------------------------------------------------------------------------------
+    a: Doubled  # (n, 6)
+    lam: Doubled  # (n_rows,)
+    change: float  # last correction of a, relative to its largest entry
 
 
 def reference(problem: Problem) -> Reference:
-    """Return the accelerations of a problem of CASES to (much) more than double precision."""
+    """Return the accelerations of a problem of `cases.py` to (much) more than double precision."""
     if problem.mechanism == "scissor":
-        world = scissor_accelerations(problem)
-        return Reference(to_spatial(problem, world), 1e-18, _scissor_kappa(problem))
-    return solve(problem, equations(problem))
-
-
-def scissor_reference(problem: Problem) -> FloatArray:
-    """Return the accelerations of a scissor in closed form, without its condition."""
-    return to_spatial(problem, scissor_accelerations(problem))
-
-
-def solve(problem: Problem, equation: Equations) -> Reference:
-    """Solve by SuperLU with partial pivoting, large lattices by CHOLMOD if that is installed."""
-    n = len(equation.force)
+        return Reference(scissor_reference(problem), 1e-18, _scissor_kappa(problem))
+    equations = Equations(Motion(problem.system, problem.state))
     if problem.mechanism == "lattice" and problem.system.n_bodies > LARGE_LATTICE:
-        found = _by_cholesky(problem, equation, n)
+        found = _by_cholesky(equations)
         if found is not None and found.error < ACCURATE and found.kappa < SINGULAR:
             return found
-    factor = Factor(saddle_matrix(equation), n, _has_balls_alone(problem))
-    return refined(problem, equation, factor)
+    balls_alone = {joint_type.name for joint_type in problem.system.joint_types} == {"spherical"}
+    return _refined(equations, Factor(equations.matrix(), equations.n, is_regular=balls_alone))
 
 
-def _by_cholesky(problem: Problem, equation: Equations, n: int) -> Reference | None:
+def _by_cholesky(equations: Equations) -> Reference | None:
     """Solve by CHOLMOD; None where it is not installed, or where rows depend on each other."""
     try:
         from sksparse.cholmod import CholmodError
     except ImportError:
         return None
     try:
-        return refined(problem, equation, SchurFactor(saddle_matrix(equation), n))
+        return _refined(equations, SchurFactor(equations.matrix(), equations.n))
     except CholmodError:
         return None
 
 
-def refined(problem: Problem, equation: Equations, factor: Factor | SchurFactor) -> Reference:
-    """Solve, and refine until the corrections stop shrinking."""
-    n = len(equation.force)
-    x = np.zeros(n + len(equation.rate), Extended)
-    last = math.inf
-    for _ in range(STEPS):
-        missing = np.concatenate(residual(equation, x[:n], x[n:]))
-        step = factor.solve(missing.astype(float))
-        size = float(np.abs(step[:n]).max()) / (float(np.abs(x[:n]).max()) or 1.0)
-        if size >= 0.5 * last and size < 1e-6:
-            break
-        x += step
-        last = size
-        if last < 1e-19:
-            break
-    return Reference(to_spatial(problem, x[:n].reshape(-1, 6)), last, factor.kappa())
+def _refined(equations: Equations, factor: Factor | SchurFactor) -> Reference:
+    found = equations.solved(factor, equations.force, equations.rate)
+    return Reference(equations.motion.spatial(found.a), found.change, factor.kappa())
 
 
-def _has_balls_alone(problem: Problem) -> bool:
-    """Tell whether no row is likely to depend on others, as those of hinges in loops do."""
-    return {joint_type.name for joint_type in problem.system.joint_types} == {"spherical"}
-
-
-class Factor:
-    """LU factors of the double-precision matrix, rows and columns scaled, dependent rows left out.
-
-    With COLAMD and partial pivoting a dependent row of a lattice ends in a pivot of 1e-16, while
-    independent ones stay above 1e-9 (measured up to 8281 bodies, against singular values up to
-    529). That fails for spatial scissors, which are therefore solved in closed form.
-    """
-
-    def __init__(self, K: csr_array, n_primal: int, is_regular: bool = False) -> None:
-        scale, scaled = _scaled(K, n_primal)
-        quick = _diagonal_pivots(scaled, n_primal) if is_regular else None
-        factors, weak = quick or _all_pivots(scaled, n_primal)
-        self.kept = np.flatnonzero(~weak)
-        self.scale = scale[self.kept]
-        self.matrix = scaled
-        if weak.any():
-            self.matrix = csc_array(scaled[self.kept][:, self.kept])
-            factors = _partial_pivoting(self.matrix, n_primal)
-        self.factors: SuperLU = factors
-
-    def solve(self, right: FloatArray) -> FloatArray:
-        """Solve the unscaled system in double precision; zeros at rows that are left out."""
-        x = np.zeros(len(right))
-        x[self.kept] = self.scale * self.factors.solve(self.scale * right[self.kept])
-        return x
-
-    def kappa(self) -> float:
-        """Estimate the 1-norm condition number of the scaled matrix. Higham (2002), ch. 15."""
-        return condition(self.matrix, self.factors.solve)
-
-
-class SchurFactor:
-    """Cholesky factors of A D^-1 A' + a shift, which the refinement makes up for.
-
-    Of lattices it leaves as little as dissection does; it squares the condition, which would be too
-    much for ladders.
-    """
-
-    def __init__(self, K: csr_array, n_primal: int) -> None:
-        from sksparse.cholmod import cholesky
-
-        self.n_primal = n_primal
-        self.scale, self.matrix = _scaled(K, n_primal)
-        self.inverse = _blockwise_inverse(self.matrix[:n_primal, :n_primal])
-        self.A = csr_array(self.matrix[n_primal:, :n_primal])
-        schur = self.A @ self.inverse @ self.A.T
-        shifted = schur + SHIFT * eye_array(schur.shape[0])
-        self.factor = cholesky(csc_matrix(shifted), mode="supernodal", ordering_method="metis")
-
-    def solve(self, right: FloatArray) -> FloatArray:
-        """Solve the unscaled system in double precision."""
-        return self.scale * self._solve(self.scale * right)
-
-    def _solve(self, right: FloatArray) -> FloatArray:
-        n = self.n_primal
-        free = self.inverse @ right[:n]
-        y = self.factor(self.A @ free - right[n:])
-        return np.concatenate([free - self.inverse @ (self.A.T @ y), y])
-
-    def kappa(self) -> float:
-        """Estimate the 1-norm condition number of the scaled matrix. Higham (2002), ch. 15."""
-        return condition(self.matrix, self._solve)
-
-
-def _scaled(K: csr_array, n_primal: int) -> tuple[FloatArray, csc_array]:
-    """Return scales, and the matrix with ones on the primal diagonal and rows of A of unit norm."""
-    inverse_root = 1.0 / np.sqrt(np.abs(K.diagonal()[:n_primal]))
-    A = K[n_primal:, :n_primal] @ diags_array(inverse_root)
-    norm = np.sqrt(np.asarray(A.multiply(A).sum(axis=1)).ravel())
-    scale = np.concatenate([inverse_root, 1.0 / norm])
-    return scale, csc_array(diags_array(scale) @ K @ diags_array(scale))
-
-
-def _blockwise_inverse(inertia: csc_array) -> csr_array:
-    """Return the inverse of a matrix of blocks of six rows."""
-    blocks = bsr_array(inertia, blocksize=(6, 6))
-    blocks.sort_indices()
-    inverse = np.linalg.inv(blocks.data)
-    return csr_array(bsr_array((inverse, blocks.indices, blocks.indptr), shape=inertia.shape))
-
-
-def _diagonal_pivots(matrix: csc_array, n_primal: int) -> tuple[SuperLU, BoolArray] | None:
-    """Factorize a large matrix in an order for symmetric ones; None where a pivot is weak.
-
-    It is ten times faster, and what rounding it adds the refinement takes away.
-    """
-    if n_primal < LARGE:
-        return None
-    options = {"SymmetricMode": True}
+def relative_violation(problem: Problem, acceleration: FloatArray) -> float:
+    """Return max |A a - rate| over the size of its terms; NaN where that does not fit in memory."""
     try:
-        factors = splu(matrix, "MMD_AT_PLUS_A", diag_pivot_thresh=0.1, options=options)
-    except RuntimeError:
-        return None
-    weak = _weak_pivots(factors, n_primal)
-    return None if weak.any() else (factors, weak)
+        equations = Equations(Motion(problem.system, problem.state))
+        return equations.violation(equations.motion.in_world(acceleration))
+    except MemoryError:
+        return math.nan
 
 
-def _all_pivots(matrix: csc_array, n_primal: int) -> tuple[SuperLU, BoolArray]:
-    """Factorize, and tell which rows depend on others."""
-    factors = _partial_pivoting(matrix, n_primal)
-    return factors, _weak_pivots(factors, n_primal)
+def extended_reference(
+    system: System, state: State, keep: BoolArray | None = None, close: bool = True
+) -> Extended:
+    """Return accelerations to 25 digits or more, but for the condition of the kept rows.
+
+    Parameters
+    ----------
+    system, state : System, State
+        Gravity, joints of ROWS. No springs, loads or drives.
+    keep : (n_rows,) bool array, optional
+        Independent rows that imply all others; default: those that ForwardDynamics keeps.
+    close : bool
+        Make the state consistent first, or take it as exact, where no rows contradict each other.
+    """
+    if keep is None:
+        decision = ForwardDynamics(system, state, reduction="none").rank_decision
+        keep = np.ones(system.n_rows, dtype=bool) if decision is None else decision.keep
+    motion = Motion(system, state)
+    equations = Equations(motion)
+    factor = Factor(equations.matrix(), equations.n, keep[motion.order])
+    if close:
+        motion.close(factor)
+        equations = Equations(motion)
+        equations.make_velocity_consistent(factor)
+        equations = Equations(motion)
+    found = equations.solved(factor, equations.force, equations.rate)
+    return Extended(
+        motion.rounded_state(),
+        motion.spatial(found.a),
+        (motion.rotation, motion.w, found.a),
+        equations.rows.position_error.largest(),
+        equations.violation(found.a),
+        equations.imbalance(found),
+        found.change,
+    )
 
 
-def _weak_pivots(factors: SuperLU, n_primal: int) -> BoolArray:
-    weak = np.abs(factors.U.diagonal())[factors.perm_c] < WEAK_PIVOT
-    weak[:n_primal] = False
-    return weak
+# ---- poses and rows, world axes ---------------------------------------------------------------
 
 
-def _partial_pivoting(matrix: csc_array, n_primal: int) -> SuperLU:
-    """Factorize; where a pivot is exactly zero, move the dual diagonal by a rounding error."""
-    try:
-        return splu(matrix, permc_spec="COLAMD", diag_pivot_thresh=1.0)
-    except RuntimeError:
-        shift = np.where(np.arange(matrix.shape[0]) < n_primal, 0.0, -1e-16)
-        moved = csc_array(matrix + diags_array(shift))
-        return splu(moved, permc_spec="COLAMD", diag_pivot_thresh=1.0)
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows n'(w_s - w_p) + f'(V_s - V_p) = 0 at one pose; V: at the successor's point."""
+
+    n: Doubled  # (n_rows, 3)
+    f: Doubled  # (n_rows, 3)
+    turned_back: Doubled  # (n_rows, 3) how far the successor is turned
+    moved: Doubled  # (n_rows, 3) and displaced
+    arm: Doubled  # (n_rows, 2, 3) from the centers of predecessor and successor to the point
+    ends: IntArray  # (n_rows, 2) bodies, the world being the last
+    on_successor: BoolArray  # (n_rows,) the body that n and f turn with
+
+    @property
+    def position_error(self) -> Doubled:
+        """How far joints are open, (n_rows,)."""
+        return dot(self.n, self.turned_back) + dot(self.f, self.moved)
+
+    @property
+    def values(self) -> Doubled:
+        """(n_rows, 2, 6) coefficients of (w, v) of predecessor and successor."""
+        sides = [concatenate([self.n + cross(self.arm[:, k], self.f), self.f], 1) for k in (0, 1)]
+        return stack([-sides[0], sides[1]], 1)
 
 
-def condition(matrix: csc_array, solve: Callable[[FloatArray], FloatArray]) -> float:
-    """Estimate the 1-norm condition number of a symmetric matrix with what solves it."""
-    inverse = LinearOperator(matrix.shape, matvec=solve, rmatvec=solve)
-    largest_column = float(np.abs(matrix).sum(axis=0).max())
-    if matrix.shape[0] < 5:
-        return largest_column * float(np.abs(solve(np.eye(matrix.shape[0]))).sum(0).max())
-    return largest_column * float(onenormest(inverse))
+class Motion:
+    """Poses and velocities of all bodies, and of the world as the last one."""
+
+    def __init__(self, system: System, state: State) -> None:
+        self.system, self.state = system, state
+        names = [joint_type.name for joint_type in system.joint_types]
+        forces = system.joint_forces.item, system.point_forces.first, system.external_forces.body
+        unknown = sorted(set(names) - set(ROWS))
+        if unknown or any(map(len, forces)) or len(system.coordinates.prescribed):
+            raise ValueError(f"no reference with {unknown or 'forces or drives'}")
+        self.names = np.array(names)
+        self.q = unit(doubled(np.vstack([state.orientation, [1.0, 0.0, 0.0, 0.0]])))  # (n + 1, 4)
+        self.c = doubled(np.vstack([state.position, np.zeros(3)]))  # (n + 1, 3) centers
+        R, v = self.rotation, doubled(np.vstack([state.velocity, np.zeros(6)]))
+        self.w, self.v = apply(R, v[:, :3]), apply(R, v[:, 3:])
+        self.frames = [
+            (body, _orthonormal(_clean(axes)), doubled(_clean(point)))
+            for body, axes, point in (
+                (system.predecessor, system.predecessor_rotation, system.predecessor_point),
+                (system.successor, system.successor_rotation, system.successor_point),
+            )
+        ]
+        table = [(j, row) for j, name in enumerate(names) for row in _unit_rows(name)]
+        axes = np.array([row for _, row in table]).reshape(-1, 2, 3)
+        # One direction of all joints after the other: pivots tell dependent rows more clearly.
+        self.order = np.argsort(axes[:, ::-1].reshape(-1, 6).argmax(axis=1), kind="stable")
+        self.row_joint = np.array([j for j, _ in table], dtype=np.intp)[self.order]
+        self.row_axes = axes[self.order]
+
+    @property
+    def rotation(self) -> Doubled:
+        """Body to world axes (n + 1, 3, 3)."""
+        w, x, y, z = (self.q[:, k] for k in range(4))
+        rows = [
+            [w * w + x * x - y * y - z * z, (x * y - w * z) * 2.0, (x * z + w * y) * 2.0],
+            [(x * y + w * z) * 2.0, w * w - x * x + y * y - z * z, (y * z - w * x) * 2.0],
+            [(x * z - w * y) * 2.0, (y * z + w * x) * 2.0, w * w - x * x - y * y + z * z],
+        ]
+        return stack([stack(row, -1) for row in rows], -2)
+
+    def rows(self) -> Rows:
+        """All constraint rows at the present pose."""
+        R, names, j = self.rotation, self.names, self.row_joint
+        (p, R_P, x_P), (s, R_S, x_S) = self.frames
+        P, S = product(R[p], R_P), product(R[s], R_S)
+        at_p, at_s = self.c[p] + apply(R[p], x_P), self.c[s] + apply(R[s], x_S)
+        axis = cross(P[:, :, 2], S[:, :, 2])
+        turned = sum((cross(P[:, :, k], S[:, :, k]) for k in (0, 1)), axis) * 0.5
+        turned = where(np.isin(names, HINGES)[:, None], axis, turned)
+        carrier = where(np.isin(names, POINTS)[:, None, None], P, S)[j]
+        n, f = (apply(carrier, self.row_axes[:, part]) for part in (0, 1))
+        arm = stack([at_s - self.c[p], at_s - self.c[s]], 1)
+        ends = np.stack([p, s], axis=1)[j] % (self.system.n_bodies + 1)
+        on_successor = ~np.isin(names, POINTS)[j]
+        return Rows(n, f, turned[j], (at_s - at_p)[j], arm[j], ends, on_successor)
+
+    def close(self, factor: Factor) -> None:
+        """Close all joints, by the least displacements."""
+        n, last = self.system.n_bodies, np.inf
+        for _ in range(STEPS):
+            error = self.rows().position_error
+            change = factor.solve(np.concatenate([np.zeros(6 * n), -error.high]))
+            change = change[: 6 * n].reshape(n, 6)
+            size = float(np.abs(change).max(initial=0.0))
+            if not size < 0.5 * last:
+                break
+            last = size
+            self._displace(change)
+
+    def _displace(self, change: FloatArray) -> None:
+        """Turn and move all bodies a little; (n, 6), angular first, world axes."""
+        n = self.system.n_bodies
+        self.c = self.c + np.vstack([change[:, 3:], np.zeros((1, 3))])
+        half = doubled(np.vstack([0.5 * change[:, :3], np.zeros((1, 3))]))
+        scalar, vector = self.q[:, :1], self.q[:, 1:]
+        turned = concatenate(
+            [scalar - dot(half, vector)[:, None], vector + half * scalar + cross(half, vector)], 1
+        )
+        self.q = where((np.arange(n + 1) < n)[:, None], unit(turned), self.q)
+
+    def rounded_state(self) -> State:
+        """The state as doubles."""
+        back = transposed(self.rotation)
+        velocity = concatenate([apply(back, self.w), apply(back, self.v)], 1)
+        return self.state.with_(
+            position=self.c.high[:-1].copy(),
+            orientation=self.q.high[:-1].copy(),
+            velocity=velocity.high[:-1].copy(),
+        )
+
+    def spatial(self, a: Doubled) -> FloatArray:
+        """Spatial accelerations (n, 6) in body coordinates, of those in world axes."""
+        back = transposed(self.rotation[:-1])
+        linear = a[:, 3:] - cross(self.w[:-1], self.v[:-1])
+        return concatenate([apply(back, a[:, :3]), apply(back, linear)], 1).high.copy()
+
+    def in_world(self, acceleration: FloatArray) -> Doubled:
+        """(n, 6) of turning and of centers of mass; the inverse of `spatial`."""
+        R = self.rotation[:-1]
+        linear = apply(R, acceleration[:, 3:]) + cross(self.w[:-1], self.v[:-1])
+        return concatenate([apply(R, acceleration[:, :3]), linear], 1)
 
 
-def saddle_matrix(equation: Equations) -> csr_array:
-    """Return [D A'; A 0] in double precision."""
-    n = len(equation.force)
-    body = np.arange(n // 6)
-    turning = np.broadcast_to(6 * body[:, None, None], (n // 6, 3, 3))
-    row, column = turning + np.arange(3)[:, None], turning + np.arange(3)
-    sliding = (6 * body[:, None] + np.arange(3, 6)).ravel()
-    below = equation.row + n
-    entries = [equation.inertia.ravel(), equation.mass, equation.value, equation.value]
-    rows = [row.ravel(), sliding, below, equation.column]
-    columns = [column.ravel(), sliding, equation.column, below]
-    size = n + len(equation.rate)
-    return coo_array(
-        (np.concatenate(entries).astype(float), (np.concatenate(rows), np.concatenate(columns))),
-        shape=(size, size),
-    ).tocsr()
+def _unit_rows(name: str) -> list[FloatArray]:
+    """Return (2, 3) for each row of a joint: axis of no turning, axis of no sliding."""
+    axes, none = np.eye(3), np.zeros(3)
+    turning, sliding = ROWS[name]
+    return [
+        *(np.array([axes[k], none]) for k in turning),
+        *(np.array([none, axes[k]]) for k in sliding),
+    ]
 
 
-# ---- the scissor in closed form --------------------------------------------------------------
+def _clean(numbers: FloatArray) -> FloatArray:
+    return np.where(np.abs(numbers) < CRUMB, 0.0, numbers)
 
 
-def scissor_accelerations(problem: Problem) -> np.ndarray:
-    """Return (n, 6) in world axes from the one equation of motion of the gallery's scissor.
+def _orthonormal(axes: FloatArray) -> Doubled:
+    """Return frames (n, 3, 3) with orthogonal axes of length one, z where it was."""
+    x, z = doubled(axes[:, :, 0]), unit(doubled(axes[:, :, 2]))
+    x = unit(x - z * dot(x, z)[:, None])
+    return stack([x, cross(z, x), z], -1)
+
+
+# ---- equations and their solution -------------------------------------------------------------
+
+
+class Equations:
+    """[D A'; A 0] (a, lam) = (force, rate) at one motion."""
+
+    def __init__(self, motion: Motion) -> None:
+        system, R = motion.system, motion.rotation[:-1]
+        self.motion, self.mass, self.n = motion, system.mass, 6 * system.n_bodies
+        self.rows = motion.rows()
+        self.values = self.rows.values
+        # (n, 3, 3) about the centers of mass, in world axes
+        self.inertia = product(product(R, doubled(system.inertia)), transposed(R))
+        w = motion.w[:-1]
+        weight = doubled(system.gravity) * doubled(system.mass)[:, None]
+        self.force = concatenate([-cross(w, apply(self.inertia, w)), weight], 1)  # (n, 6)
+        self.rate = self._rate()
+
+    def matrix(self) -> object:
+        """Return [D A'; A 0] in double precision."""
+        return saddle_matrix(self.inertia.high, self.mass, self.values.high, self.rows.ends)
+
+    def _rate(self) -> Doubled:
+        """(n_rows,) what rows ask of (dw/dt, dv/dt), v being that of the center of mass."""
+        rows = self.rows
+        (w_p, w_s), (v_p, v_s) = (
+            (of[rows.ends[:, 0]], of[rows.ends[:, 1]]) for of in (self.motion.w, self.motion.v)
+        )
+        V_p, V_s = v_p + cross(w_p, rows.arm[:, 0]), v_s + cross(w_s, rows.arm[:, 1])
+        carrier = where(rows.on_successor[:, None], w_s, w_p)
+        turning = dot(cross(carrier, rows.n), w_s - w_p) + dot(cross(carrier, rows.f), V_s - V_p)
+        apart = cross(w_s, cross(w_s, rows.arm[:, 1])) - cross(w_p, V_s - v_p)
+        return -(turning + dot(rows.f, apart))
+
+    def solved(self, factor: Factor | SchurFactor, force: Doubled, rate: Doubled) -> Solution:
+        """Return the solution for other right-hand sides (n, 6) and (n_rows,)."""
+        a, lam = doubled(np.zeros(force.high.shape)), doubled(np.zeros(len(rate.high)))
+        last = latest = np.inf
+        for k in range(STEPS):
+            missing = force - self._momenta(a) - self._pulls(lam)
+            gap = rate - self._products(a)
+            step = factor.solve(np.concatenate([missing.high.ravel(), gap.high]))
+            latest = float(np.abs(step[: self.n]).max(initial=0.0)) / (a.largest() or TINY)
+            if k > 1 and latest < CONVERGED and not latest < 0.5 * last:
+                break
+            a, lam, last = a + step[: self.n].reshape(-1, 6), lam + step[self.n :], latest
+            if latest < DONE:
+                break
+        return Solution(a, lam, min(last, latest))
+
+    def make_velocity_consistent(self, factor: Factor) -> None:
+        """Take from the velocity of the motion what violates constraints."""
+        motion = self.motion
+        velocity = concatenate([motion.w, motion.v], 1)
+        at_rest = doubled(np.zeros((self.n // 6, 6)))
+        found = self.solved(factor, at_rest, -self._products(velocity[:-1]))
+        velocity = velocity + _grounded(found.a)
+        motion.w, motion.v = velocity[:, :3], velocity[:, 3:]
+
+    def violation(self, a: Doubled) -> float:
+        """Return max |A a - rate| over the size of its terms."""
+        terms = self.values.high * _grounded(a).high[self.rows.ends]
+        size = max(float(np.abs(terms).max(initial=0.0)), self.rate.largest(), TINY)
+        return (self._products(a) - self.rate).largest() / size
+
+    def imbalance(self, found: Solution) -> float:
+        """Return max |force - D a - A' lam| over the size of its terms."""
+        pulls = self._pulls(found.lam)
+        missing = self.force - self._momenta(found.a) - pulls
+        return missing.largest() / max(self.force.largest(), pulls.largest(), TINY)
+
+    def _products(self, a: Doubled) -> Doubled:
+        """Return A a for a (n, 6)."""
+        parts = self.values * _grounded(a)[self.rows.ends]
+        return parts.reshape(len(self.rows.ends), 12).total()
+
+    def _momenta(self, a: Doubled) -> Doubled:
+        """Return D a for a (n, 6)."""
+        linear = a[:, 3:] * self.mass[:, None]
+        return concatenate([apply(self.inertia, a[:, :3]), linear], 1)
+
+    def _pulls(self, lam: Doubled) -> Doubled:
+        """Return A' lam (n, 6): sums over the rows of bodies, one row of every body at a time."""
+        n = self.n // 6
+        value = (self.values * lam[:, None, None]).reshape(-1, 6)
+        body = self.rows.ends.ravel()
+        order = np.argsort(body, kind="stable")
+        order = order[body[order] < n]
+        first = np.searchsorted(body[order], np.arange(n + 1))
+        total = doubled(np.zeros((n, 6)))
+        for turn in range(int(np.diff(first).max(initial=0))):
+            has = np.diff(first) > turn
+            more = value[order[np.where(has, first[:-1] + turn, 0)]]
+            total = where(has[:, None], total + more, total)
+        return total
+
+
+def _grounded(of_bodies: Doubled) -> Doubled:
+    """Append the world, which does not move."""
+    return concatenate([of_bodies, doubled(np.zeros((1, of_bodies.high.shape[1])))])
+
+
+# ---- the scissor in closed form ---------------------------------------------------------------
+
+
+def scissor_reference(problem: Problem) -> FloatArray:
+    """Return (n, 6) from the one equation of motion of the gallery's scissor.
 
     With the bars' angle q: pair k has its centers at (L/2 cos q, (k + 1/2) L sin q), so that
     T = M(q) qd^2 / 2 with M = sum m ((L/2 sin q)^2 + ((k + 1/2) L cos q)^2) + J, and Lagrange's
     equation M qdd + M' qd^2 / 2 = sum m (g_x dx/dq + g_z dz/dq).
     """
-    system, moving = problem.system, motion(problem)
-    n = system.n_bodies
-    R, m = moving.rotation[:n], system.mass.astype(Extended)
-    J = np.einsum("nai,nij,naj->n", R[:, 1:2], system.inertia.astype(Extended), R[:, 1:2])
-    c, s = np.abs(R[:, 0, 0]).mean(), R[:, 2, 0].mean()
-    qd = np.abs(moving.angular[:n, 1]).mean()
-    half = np.abs(system.successor_point[:, 0]).max().astype(Extended)  # L / 2
-    pair = np.rint(moving.position[:n, 2] / (2 * half * s) - Extended(0.5))
-    reach = (2 * pair + 1) * half  # z = reach sin q
-    M = (m * ((half * s) ** 2 + (reach * c) ** 2) + J).sum()
-    slope = (2 * m * (half**2 - reach**2) * s * c).sum()  # dM/dq
-    gravity = system.gravity.astype(Extended)
-    work = (m * (-gravity[0] * half * s + gravity[2] * reach * c)).sum()
-    qdd = (work - slope * qd**2 / 2) / M
-    world = np.zeros((n, 6), Extended)
-    world[:, 1] = -np.sign(R[:, 0, 0]) * qdd
-    world[:, 3] = -half * (s * qdd + c * qd**2)
-    world[:, 5] = reach * (c * qdd - s * qd**2)
-    return world
+    system, motion = problem.system, Motion(problem.system, problem.state)
+    n, m, gravity = system.n_bodies, doubled(system.mass), system.gravity
+    R = motion.rotation[:-1]
+    rising = np.sign(R.high[:, 0, 0])  # of left bars
+    c, s = ((R[:, k, 0] * sign).total() / n for k, sign in ((0, rising), (2, 1.0)))
+    qd = (motion.w[:-1][:, 1] * -rising).total() / n
+    half = np.abs(system.successor_point[:, 0]).max()  # L / 2
+    pair = np.rint(problem.state.position[:, 2] / (2 * half * s.high) - 0.5)
+    reach = doubled(2 * pair + 1) * half  # z = reach sin q
+    J = dot(R[:, 1], apply(system.inertia, R[:, 1]))
+    M = (m * ((s * half) * (s * half) + (reach * c) * (reach * c)) + J).total()
+    slope = (m * 2.0 * (doubled(half) * half - reach * reach) * s * c).total()  # dM/dq
+    work = (m * (reach * c * gravity[2] - s * half * gravity[0])).total()
+    qdd = (work - slope * qd * qd * 0.5) / M
+    zero = doubled(np.zeros(n))
+    across = zero - (s * qdd + c * qd * qd) * half
+    rise = reach * (c * qdd - s * qd * qd)
+    return motion.spatial(stack([zero, qdd * -rising, zero, across, zero, rise], 1))
 
 
 def _scissor_kappa(problem: Problem) -> float:
     """Condition of the equations in the plane, whose rows are independent; NaN beyond memory."""
     try:
-        return _planar_kappa(problem)
+        equations = Equations(Motion(problem.system, problem.state))
+        K, n = equations.matrix(), equations.n
+        in_plane = np.flatnonzero(np.isin(np.arange(n) % 6, (1, 3, 5)))
+        reach = np.asarray(abs(K[n:, :][:, in_plane]).sum(axis=1)).ravel()
+        index = np.concatenate([in_plane, n + np.flatnonzero(reach > 1e-9)])
+        return Factor(K[index][:, index], len(in_plane)).kappa()
     except (MemoryError, RuntimeError):  # SuperLU raises either
         return math.nan
-
-
-def _planar_kappa(problem: Problem) -> float:
-    equation = equations(problem)
-    K = saddle_matrix(equation)
-    n = len(equation.force)
-    in_plane = np.flatnonzero(np.isin(np.arange(n) % 6, (1, 3, 5)))
-    reach = np.asarray(abs(K[n:, :][:, in_plane]).sum(axis=1)).ravel()
-    index = np.concatenate([in_plane, n + np.flatnonzero(reach > 1e-9)])
-    return Factor(K[index][:, index], len(in_plane)).kappa()

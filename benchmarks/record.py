@@ -1,7 +1,7 @@
-"""Keep one run of the headline study: `python -m benchmarks.record out/headline`.
+"""Keep one run of a study: `python -m benchmarks.record out/headline`.
 
-Its report in Markdown, rows and environment go to results/headline/, with pictures small enough for
-a repository.
+Its report in Markdown, rows and environment go to results/ under the name of its folder, with
+pictures small enough for a repository.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from pathlib import Path
 import click
 from PIL import Image
 
-from benchmarks.results import FOLDER
-from sparsebody.study.environment import FILE
-from sparsebody.study.report import write_report
+from sparsebody.study.machine import ENVIRONMENT
+from sparsebody.study.reports import write_report
 
-TARGET = FOLDER / "headline"
+RESULTS = Path(__file__).parent / "results"
 WIDTH = 680  # pixels
 COLORS = 32
 
@@ -31,12 +30,13 @@ def small(picture: Path) -> None:
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("study", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.option("--output", default=TARGET, type=click.Path(path_type=Path, file_okay=False))
-def main(study: Path, output: Path) -> None:
+@click.option("--output", type=click.Path(path_type=Path, file_okay=False))
+def main(study: Path, output: Path | None) -> None:
     """Write report, rows and environment of the finished STUDY, replacing those of another."""
+    output = output or RESULTS / study.name
     shutil.rmtree(output, ignore_errors=True)
     write_report(study, output, formats=["markdown"], patterns=False)
-    for name in ("results.csv", FILE):
+    for name in ("results.csv", ENVIRONMENT):
         shutil.copy(study / name, output)
     for picture in output.glob("*.png"):
         small(picture)

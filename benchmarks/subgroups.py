@@ -1,31 +1,18 @@
-"""Fewer freedoms by displacement subgroups against six: `python -m benchmarks.subgroups`.
-
-CPU times of accelerations alone, the least of many, both ways in turn, "fewer" or "six" being
-what the automatic choice takes.
-"""
+"""Mechanisms whose bodies move within displacement subgroups, for `subgroups.toml`."""
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
-import sparsebody as sb
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import SubgroupAssembler
-from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.gallery import build
-from sparsebody.model.joints import Prismatic, Revolute, Spherical
+from sparsebody.model.joints import JOINT_TYPES, Prismatic, Spherical
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.system import State, System
-
-REPEATS = 40
-LEAST = 2e-3  # [s] of one measurement
 
 
-def spherical_ladder(rungs: int, joint_type: type = Revolute) -> Mechanism:
+def spherical_ladder(size: int, joint: str = "revolute") -> Mechanism:
     """A ladder of bars on a sphere that grows slowly, hinged about axes through its center."""
-    mechanism = Mechanism("spherical ladder")
+    mechanism, rungs, joint_type = Mechanism("spherical ladder"), size, JOINT_TYPES[joint]
     angle = np.linspace(0.0, rungs * np.pi / 20, rungs + 1)
     latitude = {"upper": 0.1, "lower": -0.1}
     corner = {
@@ -56,10 +43,10 @@ def spherical_ladder(rungs: int, joint_type: type = Revolute) -> Mechanism:
     return mechanism
 
 
-def gantries(columns: int) -> Mechanism:
+def gantries(size: int) -> Mechanism:
     """Carriages on twin rails, with two slides each, each joined to the next by one more."""
     mechanism = Mechanism("gantries")
-    for i in range(columns):
+    for i in range(size):
         at = np.array([float(i), 0.0, 0.0])
         for axis in "xyz":
             mechanism.add_body(f"{axis}-{i}", mass=1.0, inertia=[0.1, 0.1, 0.1], position=at)
@@ -77,9 +64,9 @@ def gantries(columns: int) -> Mechanism:
     return mechanism
 
 
-def scissor_with_pendulums(pairs: int, pendulums: int) -> Mechanism:
+def scissor_with_pendulums(size: int, pendulums: int = 5) -> Mechanism:
     """A scissor lift, planar, with pendulums on ball joints, which are not."""
-    mechanism = build("scissor", pairs=pairs)
+    mechanism = build("scissor", pairs=size)
     bars = list(mechanism.bodies)
     for k in range(pendulums):
         bar = bars[7 * k % len(bars)]
@@ -89,57 +76,3 @@ def scissor_with_pendulums(pairs: int, pendulums: int) -> Mechanism:
         )
         mechanism.add_joint(f"ball-{k}", Spherical(), bar, f"bob-{k}", point=x)
     return mechanism
-
-
-def cases() -> list[Mechanism]:
-    """Return the mechanisms."""
-    return [
-        *(spherical_ladder(rungs) for rungs in (3, 30, 300, 3000)),
-        *(spherical_ladder(rungs, Spherical) for rungs in (30, 300)),
-        *(gantries(columns) for columns in (3, 30, 300)),
-        *(scissor_with_pendulums(pairs, 5) for pairs in (10, 100, 1000, 10_000)),
-        *(build(name) for name in ("stewart", "slider-crank", "ladder", "governor")),
-    ]
-
-
-def seconds(dynamics: ForwardDynamics, state: State, out: FloatArray) -> float:
-    """Return the CPU time of an evaluation, the least of a few."""
-    dynamics.acceleration(state, out=out)
-    start = time.process_time()
-    dynamics.acceleration(state, out=out)
-    number = max(1, int(LEAST / max(time.process_time() - start, 1e-6)))
-    start = time.process_time()
-    for _ in range(number):
-        dynamics.acceleration(state, out=out)
-    return (time.process_time() - start) / number
-
-
-def compare(system: System) -> str:
-    """Return a line: bodies, rows eliminated and times both ways, their difference."""
-    state = sb.consistent_state(system)
-    both = [ForwardDynamics(system, state, reduction=name) for name in ("auto", "none")]
-    out = [np.empty((system.n_bodies, 6)) for _ in both]
-    least = [np.inf, np.inf]
-    for _ in range(REPEATS):
-        for k, dynamics in enumerate(both):
-            least[k] = min(least[k], seconds(dynamics, state, out[k]))
-    error = np.abs(out[0] - out[1]).max() / np.abs(out[1]).max()
-    rows = [len(dynamics.structure.rows) for dynamics in both]
-    freedoms = "fewer" if isinstance(both[0].evaluator.assembler, SubgroupAssembler) else "six"
-    return (
-        f"{system.name:22s} {system.n_bodies:6d} {freedoms:5s} {rows[0]:7d} {rows[1]:7d} "
-        f"{1e6 * least[0]:10.1f} {1e6 * least[1]:10.1f} {least[1] / least[0]:6.2f} {error:8.1e}"
-    )
-
-
-def main() -> None:
-    """Print the table."""
-    print(
-        "mechanism              bodies freedoms  rows    of six         us     of six   gain  error"
-    )
-    for mechanism in cases():
-        print(compare(mechanism.compile()), flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,7 +9,7 @@ from pathlib import Path
 import sparsebody as sb
 from sparsebody.model.gallery import build
 from sparsebody.plots import Options, trajectory_subject
-from sparsebody.plots.saving import save_figure
+from sparsebody.plots.style import save_figure
 
 
 def main(folder: Path | None = None) -> float:

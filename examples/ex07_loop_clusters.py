@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import sparsebody as sb
-from sparsebody.plots.loop_blocks import plot_loop_blocks
+from sparsebody.plots.spy import plot_loop_blocks
 from sparsebody.tree import spanning_tree
 from sparsebody.tree.loops.loop_clusters import loop_clusters
 from sparsebody.tree.loops.loops_projection import LoopsProjection

@@ -13,9 +13,9 @@ import sparsebody as sb
 from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
-from sparsebody.plots.elimination import graph_places, plot_elimination
-from sparsebody.plots.saving import save_figure
+from sparsebody.plots.elimination_orders import graph_places, plot_elimination
 from sparsebody.plots.spy import plot_spy
+from sparsebody.plots.style import save_figure
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 

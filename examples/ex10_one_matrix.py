@@ -17,12 +17,12 @@ import sparsebody as sb
 from sparsebody.analysis.algorithm_comparison import compare_algorithms
 from sparsebody.analysis.cycle_bases import compare_loop_bases
 from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
 from sparsebody.model.gallery import build
 from sparsebody.ordering.literature_orders import algorithm_order
-from sparsebody.plots.saving import save_figure
 from sparsebody.plots.spy import plot_orders
+from sparsebody.plots.style import save_figure
 from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.study.algorithm_growth import algorithm_growth, growing_family
 from sparsebody.study.fits import growth
 
 TILTED = (3.0, -4.0, -8.0)  # gravity that loads every joint

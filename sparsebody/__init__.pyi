@@ -60,7 +60,9 @@ from .model.system import (
     System as System,
 )
 from .equations.initial_state import (
+    StateChange as StateChange,
     consistent_state as consistent_state,
+    state_changes as state_changes,
 )
 from .kinematics.poses import (
     displaced as displaced,
@@ -104,6 +106,17 @@ from .simulation import (
     simulate as simulate,
 )
 
+# Forces in balance
+from .simulation.implicit.equilibrium import (
+    equilibrium as equilibrium,
+)
+from .simulation.implicit.continuation import (
+    follow as follow,
+)
+from .simulation.implicit.vibration import (
+    natural_frequencies as natural_frequencies,
+)
+
 # What is known before anything moves
 from .dynamics.mobility import (
     Mobility as Mobility,
@@ -130,7 +143,7 @@ from .analysis.algorithm_comparison import (
 from .analysis.cycle_bases import (
     compare_loop_bases as compare_loop_bases,
 )
-from .study.certificates import (
+from .certificates.certifying import (
     certify as certify,
 )
 from .corpus.index import (

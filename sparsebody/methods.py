@@ -17,9 +17,10 @@ from sparsebody.dynamics.inverse_dynamics import InverseDynamics
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.actuators import Freedom
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import TOLERANCE, ActuatorForces, InverseMethod
+from sparsebody.equations.inverse import ActuatorForces, InverseMethod
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.system import State, System
+from sparsebody.tolerances import MOTION_TOLERANCE
 from sparsebody.tree import TREE_INVERSE_METHODS, TREE_METHODS, TreeDynamics, tree_dynamics
 
 SPARSE = "sparse"
@@ -82,7 +83,7 @@ def inverse_dynamics(
     body_force: FloatArray | None = None,
     tree: str = "minimum-nonzeros",
     reactions: str = "minimum-norm",
-    tolerance: float = TOLERANCE,
+    tolerance: float = MOTION_TOLERANCE,
 ) -> ActuatorForces:
     """Return the forces of actuators that cause a motion, at one state.
 

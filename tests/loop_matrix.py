@@ -13,7 +13,7 @@ from sparsebody.assembly.constraint import constraint_rows
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles
-from sparsebody.sparse.rank.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
+from sparsebody.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 
 
 def loop_cycles(system: System, basis: str, seed: int = 0) -> Cycles | None:

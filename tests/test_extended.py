@@ -8,12 +8,10 @@ from math import isqrt
 import numpy as np
 import pytest
 
-from benchmarks import conditioning
 from benchmarks.cases import problem
 from benchmarks.doubled import EPS, Doubled, doubled, stack
-from benchmarks.extended import Extended, extended_reference
+from benchmarks.oracle import Extended, extended_reference
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.factorization import available_factorizations
 from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute
@@ -146,10 +144,3 @@ def test_what_the_reference_does_not_know_is_refused() -> None:
     system = build("scissor", drive=True).compile()
     with pytest.raises(ValueError, match="no reference with forces or drives"):
         extended_reference(system, system.initial_state)
-
-
-def test_the_table_of_lifts_keeps_its_limits(capsys: pytest.CaptureFixture[str]) -> None:
-    assert conditioning.main(["3"]) == 0
-    printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 3 + len(available_factorizations())
-    assert all("     6  " in line for line in printed[1:])

@@ -23,7 +23,6 @@ from pydrake.multibody.tree import (
 )
 from pydrake.systems.analysis import Simulator
 
-from benchmarks.cases import Problem
 from benchmarks.peers.tree import (
     CARRIAGE_MASS,
     Frames,
@@ -35,9 +34,8 @@ from benchmarks.peers.tree import (
     spanning_tree,
 )
 from sparsebody.arrays import FloatArray
-from sparsebody.study.machine import package_versions
+from sparsebody.study.families import Problem
 
-VERSION = package_versions("drake")
 STEP = 1e-3  # [s]
 
 

@@ -21,11 +21,10 @@ import exudyn.itemInterface as exi
 import numpy as np
 from exudyn.rigidBodyUtilities import RigidBodyInertia
 
-from benchmarks.cases import Problem
 from benchmarks.peers.tree import CARRIAGE_MASS, Frames, UnsupportedError, frames, inertias
 from sparsebody.arrays import FloatArray
+from sparsebody.study.families import Problem
 
-VERSION = f"exudyn {exu.config.Version() if hasattr(exu, 'config') else exu.__version__}"
 STEP = 1e-3  # [s]
 STEPS = 3
 

@@ -13,14 +13,11 @@ import numpy as np
 from scipy.sparse import bsr_array, csc_matrix
 from scipy.sparse.linalg import splu
 
-from benchmarks.cases import Problem
 from sparsebody.arrays import FloatArray
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
-from sparsebody.study.machine import package_versions
-
-VERSION = package_versions("scipy", "scikit-sparse")
+from sparsebody.study.families import Problem
 
 
 @dataclass(frozen=True, eq=False)

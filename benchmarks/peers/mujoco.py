@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from benchmarks.cases import Problem
 from benchmarks.peers.tree import (
     CARRIAGE_MASS,
     Frames,
@@ -24,8 +23,8 @@ from benchmarks.peers.tree import (
 )
 from sparsebody.arrays import FloatArray
 from sparsebody.spatial import quaternion_from_rotation
+from sparsebody.study.families import Problem
 
-VERSION = f"mujoco {mujoco.__version__}"
 HARDEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)  # the impedance that regularizes least
 
 

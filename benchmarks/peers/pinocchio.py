@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 
-from benchmarks.cases import Problem
 from benchmarks.peers.tree import (
     CARRIAGE_MASS,
     Frames,
@@ -28,8 +27,7 @@ from benchmarks.peers.tree import (
     spanning_tree,
 )
 from sparsebody.arrays import FloatArray
-
-VERSION = f"pin {pin.__version__}"
+from sparsebody.study.families import Problem
 
 
 @dataclass(frozen=True)

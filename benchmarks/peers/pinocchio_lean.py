@@ -19,12 +19,11 @@ from pathlib import Path
 import numpy as np
 import pinocchio as pin
 
-from benchmarks.cases import Problem
 from benchmarks.peers import pinocchio as stock
 from benchmarks.peers.tree import UnsupportedError
 from sparsebody.arrays import FloatArray
+from sparsebody.study.families import Problem
 
-VERSION = f"{stock.VERSION}, lean"
 SOURCE = Path(__file__).parent / "lean" / "lean.cpp"
 BUILD = Path("out") / "pinocchio-lean"
 FLAGS = (
@@ -54,8 +53,8 @@ def is_available() -> bool:
 
 def target() -> Path:
     """Return where the program is, once it is built."""
-    version = hashlib.sha256(SOURCE.read_bytes() + VERSION.encode()).hexdigest()[:12]
-    return (BUILD / f"lean-{version}").absolute()
+    made_of = SOURCE.read_bytes() + f"pin {pin.__version__}, lean".encode()
+    return (BUILD / f"lean-{hashlib.sha256(made_of).hexdigest()[:12]}").absolute()
 
 
 def program() -> Path:

@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from benchmarks.cases import Problem, body_axes
 from sparsebody.arrays import FloatArray
-from sparsebody.kinematics.joint_motion import joint_motion
+from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
+from sparsebody.study.families import Problem
 
 TreeKind = Literal["breadth-first", "depth-first"]
 CARRIAGE_MASS = 0.05  # part of a body's mass that goes to the carriage of a sphere on a plane
@@ -57,7 +57,7 @@ class Tree:
 def frames(problem: Problem) -> Frames:
     """Return all frames in the world."""
     system, state = problem.system, problem.state
-    rotation = np.concatenate([body_axes(system), np.eye(3)[None]])
+    rotation = np.concatenate([body_rotations(state), np.eye(3)[None]])
     position = np.concatenate([state.position, np.zeros((1, 3))])
     s, p = system.successor, system.predecessor
     return Frames(

@@ -232,7 +232,7 @@ void bind_dynamics(nb::module_& m) {
   def_kernel<"rows_on_freedoms(row_joint, ends, rows, to_freedoms, inverse, reduced)">(m, &rows_on_freedoms);
   def_kernel<"locally_independent_rows(first_row, is_within, reduced, size, is_prescribed)">(
       m, &locally_independent_rows);
-  def_kernel<"reaction_tree(begin, incident, ends, freedoms, n_dropped)">(m, &reaction_tree);
+  def_kernel<"reaction_tree(ends, freedoms, n_dropped)">(m, &reaction_tree);
 }
 
 }  // namespace sparsebody

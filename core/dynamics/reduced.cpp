@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/gram_schmidt.hpp"
+#include "graph/breadth_first.hpp"
 
 namespace sparsebody {
 namespace {
@@ -65,24 +66,20 @@ std::tuple<Array<bool>, Array<Index>> locally_independent_rows(View<const Index>
   return {std::move(keep), std::move(n_dropped)};
 }
 
-std::tuple<Array<Index>, Array<Index>> reaction_tree(View<const Index> begin, View<const Index> incident,
-                                                     View<const Index, 2> ends, View<const Index> freedoms,
-                                                     View<const Index> n_dropped) {
-  const Index world = freedoms.size() - 1;
-  std::vector<Index> bodies{world}, joints{-1};
-  std::vector<bool> is_reached(world + 1);
-  is_reached[world] = true;
-  for (std::size_t i = 0; i < bodies.size(); ++i)
-    for (Index e = begin[bodies[i]]; e < begin[bodies[i] + 1]; ++e) {
-      const Index j = incident[e], other = ends(0, j) == bodies[i] ? ends(1, j) : ends(0, j);
-      if (is_reached[other] || freedoms[other] == 6 || n_dropped[j] < 6 - freedoms[other]) continue;
-      is_reached[other] = true;
-      bodies.push_back(other);
-      joints.push_back(j);
-    }
-  bodies.erase(bodies.begin());
-  joints.erase(joints.begin());
-  return {Array<Index>(bodies), Array<Index>(joints)};
+std::pair<std::vector<Index>, std::vector<Index>> reaction_tree(View<const Index, 2> ends, Indices freedoms,
+                                                                Indices n_dropped) {
+  const Index world = freedoms.size();
+  const Incidence at = incidence(world, ends, World::is_last_node);
+  std::vector<Index> queue(world + 1, world), joint(world + 1, -1);
+  const Index end = breadth_first(at.graph(), queue, 0, 1, [&](Index, Index other, Index entry) {
+    const Index j = at.edge[entry];
+    if (other == world || joint[other] >= 0 || freedoms[other] == 6 || n_dropped[j] < 6 - freedoms[other]) return false;
+    joint[other] = j;
+    return true;
+  });
+  std::vector<Index> bodies(queue.begin() + 1, queue.begin() + end), joints;
+  for (const Index body : bodies) joints.push_back(joint[body]);
+  return {std::move(bodies), std::move(joints)};
 }
 
 }  // namespace sparsebody

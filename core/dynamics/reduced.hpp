@@ -4,7 +4,7 @@
 
 #include <tuple>
 
-#include "base/array.hpp"
+#include "graph/adjacency.hpp"
 
 namespace sparsebody {
 
@@ -35,10 +35,9 @@ std::tuple<Array<bool>, Array<Index>> locally_independent_rows(View<const Index>
                                                                View<const double> size,
                                                                View<const bool> is_prescribed);
 
-// Goes from the world to bodies with fewer freedoms by joints, ends (2, n_joints) with n for the world, that drop
-// enough rows for them; (begin, incident): joints of each body. Returns bodies in that sequence, and their joints.
-std::tuple<Array<Index>, Array<Index>> reaction_tree(View<const Index> begin, View<const Index> incident,
-                                                     View<const Index, 2> ends, View<const Index> freedoms,
-                                                     View<const Index> n_dropped);
+// Goes from the world to bodies with fewer freedoms (n,) by joints, ends (n_joints, 2), that drop enough rows for them.
+// Returns bodies in that sequence, and their joints.
+std::pair<std::vector<Index>, std::vector<Index>> reaction_tree(View<const Index, 2> ends, Indices freedoms,
+                                                                Indices n_dropped);
 
 }  // namespace sparsebody

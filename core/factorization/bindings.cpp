@@ -1,6 +1,7 @@
 #include "factorization/block_ldl.hpp"
 #include "factorization/block_qr.hpp"
 #include "factorization/layout.hpp"
+#include "factorization/multifrontal.hpp"
 #include "factorization/partition.hpp"
 #include "factorization/plain_ldl.hpp"
 #include "factorization/saddle.hpp"
@@ -10,9 +11,6 @@ namespace sparsebody {
 
 template <OneOf<Partition, SaddlePattern, Saddle> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
-
-void bind_factorization_block_qr(nb::module_& m);
-void bind_factorization_multifrontal(nb::module_& m);
 
 namespace {
 
@@ -71,6 +69,48 @@ void bind_block_ldl(nb::module_& m) {
       "Return the root of the smallest dual pivot relative to its row, and the row.");
 }
 
+void bind_block_qr(nb::module_& m) {
+  nb::class_<BlockQR> type(m, "BlockQR", "The factor R of A' = Q R by small fronts.");
+  def_kernel<"__init__(block_sizes, ends, order, part_starts)">(type, construct<BlockQR, Indices, View<const Index, 2>, Indices, Indices>);
+  type.def_rw("threads", &BlockQR::threads, "Threads that a factorization may use; nothing else depends on them.");
+  type.def_ro_static("regular", &BlockQR::regular);
+  def_kernel<"factorize(rows)">(type, nb::overload_cast<ConstraintRows>(&BlockQR::factorize),
+                                "Return regular, or the first dual row that depends on others but for rounding.");
+  def_kernel<"factorize(rows, rhs, y)">(
+      type, nb::overload_cast<ConstraintRows, View<const double>, View<double>>(&BlockQR::factorize),
+      "The same; also fill y with Q' f - R'^-1 gamma.");
+  def_kernel<"substitute_back(x)">(type, nb::overload_cast<View<double>>(&BlockQR::substitute_back, nb::const_),
+                                   "Replace x by R^-1 x.");
+  def_kernel<"solve(rows, rhs, x, accurate, corrections)">(
+      type,
+      [](BlockQR& qr, ConstraintRows rows, View<const double> rhs, View<double> x, bool accurate, int corrections) {
+        const auto residuals = qr.solve(rows, rhs, accurate, x, corrections);
+        return std::pair(residuals.last, residuals.first);
+      },
+      "Fill x, and return the relative residual of the rows and that before the first correction.");
+  def_kernel<"smallest_pivot(rows)">(
+      type, &BlockQR::smallest_pivot,
+      "Return the smallest sine of an angle between a row and those eliminated before it, and that row.");
+  def<"front_shapes()">(type, &BlockQR::front_shapes,
+                        "Return (n_dual, 4): pivots, rows, columns of storage, rows of the contribution block.");
+}
+
+void bind_multifrontal(nb::module_& m) {
+  using multifrontal::Multifrontal;
+  nb::class_<Multifrontal> type(m, "Multifrontal", "LDL' of [1 A'; A 0] by dense fronts of supernodes.");
+  def_kernel<"__init__(offsets, ends, order)">(type, construct<Multifrontal, Indices, View<const Index, 2>, Indices>);
+  def_kernel<"factorize(rows)">(type, &Multifrontal::factorize,
+                                "Return regular, or the first row whose pivot may be nothing but rounding.");
+  def_kernel<"factorize_shifted(rows, delta)">(type, &Multifrontal::factorize_shifted, "Factorize [1 A'; A -delta].");
+  def_kernel<"solve(rows, rhs, x)">(type, &Multifrontal::solve, "Fill x for rhs (n_rows,).");
+  def_kernel<"smallest_pivot(rows)">(
+      type, &Multifrontal::smallest_pivot,
+      "Return the smallest sine of an angle between a row and those eliminated before it, and that row.");
+  def<"front_shapes()">(type, &Multifrontal::front_shapes, "Return (n_supernodes, 2): pivots and other rows.");
+  type.def_rw("threads", &Multifrontal::threads);
+  type.def_ro_static("regular", &Multifrontal::regular);
+}
+
 }  // namespace
 
 void bind_factorization(nb::module_& m) {
@@ -81,13 +121,15 @@ void bind_factorization(nb::module_& m) {
 
   nb::module_ block_ldl = m.def_submodule("block_ldl", "LDL' by small dense blocks.");
   bind_block_ldl(block_ldl);
-  bind_factorization_block_qr(m);
-  bind_factorization_multifrontal(m);
+  bind_block_qr(m);
+  bind_multifrontal(m);
   nb::module_ plain_ldl = m.def_submodule("plain_ldl", "LDL' in any order, with every operation counted.");
   def_kernel<"factorize(sizes, base, start, below, values)">(plain_ldl, &plain_ldl::factorize);
   def_kernel<"solve(sizes, base, indices, values, x)">(plain_ldl, &plain_ldl::solve);
 
   def_kernel<"subtract_product(matrix, x, residual)">(m, &subtract_product);
+  def_kernel<"constraint_product(pattern, rows, x)">(m, &constraint_product);
+  def_kernel<"constraint_forces(pattern, rows, y)">(m, &constraint_forces);
   def_kernel<"residual_scales(matrix, inverse, x, rhs)">(m, &residual_scales);
   def_kernel<"exact_residual(indptr, indices, data, right, high, low)">(m, &exact_residual);
   def_kernel<"unit_rows(matrix, unit, inverse_root)">(m, &unit_rows);

@@ -37,13 +37,12 @@ struct FrontTree {
     parent = elimination_tree(duals.graph());
     later = column_structures(duals.graph(), parent, postorder(parent));
   }
-  Indices later_than(Index j) const { return later.graph()[j]; }
+  Indices later_than(Index j) const { return later[j]; }
   // Calls body(i) for the primal blocks that no front before j has.
   template <class F>
   void for_each_new_end(Index j, F&& body) const {
-    const Graph graph = quotient.graph();
-    for (const Index i : graph[n_primal + j])
-      if (graph[i][0] == n_primal + j) body(i);
+    for (const Index i : quotient[n_primal + j])
+      if (quotient[i][0] == n_primal + j) body(i);
   }
 };
 
@@ -296,17 +295,6 @@ ConstraintPattern::ConstraintPattern(View<const Index> block_sizes, View<const I
   duals.push_back({{std::uint32_t(n), std::uint32_t(n)}, row});
 }
 
-void ConstraintPattern::residual(ConstraintRows A, View<const double> x, View<const double> gamma,
-                                 View<double> residual) const {
-  with_width([&](auto width) {
-    fill_residual<width>(*this, {0, n_dual()}, A, x.data(), x.data(), gamma.data(), residual.data());
-  });
-}
-
-void ConstraintPattern::subtract_forces(ConstraintRows A, View<const double> y, View<double> x) const {
-  with_width([&](auto width) { sparsebody::subtract_forces<width>(*this, {0, n_dual()}, A, y.data(), x.data()); });
-}
-
 // ---- Layout
 
 Partition dual_partition(View<const Index> block_sizes, View<const Index, 2> ends, View<const Index> order,
@@ -381,7 +369,7 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
     tree.for_each_new_end(j, [&](Index i) {
       const auto width = std::uint32_t(block_sizes[i]);
       top -= width;
-      for (const Index dual : tree.quotient.graph()[i]) {
+      for (const Index dual : tree.quotient[i]) {
         const Index k = dual - n;
         for (std::uint32_t side = 0; side < 2; ++side)
           if (ends(order[k], side) == i)

@@ -47,11 +47,6 @@ struct ConstraintPattern {
     if (width == 6) return body(std::integral_constant<int, 6>{});
     return body(std::integral_constant<int, 0>{});
   }
-
-  // Fills residual = A x - gamma.
-  void residual(ConstraintRows A, View<const double> x, View<const double> gamma, View<double> residual) const;
-  // x -= A' y
-  void subtract_forces(ConstraintRows A, View<const double> y, View<double> x) const;
 };
 
 class BlockQR {
@@ -91,7 +86,6 @@ class BlockQR {
   // and those eliminated before it.
   std::pair<double, Index> smallest_pivot(ConstraintRows A) const;
 
-  const ConstraintPattern& pattern() const { return pattern_; }
   // (n_dual, 4): pivots, rows, columns of storage, and rows of the contribution block of every front.
   Array<Index, 2> front_shapes() const;
 

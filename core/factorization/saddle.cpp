@@ -69,6 +69,20 @@ void subtract_force(Size size, const double* row, const double* y, double* x, In
 
 }  // namespace
 
+Array<double> constraint_product(const SaddlePattern& pattern, ARows rows, View<const double> x) {
+  Array<double> product(rows.rows());
+  row_product(pattern, rows, {x.data(), {x.size(), 1}}, [&](Index r, Index, double total) { product[r] += total; });
+  return product;
+}
+
+Array<double> constraint_forces(const SaddlePattern& pattern, ARows rows, View<const double> y) {
+  Array<double> force(pattern.n_primal_rows());
+  for_each_end(pattern, rows, [&](Index r, const double* row, Index first, auto size) {
+    for (Index a = 0; a < size; ++a) force[first + a] += row[a] * y[r];
+  });
+  return force;
+}
+
 void subtract_product(const Saddle& K, Columns x, View<double, 2> residual) {
   const SaddlePattern pattern = K.pattern();
   const Index n_columns = x.shape(1), n_primal_rows = pattern.n_primal_rows();

@@ -51,6 +51,9 @@ struct Saddle {
 
 // ---- products ----------------------------------------------------------------------------------------------------
 
+// A x, and A' y.
+Array<double> constraint_product(const SaddlePattern& pattern, ARows rows, View<const double> x);
+Array<double> constraint_forces(const SaddlePattern& pattern, ARows rows, View<const double> y);
 // residual -= [D A'; A 0] x.
 void subtract_product(const Saddle& K, Columns x, View<double, 2> residual);
 // (k, 2): what the primal and the dual residual of each column are measured against: the largest entry of f and D x,

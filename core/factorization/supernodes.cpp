@@ -39,7 +39,7 @@ std::vector<Index> amalgamated(const Graph& graph, Indices size, const std::vect
   Array<Index> n_rows = column_counts(graph, parent, postorder(parent), size);
   std::vector<Index> n_pivots(size.begin(), size.end()), last(n);  // blocks of the supernodes
   std::iota(last.begin(), last.end(), 0);
-  const Groups children = grouped(n, parent);
+  const GraphArrays children = grouped(n, parent);
   for (Index p = 0; p < n; ++p)
     for (const Index c : children[p]) {
       const Index k = n_pivots[p] + n_pivots[c], rows = n_rows[p] + n_pivots[c];
@@ -71,8 +71,8 @@ struct Layout {
     }
     const GraphArrays graph = reordered(quotient, order);
     const std::vector<Index> node_of = amalgamated(graph.graph(), size, is_constant);
-    const Groups members = grouped(n == 0 ? 0 : node_of.back() + 1, node_of);
-    for (const Index p : members.items) {
+    const GraphArrays members = grouped(n == 0 ? 0 : node_of.back() + 1, node_of);
+    for (const Index p : members.indices) {
       block.push_back(order[p]);
       node.push_back(node_of[p]);
       start.push_back(start.back() + (is_constant[p] ? 0 : size[p]));

@@ -18,11 +18,13 @@ struct Graph {
   Indices operator[](Index node) const { return indices.slice(start[node], start[node + 1]); }
 };
 
-// A graph that owns its rows.
+// A graph that owns its rows; or the items of every group, one after the other.
 struct GraphArrays {
-  Array<Index> start, indices;
+  std::vector<Index> start, indices;
 
   Graph graph() const { return {start, indices}; }
+  Index degree(Index node) const { return graph().degree(node); }
+  Indices operator[](Index node) const { return graph()[node]; }
 };
 
 enum class World { is_no_node, is_last_node };
@@ -38,22 +40,14 @@ struct Incidence {
 // ends(e, 0), ends(e, 1): the nodes of edge e; -1 is the world, which may be one more node, n_nodes.
 Incidence incidence(Index n_nodes, View<const Index, 2> ends, World world = World::is_no_node);
 
-// The items of every group, one after the other.
-struct Groups {
-  std::vector<Index> start, items;
-
-  Index size(Index group) const { return start[group + 1] - start[group]; }
-  Indices operator[](Index group) const { return {items.data() + start[group], size(group)}; }
-};
-
 // The items of `order` by their groups key[item] in 0 .. n - 1, those of a group in the sequence of `order`; or all
 // items in theirs. Items of key -1 are in no group.
-Groups grouped(Index n, Indices key, Indices order);
-Groups grouped(Index n, Indices key);
+GraphArrays grouped(Index n, Indices key, Indices order);
+GraphArrays grouped(Index n, Indices key);
 
 // The edges at every node, those before the others whose first end it is. ends (2, n_edges); an edge with both ends at
 // one node is listed twice.
-Groups edges_at_nodes(Index n_nodes, View<const Index, 2> ends);
+GraphArrays edges_at_nodes(Index n_nodes, View<const Index, 2> ends);
 
 // The quotient graph of [D A'; A 0]: edges become nodes n_nodes + e, next to their ends. Rows are sorted.
 GraphArrays quotient_graph(Index n_nodes, View<const Index, 2> ends);

@@ -98,10 +98,9 @@ GraphArrays column_structures(const Graph& graph, Indices parent, Indices sequen
   const Index n = parent.size();
   const std::vector<Index> ones(n, 1);
   const Array<Index> count = column_counts(graph, parent, sequence, ones);
-  Array<Index> start(n + 1);
+  std::vector<Index> start(n + 1);
   for (Index j = 0; j < n; ++j) start[j + 1] = start[j] + count[j] - 1;
-  Array<Index> rows(start[n]);
-  std::vector<Index> end(start.begin(), start.begin() + n), seen_by(n, -1);
+  std::vector<Index> rows(start[n]), end(start.begin(), start.begin() + n), seen_by(n, -1);
   for (Index i = 0; i < n; ++i) {  // row i goes into every column of its subtree
     seen_by[i] = i;
     for (Index k : graph[i])

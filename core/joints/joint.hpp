@@ -89,6 +89,20 @@ Mat3<T> rotation_to_successor(const T* q) {
            s * (x * z + w * y), s * (y * z - w * x), T(1) - s * (x * x + y * y)}};
 }
 
+// The angle of a rotation over its sine, from the vector sin(angle) n and 1 - cos(angle): near zero by the series
+// sum c_k versine^k, c_(k+1) / c_k = (k + 1) / (2 k + 3), which has derivatives there.
+template <class T>
+T angle_over_sine(const Vec3<T>& sine_vector, const T& versine) {
+  using std::atan2;
+  if (!(versine < T(0.05))) {
+    const T sine = norm(sine_vector);
+    return atan2(sine, T(1) - versine) / sine;
+  }
+  T sum(1);
+  for (int k = 11; k >= 0; --k) sum = T(1) + T((k + 1.0) / (2.0 * k + 3.0)) * versine * sum;
+  return sum;
+}
+
 // --- Position errors: X = X_err X_J with X_err ~ 1 - d x. Angles are whole ones, not the sines of table 8.1, which
 // vanish for a joint put together backwards. ---
 
@@ -96,19 +110,18 @@ Mat3<T> rotation_to_successor(const T* q) {
 template <class T>
 void tilt_error(const Mat3<T>& E, T* delta) {
   using std::atan2, std::sqrt;
-  if constexpr (std::is_same_v<T, double>) {  // asin(s) / s to rounding, where drift is small
-    if (const double square = E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2); square < 1e-4 && E(2, 2) > 0.0) {
-      const double stretch = 1.0 + square * (1.0 / 6.0 + square * (3.0 / 40.0 + square * (5.0 / 112.0)));
-      delta[0] = stretch * E(1, 2), delta[1] = -stretch * E(0, 2);
-      return;
-    }
+  const T square = E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2);
+  if (square < T(1e-4) && E(2, 2) > T(0)) {  // asin(s) / s to rounding, where drift is small
+    const T stretch = T(1) + square * (T(1.0 / 6.0) + square * (T(3.0 / 40.0) + square * T(5.0 / 112.0)));
+    delta[0] = stretch * E(1, 2), delta[1] = -stretch * E(0, 2);
+    return;
   }
-  const T sine = sqrt(E(0, 2) * E(0, 2) + E(1, 2) * E(1, 2));
-  if (sine < T(1e-8) && E(2, 2) < T(0)) {  // opposite: half a turn about any axis across
+  const T sine = sqrt(square);
+  if (sine < T(1e-8)) {  // opposite: half a turn about any axis across
     delta[0] = T(std::numbers::pi), delta[1] = T(0);
     return;
   }
-  const T stretch = sine > T(0) ? atan2(sine, E(2, 2)) / sine : T(1);
+  const T stretch = atan2(sine, E(2, 2)) / sine;
   delta[0] = stretch * E(1, 2);
   delta[1] = -stretch * E(0, 2);
 }
@@ -116,10 +129,10 @@ void tilt_error(const Mat3<T>& E, T* delta) {
 // d1, d2, d3: the rotation vector of S in P.
 template <class T>
 Vec3<T> rotation_vector(const Mat3<T>& E) {
-  using std::atan2, std::sqrt;
+  using std::sqrt;
   const Vec3<T> half = T(0.5) * Vec3<T>{E(1, 2) - E(2, 1), E(2, 0) - E(0, 2), E(0, 1) - E(1, 0)};
-  const T sine = norm(half), cosine = T(0.5) * (E(0, 0) + E(1, 1) + E(2, 2) - T(1));
-  if (sine < T(1e-8) && cosine < T(0)) {  // half a turn: E = 2 n n' - 1
+  const T versine = T(0.5) * (T(3) - E(0, 0) - E(1, 1) - E(2, 2));
+  if (versine > T(1) && norm(half) < T(1e-8)) {  // half a turn: E = 2 n n' - 1
     int k = 0;
     for (int a = 1; a < 3; ++a)
       if (E(a, a) > E(k, k)) k = a;
@@ -128,7 +141,7 @@ Vec3<T> rotation_vector(const Mat3<T>& E) {
     for (int a = 0; a < 3; ++a) n[a] = a == k ? n_k : T(0.5) * E(a, k) / n_k;
     return T(std::numbers::pi) * Vec3<T>::load(n);
   }
-  return sine > T(0) ? atan2(sine, cosine) / sine * half : half;
+  return angle_over_sine(half, versine) * half;
 }
 
 // d4, d5: S is off the z axis of P, at whatever height. As long as that distance, and never away from the x and y

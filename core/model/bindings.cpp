@@ -1,5 +1,6 @@
 #include "model/body_forces.hpp"
 #include "model/constraint_rows.hpp"
+#include "model/elastic_elements.hpp"
 #include "model/momentum.hpp"
 #include "model/planar_motion.hpp"
 #include "model/poses.hpp"
@@ -11,7 +12,8 @@ namespace sparsebody {
 using namespace model;
 
 template <OneOf<model::JointFrames, Subspaces, BodyMotions, Poses, JointMotions, JointMotionArrays, ConstraintRows,
-                PointForces, model::PlanarMotion, Momentum, Groups, Placement, RotationJoints> Struct>
+                PointForces, ElasticElements, ElasticMotion, model::PlanarMotion, Momentum, Placement,
+                RotationJoints> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_model(nb::module_& m) {
@@ -37,13 +39,14 @@ void bind_model(nb::module_& m) {
       m, &momentum, "Kinetic energy, and the momentum (6,) about the world's origin.");
   def_kernel<"add_point_forces(forces, bodies, force)">(m, &add_point_forces,
                                                         "-1, or the first force whose points coincide.");
+  def_kernel<"elastic_motion(elements, bodies)">(
+      m, &elastic_motion, "Stretches (n, 6) of elastic elements, their rates, and rows (n, 6, 2, 6) on the bodies.");
 
   // Structure
   def_kernel<"planar_motion(n_bodies, frames, kind, first_row, subspaces, tolerance)">(
       m, &planar_motion,
       "Basis, bodies from the world outwards, their joints, rows out of the plane; and the bodies reached: all, or the "
       "rest means nothing.");
-  def_kernel<"edges_at_nodes(n_nodes, ends)">(m, &edges_at_nodes);
   def_kernel<"placement(n_nodes, ends, rotation, point, first)">(m, &placement);
   def_kernel<"spanning_forest(n_nodes, first, second)">(m, &spanning_forest);
   def_kernel<"crossings(joints, most, tolerance)">(m, &crossings);

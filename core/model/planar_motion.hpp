@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "graph/adjacency.hpp"
+#include "graph/breadth_first.hpp"
 #include "model/joint_motion.hpp"
 
 namespace sparsebody::model {
@@ -48,40 +48,32 @@ inline PlanarMotion planar_motion(Index n, const JointFrames& frames, View<const
                                   View<const Index> first_row, const Subspaces& subspaces, double tolerance) {
   PlanarMotion plane{Array<double, 3>({n + 1, 3, 3}), Array<Index>(n), Array<Index>(n),
                      Array<bool>(subspaces.size())};
-  const auto node = [n](Index body) { return body < 0 ? n : body; };
-  Array<Index, 2> ends({2, frames.size()});
-  for (Index j = 0; j < frames.size(); ++j) {
-    ends(0, j) = node(frames.predecessor[j]);
-    ends(1, j) = node(frames.successor[j]);
-  }
-  const Groups joints_at = edges_at_nodes(n + 1, ends);
-  const Indices joints_of_world = joints_at[n];
-  const auto first = std::find_if(joints_of_world.begin(), joints_of_world.end(),
+  Array<Index, 2> ends({frames.size(), 2});
+  for (Index j = 0; j < frames.size(); ++j) ends(j, 0) = frames.predecessor[j], ends(j, 1) = frames.successor[j];
+  const Incidence at = incidence(n, ends, World::is_last_node);
+  const auto first = std::find_if(at.edge.begin() + at.start[n], at.edge.end(),
                                   [&](Index j) { return NormalOf(kind[j]) == NormalOf::about_z; });
-  if (first == joints_of_world.end()) return plane;
+  if (first == at.edge.end()) return plane;
   std::vector<Vec3<double>> normal(n + 1);
   normal[n] = (frames.predecessor[*first] < 0 ? frames.X_P(*first) : frames.X_S(*first)).E.row(2);
-  std::vector<char> is_reached(n + 1);
+  std::vector<bool> is_reached(n + 1);
+  std::vector<Index> queue(n + 1, n);
   is_reached[n] = true;
-  Index reached = 0;
-  for (Index head = -1; head < reached; ++head) {
-    const Index body = head < 0 ? n : plane.bodies[head];
-    for (const Index j : joints_at[body]) {
-      const bool is_outward = node(frames.predecessor[j]) == body;
-      const Index other = node(is_outward ? frames.successor[j] : frames.predecessor[j]);
-      if (is_reached[other] || NormalOf(kind[j]) == NormalOf::other) continue;
-      const auto X_near = is_outward ? frames.X_P(j) : frames.X_S(j), X_far = is_outward ? frames.X_S(j) : frames.X_P(j);
-      const Vec3<double> in_joint = X_near.E * normal[body];
-      if (!keeps_plane(NormalOf(kind[j]), in_joint, subspaces, first_row[j], first_row[j + 1], plane.is_outer, tolerance))
-        continue;
-      normal[other] = transpose_times(X_far.E, in_joint);
-      is_reached[other] = true;
-      plane.bodies[reached++] = other;
-      plane.joint[other] = j;
-    }
-  }
-  plane.n_reached = reached;
-  if (reached < n) return plane;
+  plane.n_reached = breadth_first(at.graph(), queue, 0, 1, [&](Index body, Index other, Index entry) {
+    const Index j = at.edge[entry];
+    if (is_reached[other] || NormalOf(kind[j]) == NormalOf::other) return false;
+    const bool is_outward = frames.successor[j] == (other == n ? -1 : other);
+    const auto X_near = is_outward ? frames.X_P(j) : frames.X_S(j), X_far = is_outward ? frames.X_S(j) : frames.X_P(j);
+    const Vec3<double> in_joint = X_near.E * normal[body];
+    if (!keeps_plane(NormalOf(kind[j]), in_joint, subspaces, first_row[j], first_row[j + 1], plane.is_outer, tolerance))
+      return false;
+    normal[other] = transpose_times(X_far.E, in_joint);
+    plane.joint[other] = j;
+    is_reached[other] = true;
+    return true;
+  }) - 1;
+  if (plane.n_reached < n) return plane;
+  std::copy(queue.begin() + 1, queue.end(), plane.bodies.begin());
   for (Index i = 0; i <= n; ++i) {
     const Vec3<double> z = 1.0 / norm(normal[i]) * normal[i];
     const Vec3<double> across = std::abs(z.z) > 0.6 ? Vec3<double>{z.z, 0.0, -z.x} : Vec3<double>{-z.y, z.x, 0.0};

@@ -23,7 +23,7 @@ struct Placement {
 inline Placement placement(Index n, View<const Index, 2> ends, View<const double, 4> rotation,
                            View<const double, 3> point, Index first) {
   Placement out{Array<Index>(n), Array<Index>(n), Array<double, 3>({n, 3, 3}), Array<double, 2>({n, 3})};
-  const Groups edges_at = edges_at_nodes(n, ends);
+  const GraphArrays edges_at = edges_at_nodes(n, ends);
   std::fill(out.label.begin(), out.label.end(), Index(-1));
   std::vector<Index> queue(n);
   Index reached = 0, component = 0;
@@ -101,7 +101,7 @@ inline bool is_meeting(const Vec3<double>& x, const Vec3<double>& u, const Vec3<
 inline std::pair<Array<Index>, Array<double>> crossings(const RotationJoints& joints, Index most, double same) {
   std::vector<Index> revolute;
   std::vector<double> height;
-  const Groups joints_at = edges_at_nodes(joints.size.size(), joints.groups);
+  const GraphArrays joints_at = edges_at_nodes(joints.size.size(), joints.groups);
   for (Index group = 0; group < joints.size.size(); ++group) {
     const Indices members = joints_at[group];
     if (members.size() > most) continue;
@@ -126,7 +126,7 @@ inline std::pair<Array<Index>, Array<double>> crossings(const RotationJoints& jo
 // Whether two of the joints on one body have the same center, bodies with more joints than `most` aside.
 inline bool share_points(Index n, View<const Index, 2> body, View<const double, 3> point, Index most,
                          double tolerance) {
-  const Groups joints_at = edges_at_nodes(n, body);
+  const GraphArrays joints_at = edges_at_nodes(n, body);
   for (Index i = 0; i < n; ++i) {
     const Indices members = joints_at[i];
     if (members.size() > most) continue;

@@ -26,7 +26,7 @@ std::vector<Index> meeting_parts(const PartTree& tree, View<const Index, 2> ends
 struct Parts : PartOfRows {
   const PartTree& tree;
   double tolerance;
-  Groups decided, bodies;          // joints by part, the last one first; bodies by part
+  GraphArrays decided, bodies;         // joints by part, the last one first; bodies by part
   Incidence at_body;               // joints by body
   std::vector<Index> rank_of;      // of a joint: its place in that sequence
   std::vector<Index> n_children;
@@ -37,7 +37,7 @@ struct Parts : PartOfRows {
     std::iota(last_first.rbegin(), last_first.rend(), Index(0));
     decided = grouped(tree.parent.size(), meeting_parts(tree, ends), last_first);
     bodies = grouped(tree.parent.size(), tree.part_of_body);
-    rank_of = positions(decided.items);
+    rank_of = positions(decided.indices);
     for (const Index parent : tree.parent)
       if (parent >= 0) ++n_children[parent];
   }
@@ -53,11 +53,11 @@ class MultifrontalQR {
 
   void decide(Index part, View<double> pivots) {
     assemble(part);
-    const Index n_decided = p_.decided.size(part);
+    const Index n_decided = p_.decided.degree(part);
     remainder_.resize(group_start_[n_decided]);
     front_.decide(group_start_, n_decided, p_.tolerance, remainder_.data());
     for (Index g = 0; g < n_decided; ++g) {
-      const Index r = p_.first_row[p_.decided.items[groups_[g]]];
+      const Index r = p_.first_row[p_.decided.indices[groups_[g]]];
       for (Index c = group_start_[g]; c < group_start_[g + 1]; ++c) pivots[r + c - group_start_[g]] = remainder_[c];
     }
     push(n_decided);
@@ -87,7 +87,7 @@ class MultifrontalQR {
   };
 
   Index group_size(Index rank) const {
-    const Index j = p_.decided.items[rank];
+    const Index j = p_.decided.indices[rank];
     return p_.first_row[j + 1] - p_.first_row[j];
   }
 

@@ -30,7 +30,7 @@ Array<double, 3> unit_rows(View<const double, 3> rows, View<const Index> index, 
 // norm: a few passes towards even rows and columns. Pivots of L L' are at least `own_pivot` of their own diagonal
 // entry and `largest_pivot` of the largest one, so that no direction is enlarged without bound.
 // Van der Sluis (1969), Numer. Math. 14:14; Ruiz (2001), RAL-TR-2001-034.
-void equilibrate(View<double, 3> rows, View<const Index, 2> ends, View<const Index> first_row,
-                 View<const Index> sizes, int passes, double own_pivot, double largest_pivot, int threads);
+void equilibrate(View<double, 3> rows, View<const Index, 2> ends, View<const Index> first_row, View<const Index> sizes,
+                 int passes, double own_pivot, double largest_pivot, int threads);
 
 }  // namespace sparsebody

@@ -6,16 +6,16 @@ namespace sparsebody {
 
 using namespace implicit;
 
-template <OneOf<Bodies, Joints, Coordinates, CoordinateSprings, PointSprings, Loads, Compliance, Start, End, Given,
-                Residual, Triplets, AlphaCoefficients, AlphaStart> Struct>
+template <OneOf<model::JointFrames, model::ElasticElements, Bodies, Joints, Coordinates, CoordinateSprings, PointSprings,
+                Loads, Compliance, Start, End, Given, Residual, Triplets, AlphaCoefficients, AlphaStart> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 void bind_simulation_implicit(nb::module_& m) {
   nb::class_<Equations> type(m, "ImplicitEquations", "Residuals of an implicit time step, linearized.");
-  def_keeping<"__init__(bodies, joints, coordinates, springs, point_springs, loads, compliance, start, end, given, "
-              "residual)">(
+  def_keeping<"__init__(bodies, joints, coordinates, springs, point_springs, elements, loads, compliance, start, "
+              "end, given, residual)">(
       type, construct<Equations, const Bodies&, const Joints&, const Coordinates&, const CoordinateSprings&,
-                      const PointSprings&, const Loads&, const Compliance&, const Start&, const End&, const Given&,
+                      const PointSprings&, const model::ElasticElements&, const Loads&, const Compliance&, const Start&, const End&, const Given&,
                       const Residual&>);
   def_kernel<"evaluate()">(
       type, &Equations::evaluate,
@@ -28,6 +28,7 @@ void bind_simulation_implicit(nb::module_& m) {
         return entries;
       },
       "Return rows, columns and values of [J A'; A -C]; entries at one place add up.");
+  def_kernel<"whole_right_side(rhs)">(type, &Equations::whole_right_side, "Fill the right-hand side for that matrix.");
 
   nb::class_<Newton> newton(m, "Newton", "Newton's method on the equations of an implicit step.");
   def_keeping<"__init__(equations, block_ldl?, fronts?, start, end, known, n_unknowns, length)">(

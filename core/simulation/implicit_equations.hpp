@@ -17,12 +17,15 @@
 //
 // chosen joint by joint so that what is left of J between bodies acts on free motions by free forces alone, which is
 // nothing for lower pairs. H, the symmetric part of its blocks on the diagonal, is positive definite for short steps,
-// and then the matrix is quasi-definite: Vanderbei (1995), SIAM J. Optim. 5:100. Stiff springs are rows as well.
+// and then the matrix is quasi-definite: Vanderbei (1995), SIAM J. Optim. 5:100. Stiff springs are rows as well. So are
+// elastic elements, with the forces mu of their stretches z, z + D dz/dt - mu = 0, and C = (1 + c D)^-1: however stiff
+// or soft they are.
 #pragma once
 
 #include <vector>
 
 #include "model/body_forces.hpp"
+#include "model/elastic_elements.hpp"
 #include "spatial/exponential.hpp"
 
 namespace sparsebody::implicit {
@@ -44,6 +47,8 @@ struct Joints {
 struct Coordinates {
   View<Index> joint, index, row;  // row of a prescribed coordinate, or -1
   View<bool> is_angle;
+  View<Index> kind;               // of the types that state them, a joint each
+  View<double> parameter;
 };
 struct CoordinateSprings {
   View<Index> item;
@@ -98,7 +103,12 @@ struct Spring {
   double w[6], rate[6];  // dq = w' x; the change of dq/dt by x
 };
 
-// What a joint contributes at the end of a step.
+// A joint or an elastic element: its bodies, where its rows are, and the block of their compliance.
+struct Connection {
+  Index body[2], first_row, n_rows, first_entry;
+};
+
+// What a connection contributes at the end of a step.
 struct JointTerms {
   Transform<double> X_s, X_p;  // from the bodies to S
   Motion<double> v_J, v_p;
@@ -106,15 +116,18 @@ struct JointTerms {
   bool has_rate = false;
   Matrix6 wrench_rate;         // dw/dq, of a twist x, where it is not zero
   int n_rows = 0;
-  double rows[6][6];           // the columns of T
+  double rows[6][6];           // the columns of T, or dz/dx
+  double delta[7];             // position errors, or z + D dz/dt
+  bool is_element = false;
   std::vector<Spring> springs;
 };
 
 class Equations {
  public:
   Equations(const Bodies& bodies, const Joints& joints, const Coordinates& coordinates, const CoordinateSprings& springs,
-            const PointSprings& point_springs, const Loads& loads, const Compliance& compliance, const Start& start,
-            const End& end, const Given& given, const Residual& residual);
+            const PointSprings& point_springs, const model::ElasticElements& elements, const Loads& loads,
+            const Compliance& compliance, const Start& start, const End& end, const Given& given,
+            const Residual& residual);
 
   // Fills the poses at the end from the displacements, and the residuals. Returns -1, or the first spring between points
   // that coincide.
@@ -134,9 +147,11 @@ class Equations {
   std::pair<double, double> correct(double b, double c, View<const double, 2> twist, View<const double> multiplier);
   // Adds [J A'; A -C], nothing left out; entries at one place add up.
   void assemble(double b, double c, Triplets& out);
+  // The right-hand side (6 n + n_rows,) of Newton's equations with that matrix.
+  void whole_right_side(View<double> rhs) const;
 
  private:
-  struct Shear {                    // G (rows, 12) and Y (12, rows) of a joint
+  struct Shear {                    // G (rows, 12) and Y (12, rows) of a connection
     double G[2][6][6], Y[2][6][6];  // [side][row][component]
   };
   struct PointTerms;
@@ -147,9 +162,13 @@ class Equations {
   }
   Index n_bodies() const { return bodies_.mass.size(); }
   const model::BodyMotion& motion(Index body) const { return body < 0 ? world_ : motions_[body]; }
-  Index end_of(Index joint, int side) const { return side == 0 ? joints_.predecessor[joint] : joints_.successor[joint]; }
+  // Calls f(connection, terms) for all joints and elements.
   template <class F>
-  void for_joints_with_terms(bool with_rate, F f);
+  void for_connections(bool with_rate, F f);
+  void add_coordinates(Index joint, const Transform<double>& X, bool with_rate, JointTerms& terms);
+  void set_element(Index element, bool with_rate, JointTerms& terms) const;
+  void factorize_compliance(double c);
+  void load_residual(const Connection& connection, double* row) const;
   PointTerms point_terms(Index spring) const;
   static void shear(const JointTerms& terms, const Transform<double> (&X)[2], const Index (&body)[2], Shear& out,
                     Matrix6 (&block)[2]);
@@ -165,6 +184,7 @@ class Equations {
   Coordinates coordinates_;
   CoordinateSprings springs_;
   PointSprings point_springs_;
+  model::ElasticElements elements_;
   Loads loads_;
   Compliance compliance_;
   Start start_;
@@ -172,12 +192,13 @@ class Equations {
   Given given_;
   Residual residual_;
   Index n_rows_;
+  std::vector<Connection> connections_;  // joints, then elements
   std::vector<Index> first_item_, items_, first_spring_, springs_of_item_, prescribed_of_item_;
   model::BodyMotion world_;
   std::vector<model::BodyMotion> motions_;
   std::vector<Matrix6> root_;           // Cholesky factors L of H, and 1 / diagonal on it
   std::vector<Matrix6> rest_;           // what the blocks are besides H
-  std::vector<double> row_root_;        // likewise of C, at the joints' first entries
+  std::vector<double> row_root_;        // likewise of C, at the first entries of the connections
   std::vector<Shear> shear_;
 };
 

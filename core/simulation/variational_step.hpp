@@ -62,7 +62,7 @@ struct BodyInertias {
 template <class E>
 class VariationalSteps : public ExplicitSteps<E> {
   using Base = ExplicitSteps<E>;
-  using Base::e_, Base::delta_, Base::trial_delta_, Base::velocity_error_, Base::twists_;
+  using Base::e_, Base::delta_, Base::trial_delta_, Base::velocity_error_, Base::trial_velocity_error_, Base::twists_;
 
  public:
   using Base::Base;

@@ -1,30 +1,32 @@
-// Dual numbers a + b_1 e_1 + ... + b_N e_N with e_i e_j = 0: derivatives of a formula in N directions.
-// Griewank and Walther (2008), Evaluating Derivatives, ch. 3.
+// Dual numbers a + b_1 e_1 + ... + b_N e_N with e_i e_j = 0: derivatives of a formula in N directions; second ones of
+// dual numbers of dual numbers. Griewank and Walther (2008), Evaluating Derivatives, ch. 3.
 #pragma once
 
 #include <array>
 #include <cmath>
+#include <concepts>
 
 namespace sparsebody {
 
-template <int N>
+template <int N, class S = double>
 struct Dual {
-  double value = 0.0;
-  std::array<double, N> rate{};
+  S value = 0.0;
+  std::array<S, N> rate{};
 
   Dual() = default;
-  Dual(double value_) : value(value_) {}
-  Dual(double value_, int direction) : value(value_) { rate[direction] = 1.0; }
+  template <class T>
+    requires std::convertible_to<T, S>
+  Dual(const T& value_) : value(value_) {}
 
   // f(a) and its rate f'(a) times that of a
-  Dual chained(double f, double slope) const {
+  Dual chained(const S& f, const S& slope) const {
     Dual result(f);
     for (int i = 0; i < N; ++i) result.rate[i] = slope * rate[i];
     return result;
   }
   friend Dual operator+(Dual a, const Dual& b) {
-    a.value += b.value;
-    for (int i = 0; i < N; ++i) a.rate[i] += b.rate[i];
+    a.value = a.value + b.value;
+    for (int i = 0; i < N; ++i) a.rate[i] = a.rate[i] + b.rate[i];
     return a;
   }
   friend Dual operator-(const Dual& a) { return a.chained(-a.value, -1.0); }
@@ -32,10 +34,24 @@ struct Dual {
   friend Dual operator*(const Dual& a, const Dual& b) {
     return a.chained(a.value * b.value, b.value) + b.chained(0.0, a.value);
   }
-  friend Dual operator/(const Dual& a, const Dual& b) { return a * b.chained(1.0 / b.value, -1.0 / (b.value * b.value)); }
+  friend Dual operator/(const Dual& a, const Dual& b) {
+    const S inverse = S(1.0) / b.value;
+    return a * b.chained(inverse, -inverse * inverse);
+  }
   friend Dual sqrt(const Dual& a) {
-    const double root = std::sqrt(a.value);
-    return a.chained(root, 0.5 / root);
+    using std::sqrt;
+    const S root = sqrt(a.value);
+    return a.chained(root, S(0.5) / root);
+  }
+  friend Dual atan2(const Dual& y, const Dual& x) {
+    using std::atan2;
+    const S square = x.value * x.value + y.value * y.value;
+    return y.chained(atan2(y.value, x.value), x.value / square) + x.chained(0.0, -y.value / square);
+  }
+  friend Dual abs(const Dual& a) { return a < Dual(0.0) ? -a : a; }
+  friend Dual floor(const Dual& a) {
+    using std::floor;
+    return floor(a.value);
   }
   friend bool operator==(const Dual& a, const Dual& b) { return a.value == b.value; }
   friend auto operator<=>(const Dual& a, const Dual& b) { return a.value <=> b.value; }

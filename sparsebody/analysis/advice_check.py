@@ -11,12 +11,14 @@ from sparsebody.analysis.closed_loops import moving_state
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import ModelError
+from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import JointForce
 from sparsebody.model.frames import Frames
 from sparsebody.model.joints import JointType
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.spatial import quaternion_from_rotation
+from sparsebody.tolerances import VIOLATION_TOLERANCE
 
 Substitute = tuple[JointType, FloatArray]  # and the axes (3, 3) of its frames in the old ones
 
@@ -41,7 +43,13 @@ def with_replaced_joints(
     """
     in_use = {f.joint for f in mechanism.forces.values() if isinstance(f, JointForce)}
     for name in substitutes:
-        if mechanism.joint(name).prescribed or name in in_use:
+        joint = mechanism.joint(name)
+        if joint.compliance.any():
+            raise ModelError(
+                f"joint {name!r}: has a compliance on its rows, so it cannot be replaced; take "
+                "that away first"
+            )
+        if joint.prescribed or name in in_use:
             raise ModelError(
                 f"joint {name!r}: its coordinates are in use by a drive or a force, so it cannot "
                 "be replaced; take these away first"
@@ -67,9 +75,21 @@ def with_replaced_joints(
         predecessor_frame=_turned(joints.predecessor_frame, turns, keep),
         successor_frame=_turned(joints.successor_frame, turns, keep),
         prescribed=[joints.prescribed.get(j) for j in kept],
+        compliance=_row_matrices(joints.compliance, joints, kept),
+        damping=_row_matrices(joints.damping, joints, kept),
     )
     copy.forces.update(mechanism.forces)
     return copy
+
+
+def _row_matrices(
+    matrices: FloatArray, joints: JointColumns, kept: list[int]
+) -> list[FloatArray] | float:
+    """Return the matrices on the rows of joints."""
+    if not matrices.any():
+        return 0.0
+    sizes = [joints.types[joints.type_index[j]].n_constraints for j in kept]
+    return [matrices[j, :n, :n] for j, n in zip(kept, sizes, strict=True)]
 
 
 def _turned(frames: Frames, turns: FloatArray, keep: BoolArray) -> Frames:
@@ -80,9 +100,6 @@ def _turned(frames: Frames, turns: FloatArray, keep: BoolArray) -> Frames:
         frames.rotations[is_turned] @ turns[is_turned]
     )
     return Frames(frames.origins[keep], orientation[keep])
-
-
-SAME = 1e-10  # relative violation of constraints
 
 
 @dataclass(frozen=True)
@@ -104,7 +121,7 @@ class AdviceCheck:
             self.certain
             and same_rank
             and min(self.redundant) <= self.expected
-            and self.violation <= SAME
+            and self.violation <= VIOLATION_TOLERANCE
         )
 
     def __str__(self) -> str:

@@ -73,7 +73,12 @@ def pose_at(system: System, state: State, dynamics: ForwardDynamics | None = Non
 
 
 def clearness(work: FloatArray) -> float:
-    """Return the least singular value of a matrix with no more rows than columns."""
+    """Return the least singular value of a matrix with no more rows than columns; 0 without any.
+
+    Rounding can leave a replacement without freedoms of its own, and what is infinite does no work.
+    """
+    if work.size == 0 or not np.isfinite(work).all():
+        return 0.0
     return float(np.linalg.svd(work, compute_uv=False)[-1])
 
 
@@ -234,8 +239,9 @@ class _Left:
     def work(self, i: int, choice: Choice) -> tuple[float, FloatArray]:
         """Return how clearly a choice would take its share, and the directions that it takes."""
         extra = self.pose.extra(self.system, choice, float(self.sizes[choice.joint]))
-        value, right = np.linalg.svd(extra @ self.wrench[i], full_matrices=False)[1:]
-        return float(value[-1]), right
+        work = extra @ self.wrench[i]
+        clear = clearness(work)
+        return clear, np.linalg.svd(work, full_matrices=False)[2] if clear >= FAINT else work
 
     def take(self, choice: Choice, right: FloatArray) -> None:
         """Project on what the choice leaves."""

@@ -13,6 +13,7 @@ from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import joint_motion
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State, System
+from sparsebody.tolerances import JOINT_SPEED_TOLERANCE, NEARBY_CLOSURE
 from sparsebody.tree.loops.loop_clusters import LoopClusters, loop_clusters
 from sparsebody.tree.loops.loop_properties import (
     assemblies,
@@ -25,8 +26,6 @@ from sparsebody.tree.tree_choice import spanning_tree
 
 TURN = 0.1  # [rad], and as a share of the sizes of the joints
 MOST_STEPS = 10
-CLOSED = 1e-11  # position error [rad, m], the smallest joint size being 1 m or less
-STILL = 1e-9  # of a random velocity before joints take their part
 
 
 def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> State:
@@ -44,7 +43,7 @@ def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
         moving = moving.with_(velocity=moving.velocity + change)
     before = _joint_speed(dynamics, state.with_(velocity=drawn))
     after = _joint_speed(dynamics, moving)
-    if after <= STILL * before:
+    if after <= JOINT_SPEED_TOLERANCE * before:
         return state.with_(velocity=np.zeros_like(state.velocity))
     return moving.with_(velocity=moving.velocity / after)
 
@@ -54,7 +53,7 @@ def nearby_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> Stat
     moving = moving_state(dynamics, state, seed)
     there = displaced(moving, TURN * moving.velocity)
     there = there.with_(velocity=np.zeros_like(there.velocity))
-    goal = CLOSED * min(1.0, float(joint_sizes(dynamics.system).min(initial=1.0)))
+    goal = NEARBY_CLOSURE * min(1.0, float(joint_sizes(dynamics.system).min(initial=1.0)))
     for _ in range(MOST_STEPS):
         evaluation = dynamics.evaluate(there)
         if float(np.abs(evaluation.position_error).max(initial=0.0)) <= goal:

@@ -12,7 +12,6 @@ import numpy as np
 from sparsebody.analysis.closed_loops import ClosedLoops, closed_loops
 from sparsebody.analysis.determined_reactions import ReactionReport, determined_reactions
 from sparsebody.analysis.order_comparison import OrderingLine, ordering_lines
-from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import (
     GenericMobility,
@@ -21,10 +20,10 @@ from sparsebody.dynamics.mobility import (
     generic_mobility_in_plane,
 )
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion, position_errors
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.subgroups import Subgroup
-from sparsebody.model.system import State, System
+from sparsebody.model.system import System
 
 
 @dataclass(frozen=True)
@@ -150,16 +149,11 @@ def inspect_mechanism(
 
 def _initial_error(system: System) -> tuple[float, str | None]:
     """Return the largest joint error of the pose as the user gave it, and where it is."""
-    error = np.abs(_errors_at(system, system.initial_state))
+    error = np.abs(SystemMotion(system, system.initial_state).position_error)
     if len(error) == 0:
         return 0.0, None
     worst = int(np.argmax(error))
     return float(error[worst]), system.joint_names[system.row_joint[worst]]
-
-
-def _errors_at(system: System, state: State) -> FloatArray:
-    motion = joint_motion(system, state)
-    return position_errors(system, state, motion, coordinate_motion(system, state, motion))
 
 
 def _redundant_joints(system: System, dynamics: ForwardDynamics) -> dict[str, int]:

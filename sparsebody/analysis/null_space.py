@@ -32,8 +32,8 @@ from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles, short_cycles
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank.constraint_parts import part_of_rows
-from sparsebody.sparse.rank.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 
 N_SAMPLES = 6  # random circulations: as many as a joint's wrench has components
 

@@ -15,9 +15,9 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.spatial import orthogonal_complement, plucker_parts, plucker_transform
+from sparsebody.tolerances import RELAXATION_TOLERANCE
 
 N_POSES = 4  # random ones: enough, for motions are analytic
-SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,9 @@ def relaxations(old: JointType) -> tuple[Relaxation, ...]:
             continue
         for turn in QUARTER_TURNS if new is not None else QUARTER_TURNS[:1]:
             motions = _motions(old, new, turn, poses)
-            if motions is None or any(np.allclose(motions, span, atol=SAME) for span in spans):
+            if motions is None or any(
+                np.allclose(motions, span, atol=RELAXATION_TOLERANCE) for span in spans
+            ):
                 continue
             spans.append(motions)
             relaxation = _relaxation(old, new, turn, poses, motions)
@@ -74,7 +76,7 @@ def _relaxation(
 ) -> Relaxation:
     E, r = plucker_parts(poses[0])
     extra = _extra(new, turn, old.motion_subspace(old.coordinates(E, r)), E, r)
-    is_constant = np.allclose(motions, motions[0], atol=SAME)
+    is_constant = np.allclose(motions, motions[0], atol=RELAXATION_TOLERANCE)
     return Relaxation(new, turn, len(extra), extra if is_constant else None)
 
 
@@ -118,7 +120,7 @@ def _motions(
             return None
         Q = np.linalg.qr(S)[0]
         old_S = old.motion_subspace(old.coordinates(*plucker_parts(pose)))
-        if not np.allclose(Q @ (Q.T @ old_S), old_S, atol=SAME):
+        if not np.allclose(Q @ (Q.T @ old_S), old_S, atol=RELAXATION_TOLERANCE):
             return None
         projectors.append(Q @ Q.T)
     return np.array(projectors)
@@ -132,7 +134,9 @@ def _freedoms(
         return np.eye(6)
     turned, shifted = turn.T @ E @ turn, turn.T @ r
     q = new.coordinates(turned, shifted)
-    if not np.allclose(new.transform(q), plucker_transform(turned, shifted), atol=SAME):
+    if not np.allclose(
+        new.transform(q), plucker_transform(turned, shifted), atol=RELAXATION_TOLERANCE
+    ):
         return None
     S = new.motion_subspace(q)
     return np.concatenate([turn @ S[:3], turn @ S[3:]])
@@ -156,6 +160,6 @@ def _extra(
         apart.append(block)
     separated = np.concatenate(apart, axis=1)
     is_apart = separated.shape == Q.shape and np.allclose(
-        separated @ separated.T, Q @ Q.T, atol=SAME
+        separated @ separated.T, Q @ Q.T, atol=RELAXATION_TOLERANCE
     )
     return np.asarray(separated.T if is_apart else Q.T)

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.elastic_forces import add_elastic_forces
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, body_rotations
 from sparsebody.model.system import State, System
@@ -82,6 +83,8 @@ def model_loads(
         _add_joint_forces(system, state, motion, coordinates, force)
     if len(system.point_forces.first):
         add_point_forces(system, state, point_efforts(system, state.time), force)
+    if len(system.elastic):
+        add_elastic_forces(system, state, force)
     return force
 
 

@@ -6,16 +6,15 @@ The same kernel runs compiled on floats and, by `counting.interpreted`, on numbe
 
 from sparsebody.classical.algorithm import Algorithm
 from sparsebody.classical.arm import Arm
-from sparsebody.classical.balafoutis_patel_misra import balafoutis_patel_misra
-from sparsebody.classical.gibbs_appell import gibbs_appell, gibbs_appell_forward
-from sparsebody.classical.hollerbach import hollerbach_3x3
-from sparsebody.classical.kane import kane
-from sparsebody.classical.lagrangian import hollerbach_4x4, waters
-from sparsebody.classical.luh_walker_paul import luh_walker_paul
-from sparsebody.classical.operator_recursions import operator_forward, operator_inverse
-from sparsebody.classical.uicker_kahn import uicker_kahn, uicker_kahn_forward
-from sparsebody.classical.vukobratovic_stepanenko import vukobratovic_stepanenko
-from sparsebody.classical.walker_orin import walker_orin_1, walker_orin_2, walker_orin_3
+from sparsebody.classical.kernels.balafoutis_patel_misra import balafoutis_patel_misra
+from sparsebody.classical.kernels.gibbs_appell import gibbs_appell, gibbs_appell_forward
+from sparsebody.classical.kernels.kane import kane
+from sparsebody.classical.kernels.lagrangian import hollerbach_3x3, hollerbach_4x4, waters
+from sparsebody.classical.kernels.newton_euler import luh_walker_paul
+from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
+from sparsebody.classical.kernels.uicker_kahn import uicker_kahn, uicker_kahn_forward
+from sparsebody.classical.kernels.vukobratovic_stepanenko import vukobratovic_stepanenko
+from sparsebody.classical.kernels.walker_orin import walker_orin_1, walker_orin_2, walker_orin_3
 from sparsebody.errors import UnknownNameError
 
 _TABLE = (

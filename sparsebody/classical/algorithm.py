@@ -9,8 +9,8 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.classical.arm import Arm
-from sparsebody.classical.links import Links, Motion
-from sparsebody.classical.operator_recursions import free_joint
+from sparsebody.classical.arm_links import Links, Motion
+from sparsebody.classical.kernels.operator_recursions import free_joint
 from sparsebody.errors import ModelError, SingularSystemError
 
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.algorithm import Algorithm
-from sparsebody.classical.compiling import IS_COMPILED, kernel
+from sparsebody.classical.arm_links import IS_COMPILED, Links, Motion, kernel
 from sparsebody.classical.counting import interpreted, lifted
 from sparsebody.classical.counts import Counts, general_arm
-from sparsebody.classical.links import Links, Motion
+from sparsebody.plots.growth import Line
 from sparsebody.study.fits import Growth, growth
 
 LARGEST = {1: 4096, 2: 2048, 3: 512, 4: 64}  # joints by growth, unless sizes are given
@@ -157,3 +157,23 @@ def _cpu_seconds(call: Callable[[], object], calls: int) -> float:
     for _ in range(calls):
         call()
     return (time.process_time() - start) / calls
+
+
+def cost_panels(costs: Sequence[Cost]) -> dict[str, list[Line]]:
+    """Return the lines of operations and of both times, with the fitted powers."""
+    panels = {
+        "operations": [_line(cost, cost.counted) for cost in costs],
+        "compiled: CPU time [s]": [_line(cost, cost.compiled) for cost in costs if cost.compiled],
+        "Python: CPU time [s]": [_line(cost, cost.python) for cost in costs],
+    }
+    return {title: lines for title, lines in panels.items() if lines}
+
+
+def _line(cost: Cost, values: dict[int, float]) -> Line:
+    n = np.array(sorted(values), dtype=float)
+    y = np.array([values[int(size)] for size in n])
+    fit = fitted(values)
+    ends = np.empty(0) if fit is None else np.array([fit.smallest, fit.largest])
+    at_ends = ends if fit is None else fit(ends)
+    powers = ", ".join(f"{p:.1f}" for p in cost.exponents.values() if not np.isnan(p))
+    return Line(f"{cost.algorithm} (n^{powers})", n, y, ends, at_ends)

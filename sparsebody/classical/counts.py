@@ -11,14 +11,14 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.classical.algorithm import Algorithm
 from sparsebody.classical.arm import Arm
-from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, lifted_array
-from sparsebody.classical.links import (
+from sparsebody.classical.arm_links import (
     Links,
     Motion,
     empty_motion,
     fill_euler_parameters,
     fill_transforms,
 )
+from sparsebody.classical.counting import Counted, Tally, interpreted, lifted, lifted_array
 from sparsebody.classical.polynomials import Polynomial, exact_polynomial
 from sparsebody.errors import ShapeError, UnknownNameError
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.classical.arm import Arm
+from sparsebody.classical.arm_links import Links, Motion
 from sparsebody.classical.counting import interpreted
-from sparsebody.classical.links import Links, Motion
+from sparsebody.classical.kernels.operator_recursions import velocity_terms
 from sparsebody.classical.operator_blocks import (
     STORAGES,
     ArticulatedBlocks,
@@ -29,7 +30,6 @@ from sparsebody.classical.operator_blocks import (
     summed_series,
     turn_operators,
 )
-from sparsebody.classical.operator_recursions import velocity_terms
 from sparsebody.errors import ModelError
 from sparsebody.model.checks import vector
 from sparsebody.spatial import rotation_about

@@ -176,7 +176,7 @@ def refuse_to_overwrite(path: Path, overwrite: bool) -> None:
 
 def check_picture(path: Path, overwrite: bool) -> None:
     """Raise what writing a picture would raise, before anything is computed."""
-    from sparsebody.plots.saving import check_format
+    from sparsebody.plots.style import check_format
 
     check_format(path)
     new_file(path, overwrite)

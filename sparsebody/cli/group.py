@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import importlib
 import os
+import runpy
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,20 +14,17 @@ from typing import Any, NoReturn
 import click
 
 from sparsebody import __version__
-from sparsebody.cli.algorithms import algorithms
-from sparsebody.cli.certify import certify
-from sparsebody.cli.classical import classical
-from sparsebody.cli.corpus import corpus
-from sparsebody.cli.doctor import doctor
-from sparsebody.cli.gallery import gallery
-from sparsebody.cli.importing import import_module
-from sparsebody.cli.inspect import inspect
-from sparsebody.cli.loop_bases import loop_bases
-from sparsebody.cli.order import order
-from sparsebody.cli.plot import plot
-from sparsebody.cli.report import report
-from sparsebody.cli.simulate import simulate
-from sparsebody.cli.study import study
+from sparsebody.cli.algorithms_command import algorithms, loop_bases
+from sparsebody.cli.certify_command import certify
+from sparsebody.cli.classical_command import classical
+from sparsebody.cli.corpus_command import corpus
+from sparsebody.cli.doctor_command import doctor
+from sparsebody.cli.gallery_command import gallery
+from sparsebody.cli.inspect_command import inspect
+from sparsebody.cli.order_command import order
+from sparsebody.cli.plot_command import plot
+from sparsebody.cli.simulate_command import simulate
+from sparsebody.cli.study_commands import report, study
 from sparsebody.errors import (
     ModelError,
     ShapeError,
@@ -34,6 +33,27 @@ from sparsebody.errors import (
     StudyError,
     UnknownNameError,
 )
+
+
+def import_module(name: str) -> None:
+    """Import a module by name, also from the working directory, or run a .py file.
+
+    Raises
+    ------
+    click.BadParameter
+        If there is no such module or file.
+    """
+    try:
+        if name.endswith(".py"):
+            runpy.run_path(name)
+            return
+        if "" not in sys.path:
+            sys.path.insert(0, "")
+        importlib.import_module(name)
+    except (ModuleNotFoundError, FileNotFoundError) as error:
+        message = f"{error}; give a module or a .py file"
+        raise click.BadParameter(message, param_hint="--import") from error
+
 
 BAD_INPUTS = (ModelError, ShapeError, SimulationOptionError, StudyError, UnknownNameError)
 FAILED, BAD_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141

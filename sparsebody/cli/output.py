@@ -1,13 +1,17 @@
-"""What commands print: JSON for scripts, tables for people."""
+"""What commands print: JSON for scripts, tables and bars for people."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from sparsebody.analysis.order_comparison import OrderingLine
 
 
 def print_json(document: Any) -> None:
@@ -64,3 +68,52 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     """Return the first names, and how many there are besides."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+_HEADER = ("ordering", "flops", "nnz(L)", "band", "blocks", "height", "front", "with", "time")
+
+
+def print_orderings(lines: Sequence[OrderingLine]) -> None:
+    """Print one line for each ordering: work, fill-in, shape and predicted time.
+
+    What there is to say about orders that were given stands below.
+    """
+    print_table(_HEADER, [_cells(line) for line in lines])
+    for line in lines:
+        if line.remark:
+            click.echo(f"{line.name}: {line.remark}")
+
+
+def _cells(line: OrderingLine) -> tuple[str, ...]:
+    metrics = line.metrics
+    return (
+        line.name,
+        f"{metrics.flops:.3g}",
+        f"{metrics.nnz_l}",
+        f"{metrics.scalar_bandwidth}",
+        f"{metrics.block_bandwidth}",
+        f"{metrics.etree_height}",
+        f"{metrics.largest_front}",
+        line.factorization,
+        seconds(line.predicted_seconds),
+    )
+
+
+Moved = Callable[[str, int], None]
+
+
+@contextmanager
+def progress_bar(total: int) -> Iterator[Moved]:
+    """Yield moved(at, done), which shows what has just been done, and how much in all."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        MofNCompleteColumn(),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[at]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True, markup=False)) as bar:
+        task = bar.add_task("", total=total, at="")
+        yield lambda at, done: bar.update(task, completed=done, total=total, at=at)

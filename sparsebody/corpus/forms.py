@@ -18,9 +18,14 @@ import numpy as np
 from scipy.sparse import block_diag, csr_array, eye_array, tril
 
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.corpus.least_norm import least_multipliers
-from sparsebody.corpus.problem import CorpusProblem
-from sparsebody.corpus.reference_solution import Reference, backward_error, exact_product, refined
+from sparsebody.corpus.corpus_problem import CorpusProblem
+from sparsebody.corpus.reference_solution import (
+    Reference,
+    backward_error,
+    exact_product,
+    least_multipliers,
+    refined,
+)
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 
 DAMPING = 2.0**-27  # delta, relative to the mean diagonal of A M^-1 A'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import networkx as nx
 
-from sparsebody.corpus.problem import CorpusProblem
+from sparsebody.corpus.corpus_problem import CorpusProblem
 from sparsebody.model.mechanism import WORLD
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.writing import replaced

@@ -1,4 +1,4 @@
-"""corpus.json: everything known of every matrix, checked against a schema when it is read."""
+"""corpus.json and README.md: everything known of every matrix, checked when it is read."""
 
 from __future__ import annotations
 
@@ -68,3 +68,30 @@ def broken_files(directory: str | os.PathLike[str], index: Record) -> Iterator[P
 def _validator() -> Any:
     schema = resources.files("sparsebody.corpus").joinpath("schema.json").read_text("utf-8")
     return jsonschema.Draft202012Validator(json.loads(schema))
+
+
+def readme(index: Record) -> str:
+    """Return the text for a corpus with this index."""
+    example = index["matrices"][0]
+    head = resources.files("sparsebody.corpus").joinpath("readme.md").read_text("utf-8")
+    text = head.format(
+        n_matrices=len(index["matrices"]),
+        n_problems=len(index["problems"]),
+        generator=index["generator"],
+        license=index["license"],
+        name=f"{example['folder']}/{example['name']}",
+    )
+    return text + "\n".join(map(_line, index["problems"])) + "\n"
+
+
+def _line(problem: Record) -> str:
+    cells = [
+        problem["name"],
+        problem["n_bodies"],
+        problem["n_joints"],
+        problem["constraint_rows"],
+        problem["redundant_rows"],
+        "" if problem["kappa"] is None else f"{problem['kappa']:.3g}",
+        problem["summary"],
+    ]
+    return f"| {' | '.join(map(str, cells))} |"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import sparsebody
+from sparsebody.corpus.corpus_problem import CorpusProblem
 from sparsebody.corpus.forms import Form
-from sparsebody.corpus.problem import CorpusProblem
 from sparsebody.corpus.reference_solution import EPSILON
 from sparsebody.corpus.spectrum import Condition, condition, row_spectrum
 

@@ -3,6 +3,11 @@
 The solution is kept in two doubles, so that corrections shrink until the condition number no
 longer counts; what is written is rounded once.
 
+Rows that are left out are combinations of the kept ones, A_d = C A_k. So multipliers y_k can be
+traded for others, y_k - C' t and t, and the least of them solve (I + C C') t = C y_k. That is well
+conditioned where the kept rows are, and C is known by its products: C' t are the multipliers of the
+forces A_d' t, and C v what the rows left out do in a motion with A_k x = v.
+
 References
 ----------
 Demmel, Hida, Kahan, Li, Mukherjee and Riedy (2006), ACM Trans. Math. Softw. 32, 2.
@@ -14,10 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, diags_array
-from scipy.sparse.linalg import splu
+from scipy.sparse.linalg import LinearOperator, cg, splu
 
 from sparsebody._core import factorization as kernels
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.sparse.saddle import Product
 
 EPSILON = float(np.finfo(float).eps)
@@ -125,3 +130,45 @@ def _scales(K: csr_array) -> FloatArray:
         largest = scaled_now.max(axis=1).toarray().ravel()
         scale = scale / np.sqrt(np.where(largest > 0.0, largest, 1.0))
     return np.exp2(np.round(np.log2(scale)))
+
+
+MOST_STEPS = 1000  # of conjugate gradients
+RESIDUAL_TOLERANCE = 1e-15  # relative residual
+
+
+def least_multipliers(
+    K: csr_array, A: csr_array, keep: BoolArray, multiplier: FloatArray
+) -> FloatArray:
+    """Return the least y (n_rows,) with A' y = A[keep]' multiplier.
+
+    Parameters
+    ----------
+    K : (n + rank, n + rank) sparse array
+        [M A_k'; A_k 0] of the kept rows.
+    A : (n_rows, n) sparse array
+        All rows.
+    keep : (n_rows,) bool array
+        The independent ones.
+    multiplier : (rank,) float array
+        Of these.
+    """
+    n, rough, left = A.shape[1], scaled_solver(K), A[~keep]
+
+    def solve(right: FloatArray) -> FloatArray:
+        x = rough(right)
+        return x + rough(residual(K, right, x, np.zeros(len(x))))
+
+    def forced(t: FloatArray) -> FloatArray:
+        """Return C' t."""
+        return np.asarray(solve(np.concatenate([left.T @ t, np.zeros(len(multiplier))]))[n:])
+
+    def moved(v: FloatArray) -> FloatArray:
+        """Return C v."""
+        return np.asarray(left @ solve(np.concatenate([np.zeros(n), v]))[:n])
+
+    shape = (left.shape[0], left.shape[0])
+    product = LinearOperator(shape, matvec=lambda s: s + moved(forced(s)), dtype=float)
+    t, _ = cg(product, moved(multiplier), rtol=RESIDUAL_TOLERANCE, maxiter=MOST_STEPS)
+    y = np.empty(len(keep))
+    y[keep], y[~keep] = multiplier - forced(t), t
+    return y

@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import structural_rank
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import FloatArray
+from sparsebody.corpus.corpus_problem import CorpusProblem
 from sparsebody.corpus.forms import Form
-from sparsebody.corpus.problem import CorpusProblem
 from sparsebody.sparse.saddle import constraint_matrix, largest_eigenvalue, largest_row_sum
 
 DENSE = 2000  # rows up to which all singular values are computed

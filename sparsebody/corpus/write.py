@@ -10,10 +10,9 @@ from pathlib import Path
 
 from sparsebody.corpus.corpus_families import CorpusFamily
 from sparsebody.corpus.corpus_plan import CorpusPlan
-from sparsebody.corpus.index import INDEX, corpus_index
-from sparsebody.corpus.problem import corpus_problem
+from sparsebody.corpus.corpus_problem import corpus_problem
+from sparsebody.corpus.index import INDEX, corpus_index, readme
 from sparsebody.corpus.problem_folder import finished, problem_facts, write_json, write_problem
-from sparsebody.corpus.readme import readme
 from sparsebody.corpus.records import Record
 from sparsebody.errors import StudyError
 from sparsebody.writing import check_writable, replaced, write_errors

@@ -22,11 +22,11 @@ from sparsebody.sparse.saddle import (
     saddle_product,
     saddle_residual,
 )
+from sparsebody.tolerances import ESTIMATE_RESIDUAL
 
 ROUNDING = float(np.finfo(float).eps)
 EXTENDED = 2.0**-48  # how much less rounding there is with twice the digits
 HELD = 1e-9  # part of the accelerations without joints that is none: everything is fixed
-_ROUGHLY = 1e-9  # relative residual with which estimates are content
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ class _Conditioning:
     def _product(self, x: FloatArray, y: FloatArray) -> FloatArray:
         return saddle_product(self.matrix, np.concatenate([x, y]))
 
-    def _solution(self, x: FloatArray, y: FloatArray, goal: float = _ROUGHLY) -> FloatArray:
+    def _solution(
+        self, x: FloatArray, y: FloatArray, goal: float = ESTIMATE_RESIDUAL
+    ) -> FloatArray:
         return self.evaluator.solve_in_units(np.concatenate([x, y]), self.time, goal)
 
     def _gram(self, y: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.elastic_forces import elastic_motion
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.system import State, System
 
@@ -33,7 +34,7 @@ def energy(system: System, state: State) -> Energy:
 def potential_energy(system: System, state: State) -> float:
     """Return the energy of gravity and of all springs [J]."""
     springs = joint_spring_energy(system, state) + point_spring_energy(system, state)
-    return gravity_energy(system, state) + springs
+    return gravity_energy(system, state) + springs + elastic_energy(system, state)
 
 
 def kinetic_energy(system: System, state: State) -> float:
@@ -67,6 +68,11 @@ def point_spring_energy(system: System, state: State) -> float:
     return 0.5 * float(np.sum(springs.stiffness * stretch**2))
 
 
+def elastic_energy(system: System, state: State) -> float:
+    """Return the energy of compliant joints, bushings and beams [J]."""
+    return elastic_motion(system, state).energy if len(system.elastic) else 0.0
+
+
 def total_momentum(system: System, state: State) -> FloatArray:
     """Return (6,) the momentum of all bodies about the world's origin, in world axes.
 
@@ -91,7 +97,8 @@ def is_conservative(system: System) -> bool:
     efforts = system.joint_forces.effort + system.point_forces.effort
     at_rest = all(_is_constant(drive) for drive in drives)
     passive = all(_is_constant(effort) and effort(0.0)[0] == 0.0 for effort in efforts)
-    undamped = not np.any(system.joint_forces.damping) and not np.any(system.point_forces.damping)
+    dampers = (system.joint_forces, system.point_forces, system.elastic)
+    undamped = not any(np.any(forces.damping) for forces in dampers)
     return at_rest and passive and undamped and len(system.external_forces.body) == 0
 
 

@@ -12,18 +12,18 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.compliant_reactions import least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.evaluators import Evaluator
-from sparsebody.equations.accelerations import Accelerations, joint_wrenches, minimum_norm
+from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ShapeError
 from sparsebody.kinematics.joint_motion import JointMotion
 from sparsebody.model.system import State, check_state
 from sparsebody.sparse.saddle import constraint_matrix
+from sparsebody.tolerances import CORRECTION_GOAL
 
 if TYPE_CHECKING:
     from sparsebody.dynamics.forward import ForwardDynamics
 
 _NOTHING = np.zeros(0)
-_CORRECTION_GOAL = 1e-9  # relative residual of corrections, which are repeated anyway
 
 
 class Evaluation(SystemMotion):
@@ -100,7 +100,7 @@ class Evaluation(SystemMotion):
         right = np.zeros_like(assembler.right)
         right[len(right) - len(assembler.rows) :] = -error[assembler.rows]
         time = self.state.time
-        dynamics.run(lambda evaluator: evaluator.solver.solve(right, time, _CORRECTION_GOAL))
+        dynamics.run(lambda evaluator: evaluator.solver.solve(right, time, CORRECTION_GOAL))
         twists = np.empty((dynamics.system.n_bodies, 6))
         assembler.to_user_order(twists, _NOTHING)
         return twists
@@ -124,7 +124,7 @@ class Evaluation(SystemMotion):
         return Accelerations(
             acceleration,
             multiplier,
-            joint_wrenches(system, self._subspace, multiplier),
+            joint_reactions(system, self.state, self._subspace, multiplier),
             residual,
             dropped,
             dynamics.evaluator.solver.report,

@@ -23,6 +23,7 @@ from sparsebody.dynamics.evaluators import (
     is_plain,
 )
 from sparsebody.dynamics.preparation import (
+    SolverOptions,
     ThreadPreparation,
     fallback,
     prepared,
@@ -30,8 +31,7 @@ from sparsebody.dynamics.preparation import (
 )
 from sparsebody.dynamics.redundancy import classes_of
 from sparsebody.dynamics.solver_choice import SolverChoice
-from sparsebody.dynamics.solver_options import SolverOptions
-from sparsebody.equations.accelerations import WORST_RESIDUAL, Accelerations
+from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import AccuracyWarning, RankWarning, ShapeError, warn_user
 from sparsebody.model.subgroups import (
@@ -41,6 +41,7 @@ from sparsebody.model.subgroups import (
 )
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.rank import RankDecision
+from sparsebody.tolerances import WORST_RESIDUAL
 
 __all__ = ["Evaluation", "ForwardDynamics"]
 

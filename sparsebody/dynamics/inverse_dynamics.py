@@ -26,7 +26,7 @@ from sparsebody.equations.desired_motion import (
     row_gaps,
 )
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import TOLERANCE, Actuation, Balance, InverseMethod
+from sparsebody.equations.inverse import Actuation, Balance, InverseMethod
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends
 from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
@@ -34,6 +34,7 @@ from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.tolerances import MOTION_TOLERANCE
 
 PROXIMAL = 1e-10  # of motions that no actuator resists, in units of the bodies' inertias
 _MOST_STEPS = 60
@@ -152,7 +153,7 @@ class InverseDynamics(InverseMethod):
         actuated: Iterable[Freedom] | None = None,
         weights: ArrayLike | None = None,
         reactions: str = "minimum-norm",
-        tolerance: float = TOLERANCE,
+        tolerance: float = MOTION_TOLERANCE,
     ) -> None:
         super().__init__(
             system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance
@@ -261,7 +262,7 @@ def driven_accelerations(
     acceleration = x[: len(force)].reshape(-1, 6)
     joint = np.concatenate([system.row_joint, actuators.joint])
     gap, scale = row_gaps(moving, acceleration, joint, rows, gamma)
-    if np.abs(gap).max(initial=0.0) > TOLERANCE * scale:
+    if np.abs(gap).max(initial=0.0) > MOTION_TOLERANCE * scale:
         bad = int(np.argmax(np.abs(gap)))
         raise MotionError(
             "the wanted accelerations contradict each other at joint "

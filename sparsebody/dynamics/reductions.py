@@ -12,13 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebody._core import dynamics as native
-from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.evaluators import SubgroupAssembler
 from sparsebody.dynamics.evaluators.assembler import ReactionTree
 from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
-from sparsebody.dynamics.evaluators.spatial_assembler import POINT_TOLERANCE
 from sparsebody.dynamics.redundancy import independent_rows, rows_at
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.model.planar_motion import PlanarMotion, planar_motion
@@ -35,6 +33,7 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import rotation_from_quaternion
+from sparsebody.tolerances import POINT_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,10 +207,8 @@ def _on_the_world(pattern: BlockPattern, freedoms: IntArray) -> BlockPattern:
 
 def _tree(system: System, freedoms: IntArray, n_dropped: IntArray) -> ReactionTree | None:
     """Return joints that take the freedoms from the bodies; None if there are not enough."""
-    n = system.n_bodies
-    ends = np.stack([system.predecessor, system.successor]) % (n + 1)
-    indptr, joints = model.edges_at_nodes(n + 1, ends)
-    bodies, joint = native.reaction_tree(indptr, joints, ends, np.append(freedoms, 0), n_dropped)
+    ends = np.stack([system.predecessor, system.successor], axis=1)
+    bodies, joint = native.reaction_tree(ends, freedoms, n_dropped)
     if len(bodies) < np.count_nonzero(freedoms < 6):
         return None
     drives = np.bincount(

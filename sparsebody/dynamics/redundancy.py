@@ -10,12 +10,12 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sparsebody import ordering
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
+from sparsebody.assembly.constraint import KKTStructure, kkt_structure
+from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze
 from sparsebody.factorization.cost_model import choose_factorization
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE, quasi_definite
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.subgroups import Classes, displacement_classes
 from sparsebody.model.subgroups.classes import has_isolated_spherical_joints
 from sparsebody.model.system import State, System
@@ -23,12 +23,11 @@ from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.sparse.rank.constraint_parts import PartOfRows, Rows
-from sparsebody.sparse.rank.tolerances import GRAM_SHIFT, RANK_TOLERANCE
 from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.tolerances import EIGENVALUE_TOLERANCE, GRAM_SHIFT, RANK_TOLERANCE
 
 ORDERING = "nested-dissection"  # of parts that are wide in every direction
 LONGEST = 60.0  # [s] predicted
-EIGENVALUE_TOLERANCE = 1e-3  # relative, of an inverse: some four Lanczos steps
 VECTORS = 8  # that ARPACK keeps
 
 
@@ -154,6 +153,4 @@ class ConstantRows:
 
 def rows_at(system: System, state: State, threads: int = 1) -> FloatArray:
     """Return all constraint rows (n_rows, 2, 6)."""
-    motion = joint_motion(system, state, threads)
-    coordinates = coordinate_motion(system, state, motion)
-    return constraint_rows(system, state, motion, coordinates, threads).rows
+    return SystemMotion(system, state, threads=threads).constraint.rows

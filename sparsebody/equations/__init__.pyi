@@ -8,7 +8,9 @@ from .accelerations import (
     SolveReport as SolveReport,
 )
 from .initial_state import (
+    StateChange as StateChange,
     consistent_state as consistent_state,
+    state_changes as state_changes,
 )
 
 # Inverse

@@ -11,11 +11,11 @@ from scipy.sparse.linalg import splu
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray
+from sparsebody.assembly.elastic_forces import elastic_motion
 from sparsebody.errors import ConvergenceWarning
 from sparsebody.factorization.krylov import least_norm
-from sparsebody.model.system import System
-
-WORST_RESIDUAL = 1e-6  # relative, of a solution or of rows that were left out, before it is told
+from sparsebody.model.system import State, System
+from sparsebody.tolerances import FORCE_TOLERANCE, MULTIPLIER_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,6 @@ class Accelerations:
 REACTIONS = ("minimum-norm", "basic")  # where multipliers are not unique
 _PROXIMAL_TERM = 1e-11  # damping of A'A, the columns of A scaled to unit norm
 _KRYLOV_TERM = 1e-15  # the same in a matrix that is not A'A
-_FORCE_TOLERANCE = 1e-9  # what forces may lack, relative
-_MULTIPLIER_TOLERANCE = 1e-14  # the same of the multipliers, whose forces nearly cancel
 
 
 def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray) -> FloatArray:
@@ -53,6 +51,25 @@ def joint_wrenches(system: System, subspace: FloatArray, multiplier: FloatArray)
     Prescribed coordinates are constraint rows, so the wrench contains the force of the drive.
     """
     return model.joint_wrenches(system.n_joints, system.row_joint, subspace, multiplier)
+
+
+def joint_reactions(
+    system: System, state: State, subspace: FloatArray, multiplier: FloatArray
+) -> FloatArray:
+    """Return what joints exert (n_joints, 6) on successors: T lambda, and what compliant rows do.
+
+    The wrenches are in S coordinates.
+    """
+    wrench, elastic = joint_wrenches(system, subspace, multiplier), system.elastic
+    if (elastic.joint >= 0).any():
+        motion = elastic_motion(system, state)
+        on_body = -np.einsum("ni,nia->na", motion.force, motion.rows[:, :, 1])
+        moment = on_body[:, :3] - np.cross(elastic.successor_point, on_body[:, 3:])
+        in_body = np.stack([moment, on_body[:, 3:]], axis=1)
+        in_joint = np.einsum("nij,nsi->nsj", elastic.successor_rotation, in_body).reshape(-1, 6)
+        own = elastic.joint >= 0
+        np.add.at(wrench, elastic.joint[own], in_joint[own])
+    return wrench
 
 
 def minimum_norm(rows: csc_array, multiplier: FloatArray) -> FloatArray:
@@ -101,11 +118,11 @@ def smallest_multipliers(rows: csc_array, multiplier: FloatArray) -> FloatArray 
     rows = (rows @ diags_array(scale)).tocsc()  # large ones, do not change what is sought
     force = rows.T @ multiplier
     largest = float(np.abs(force).max(initial=0.0))
-    noise = _MULTIPLIER_TOLERANCE * max(largest, float(np.abs(multiplier).max(initial=0.0)))
+    noise = MULTIPLIER_TOLERANCE * max(largest, float(np.abs(multiplier).max(initial=0.0)))
     for method in (_by_proximal_steps, _by_krylov_steps):
         smallest = method(rows, force)
         residual = float(np.abs(force - rows.T @ smallest).max(initial=0.0))
-        if residual <= _FORCE_TOLERANCE * largest + noise:
+        if residual <= FORCE_TOLERANCE * largest + noise:
             return smallest
     return None
 

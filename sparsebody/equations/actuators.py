@@ -12,7 +12,7 @@ from sparsebody._core import joints
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import rows_on_bodies
 from sparsebody.errors import ModelError
-from sparsebody.kinematics.joint_motion import JointMotion, joint_poses
+from sparsebody.kinematics.joint_motion import JointMotion, coordinate_poses
 from sparsebody.model.system import System
 
 Freedom: TypeAlias = str | tuple[str, int]  # a joint, or one of its velocity coordinates
@@ -118,7 +118,7 @@ def actuator_rows(system: System, actuators: Actuators, motion: JointMotion) -> 
     """Return the rows of the actuated coordinates at a pose."""
     joint = actuators.joint
     _, dual, drift = joints.coordinate_motions(
-        joint, actuators.coordinate, joint_poses(system, motion), motion.velocity
+        joint, actuators.coordinate, coordinate_poses(system, motion), motion.velocity
     )
     return ActuatorRows(dual, *rows_on_bodies(system, joint, motion, dual, drift))
 

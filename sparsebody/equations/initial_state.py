@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import diags_array
@@ -15,18 +15,55 @@ from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AssemblyError, SingularSystemError
 from sparsebody.kinematics.joint_motion import coordinate_motion, prescribed_motion
 from sparsebody.kinematics.poses import displaced
+from sparsebody.model.checks import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
+from sparsebody.spatial import quaternion_conjugate, quaternion_logarithm, quaternion_product
+from sparsebody.tolerances import CLOSURE_TOLERANCE, POSITION_ROUNDING
 
-_CLOSURE_TOLERANCE = 1e-12  # errors of closed joints, relative to the size of the mechanism
-_ROUNDING_TOLERANCE = 8 * np.finfo(float).eps  # and below this, relative to the farthest position
 Solver = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 _PROJECTIONS = 5  # of the velocity's projection; two are usual
 _ITERATIONS = 100
 _FEW_DIGITS, _STRAY = 1e-5, 1e3  # of an error, after which conjugate gradients end
 
 
-def consistent_state(system: System, state: State | None = None, threads: int = 1) -> State:
+@dataclass(frozen=True, eq=False)
+class _Reluctance:
+    """How reluctantly bodies move: which do not at all, and factors of the inertias of others."""
+
+    is_fixed: BoolArray  # (n_bodies,)
+    weight: FloatArray  # (n_bodies,)
+
+    @classmethod
+    def of(cls, system: System, fixed: Iterable[str], weights: Mapping[str, float]) -> _Reluctance:
+        """Return that of bodies given by name."""
+        reluctance = cls(np.zeros(system.n_bodies, dtype=bool), np.ones(system.n_bodies))
+        for name in [fixed] if isinstance(fixed, str) else fixed:
+            reluctance.is_fixed[system.body(name)] = True
+        for name, weight in weights.items():
+            reluctance.weight[system.body(name)] = positive(weight, f"body {name!r}", "weight")
+        return reluctance
+
+    def matrix(self, matrix: SaddleMatrix) -> SaddleMatrix:
+        """Return the matrix with weighted inertias and no rows on fixed bodies."""
+        on_fixed = np.append(self.is_fixed, False)[matrix.pattern.ends[matrix.row_block]]
+        weight = self.weight[:, None, None]
+        return replace(
+            matrix,
+            diagonal=weight * matrix.diagonal,
+            inverse=matrix.inverse / weight,
+            rows=np.where(on_fixed[:, :, None], 0.0, matrix.rows),
+        )
+
+
+def consistent_state(
+    system: System,
+    state: State | None = None,
+    threads: int = 1,
+    *,
+    fixed: Iterable[str] = (),
+    weights: Mapping[str, float] | None = None,
+) -> State:
     """Return the nearest state that closes every joint and obeys every drive.
 
     The pose by damped Gauss-Newton steps on the joints' position errors, least in the metric of
@@ -40,6 +77,10 @@ def consistent_state(system: System, state: State | None = None, threads: int = 
         An approximate state; default: the initial poses and velocities of the model.
     threads : int
         That compute the motion at the joints.
+    fixed : iterable of str
+        Bodies that keep their poses and velocities exactly.
+    weights : mapping of body names to float, optional
+        Factors of the inertias in the metric: a body with a large one moves less. Default 1.
 
     Raises
     ------
@@ -51,7 +92,8 @@ def consistent_state(system: System, state: State | None = None, threads: int = 
     check_state(system, state)
     moving = SystemMotion(system, state, threads=threads)
     if system.n_rows > 0:
-        moving = _consistent_velocity(_closed_pose(moving))
+        reluctance = _Reluctance.of(system, fixed, weights or {})
+        moving = _consistent_velocity(_closed_pose(moving, reluctance), reluctance)
     return _with_coordinates(moving)
 
 
@@ -65,12 +107,17 @@ def _with_coordinates(moving: SystemMotion) -> State:
 
 
 def mechanism_size(system: System) -> float:
-    """Return a typical length [m]: the mean distance of joints from the centers of mass."""
+    """Return a typical length [m]: the mean distance of joints from the centers of mass.
+
+    Lengths of beams count as such.
+    """
     sides = (
         (system.successor, system.successor_point),
         (system.predecessor, system.predecessor_point),
     )
-    n, total = 0, 0.0
+    elastic = system.elastic
+    lengths = np.linalg.norm(elastic.rest[:, 3:], axis=1)
+    n, total = len(elastic), float(lengths.sum())
     for body, point in sides:
         length = np.sqrt(np.einsum("na,na->n", point, point))
         n += int(np.count_nonzero(body >= 0))
@@ -115,15 +162,18 @@ def _least_norm_solver(matrix: SaddleMatrix, damping: float) -> Solver:
     return solve
 
 
-def _closed_pose(moving: SystemMotion) -> SystemMotion:
+def _closed_pose(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:
     """Return the nearest pose that closes; where steps stall, one near by, in smaller steps."""
     goal = _goal(moving)
     if np.abs(moving.position_error).max() <= goal:
         return moving
-    closed, error = _least_squares_pose(moving, np.ones(moving.system.n_rows, dtype=bool), goal)
+    every = np.ones(moving.system.n_rows, dtype=bool)
+    closed, error = _least_squares_pose(moving, every, goal, reluctance)
     if error > 1e3 * goal:
         closed, error = min(
-            (closed, error), _rotations_first(moving, goal), key=lambda result: result[1]
+            (closed, error),
+            _rotations_first(moving, goal, reluctance),
+            key=lambda result: result[1],
         )
     if error > 1e3 * goal:
         raise AssemblyError(
@@ -138,10 +188,12 @@ def _goal(moving: SystemMotion) -> float:
     """Return the error below which a joint is closed."""
     farthest = float(np.abs(moving.state.position).max())
     size = max(1.0, mechanism_size(moving.system))
-    return max(_CLOSURE_TOLERANCE * size, _ROUNDING_TOLERANCE * farthest)
+    return max(CLOSURE_TOLERANCE * size, POSITION_ROUNDING * farthest)
 
 
-def _rotations_first(moving: SystemMotion, goal: float) -> tuple[SystemMotion, float]:
+def _rotations_first(
+    moving: SystemMotion, goal: float, reluctance: _Reluctance
+) -> tuple[SystemMotion, float]:
     """Return a pose that closes, and its error, in the metric of equal bodies.
 
     Newton's steps are limited in rotation, because the equations are nonlinear in the orientations
@@ -153,12 +205,16 @@ def _rotations_first(moving: SystemMotion, goal: float) -> tuple[SystemMotion, f
     error = np.inf
     for keep in (turning, np.ones_like(turning)):
         if keep.any():
-            moving, error = _least_squares_pose(moving, keep, goal, metric)
+            moving, error = _least_squares_pose(moving, keep, goal, reluctance, metric)
     return moving, error
 
 
 def _least_squares_pose(
-    moving: SystemMotion, keep: BoolArray, goal: float, metric: FloatArray | None = None
+    moving: SystemMotion,
+    keep: BoolArray,
+    goal: float,
+    reluctance: _Reluctance,
+    metric: FloatArray | None = None,
 ) -> tuple[SystemMotion, float]:
     """Return the pose with the least errors of some rows, and the norm of these.
 
@@ -174,6 +230,7 @@ def _least_squares_pose(
         matrix = structure.matrix(moving.constraint)
         if metric is not None:
             matrix = _with_metric(matrix, metric)
+        matrix = reluctance.matrix(matrix)
         step = _least_norm(matrix, -error, max(damping, 1e-13))
         trial = moving.at(displaced(moving.state, step))
         trial_norm = float(np.linalg.norm(trial.position_error[keep]))
@@ -200,7 +257,7 @@ def _with_metric(matrix: SaddleMatrix, metric: FloatArray) -> SaddleMatrix:
     )
 
 
-def _consistent_velocity(moving: SystemMotion) -> SystemMotion:
+def _consistent_velocity(moving: SystemMotion, reluctance: _Reluctance) -> SystemMotion:
     """Project the velocity; a few passes, because rounding leaves a trace."""
     system, solve = moving.system, None
     error = moving.velocity_error
@@ -208,7 +265,7 @@ def _consistent_velocity(moving: SystemMotion) -> SystemMotion:
         if np.abs(error).max() <= 1e-13 * max(1.0, np.abs(moving.state.velocity).max()):
             return moving
         if solve is None:
-            matrix = kkt_structure(system).matrix(moving.constraint)
+            matrix = reluctance.matrix(kkt_structure(system).matrix(moving.constraint))
             solve = _least_norm_solver(matrix, 1e-12)
         for change in (_undamped(matrix, solve, -error), solve(-error)[0]):
             velocity = moving.state.velocity + change
@@ -267,3 +324,36 @@ def _worst_joints(system: System, error: FloatArray, count: int = 3) -> str:
         if largest[j] > 0.01 * largest[worst[0]]
     ]
     return ", ".join(named) + " (m or rad)"
+
+
+@dataclass(frozen=True)
+class StateChange:
+    """How far one body is from where it was."""
+
+    body: str
+    distance: float  # of the center of mass [m]
+    angle: float  # [rad]
+    velocity: float  # largest change of a component [rad/s, m/s]
+
+    def __str__(self) -> str:
+        return (
+            f"body {self.body!r}: moved by {self.distance:.3g} m, turned by {self.angle:.3g} rad, "
+            f"velocity changed by {self.velocity:.3g}"
+        )
+
+
+def state_changes(
+    system: System, before: State, after: State, tolerance: float = 1e-9
+) -> list[StateChange]:
+    """Return what `consistent_state` has changed by more than a tolerance, the farthest first."""
+    between = quaternion_product(quaternion_conjugate(before.orientation), after.orientation)
+    distance = np.linalg.norm(after.position - before.position, axis=1)
+    angle = np.linalg.norm(quaternion_logarithm(between), axis=1)
+    velocity = np.abs(after.velocity - before.velocity).max(axis=1)
+    change = np.stack([distance, angle, velocity], axis=1)
+    order = np.argsort(-change.max(axis=1), kind="stable")
+    return [
+        StateChange(system.body_names[int(i)], *change[i].tolist())
+        for i in order
+        if change[i].max() > tolerance
+    ]

@@ -30,8 +30,7 @@ from sparsebody.equations.system_motion import checked_vectors, joint_ends, padd
 from sparsebody.errors import ModelError, MotionError, ShapeError, UnknownNameError
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import constraint_matrix
-
-TOLERANCE = 1e-6
+from sparsebody.tolerances import MOTION_TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ class InverseMethod(ABC):
         actuated: Iterable[Freedom] | None = None,
         weights: ArrayLike | None = None,
         reactions: str = "minimum-norm",
-        tolerance: float = TOLERANCE,
+        tolerance: float = MOTION_TOLERANCE,
     ) -> None:
         if reactions not in REACTIONS:
             raise UnknownNameError(

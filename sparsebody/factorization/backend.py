@@ -13,8 +13,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError, SingularSystemError, SparsebodyError
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
-
-LARGEST_INVERSE = 1e15  # of a matrix with a unit diagonal: what rounding leaves of a zero pivot
+from sparsebody.tolerances import DEPENDENCE_TOLERANCE, LARGEST_INVERSE
 
 REMEDY = (
     "a constraint row depends on the others; leave dependent rows out "
@@ -96,7 +95,6 @@ def probe_vector(n: int) -> FloatArray:
     return np.asarray(np.random.default_rng(8_13).choice([-1.0, 1.0], n) + 0.125)
 
 
-DEPENDENT = 1e-14  # |A' y| over |A|' |y|: nothing is left of this combination of rows but rounding
 MOST_ITERATIONS = 4
 
 
@@ -139,6 +137,6 @@ def is_dependent(
             return True
         y /= size
         product, terms = factorization.cancellation((pattern.offsets, pattern.ends), rows, y)
-        if product <= DEPENDENT * terms:
+        if product <= DEPENDENCE_TOLERANCE * terms:
             return True
     return False

@@ -18,14 +18,10 @@ from sparsebody.factorization.cholmod import CholmodFactor, analyzed_factor
 from sparsebody.factorization.layouts import SaddleLayout, fill_saddle, saddle_columns, scales
 from sparsebody.sparse.pattern import BlockPattern, check_order
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
+from sparsebody.tolerances import ACCEPTED_RESIDUAL, BACKWARD_ERROR, STALLED_BACKWARD_ERROR
 
 DELTA = 1e-10  # of the unit diagonal that scaling gives to the Schur complement
 MOST_STEPS = 10  # of stationary refinement
-# An error along a singular value sigma < sqrt(delta) of A shows in the residual only as sigma^2,
-# so that backward errors, |r| / (|b| + |x|), must come close to rounding.
-GOOD = 5e-16  # backward error at which nothing more is gained
-STALLED = 2e-14  # backward error above which the Krylov method takes over
-ACCEPTED = 1e-10  # |r| / |b| above which, the backward error being large too, nothing is found
 KRYLOV_DIMENSION = 40
 KRYLOV_ROUNDS = 3
 
@@ -62,14 +58,14 @@ class CholmodLDLNumeric:
         """Refine until it stops improving; where that stalls, let GMRES find the correction."""
         x, rest = self._refine(rhs, self.precondition(rhs))
         for _ in range(KRYLOV_ROUNDS):
-            if _backward_error(rest, rhs, x) <= STALLED:
+            if _backward_error(rest, rhs, x) <= STALLED_BACKWARD_ERROR:
                 break
             trial, better = self._refine(rhs, x + self._krylov(rest))
             if not _largest(better) < 0.5 * _largest(rest):
                 break
             x, rest = trial, better
-        stalled = not _backward_error(rest, rhs, x) <= STALLED
-        if stalled and not _largest(rest) <= ACCEPTED * _largest(rhs):
+        stalled = not _backward_error(rest, rhs, x) <= STALLED_BACKWARD_ERROR
+        if stalled and not _largest(rest) <= ACCEPTED_RESIDUAL * _largest(rhs):
             size = _largest(rest) / _largest(rhs)
             raise SingularSystemError(f"no solution (residual {size:.0e}): {REMEDY}")
         return x
@@ -78,7 +74,7 @@ class CholmodLDLNumeric:
         """Correct x while every step halves the residual; return both."""
         rest = rhs - self.product(x)
         for _ in range(MOST_STEPS):
-            if _backward_error(rest, rhs, x) <= GOOD:
+            if _backward_error(rest, rhs, x) <= BACKWARD_ERROR:
                 break
             trial = x + self.precondition(rest)
             better = rhs - self.product(trial)

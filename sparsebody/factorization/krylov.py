@@ -24,11 +24,11 @@ import numpy as np
 from sparsebody.arrays import FloatArray
 from sparsebody.factorization.backend import Numeric
 from sparsebody.sparse.saddle import SaddleMatrix, saddle_product
+from sparsebody.tolerances import GAP_ROUNDING
 
 MOST_STEPS = 300
 MOST_PASSES = 12
 REDUCTION = 1e-9  # of what a step could gain, relative to the first one: then comes another pass
-ROUNDING = 1e-15  # of the terms of a gap
 BETTER = 0.5  # share of what is left before a pass that must not be left after it
 SOLVED = 1e-10  # relative size of what is left
 
@@ -101,7 +101,7 @@ def _closed(operator: Operator, g: FloatArray, size: float) -> _Found:
     y = np.zeros(len(g))
     found = _Found(y, operator.transposed(y), g, 0)
     for _ in range(MOST_PASSES):
-        if _size(found.gap) <= ROUNDING * size:
+        if _size(found.gap) <= GAP_ROUNDING * size:
             break
         change, steps = _golub_kahan(operator, found.gap)
         trial = _moved(operator, found, change, steps)
@@ -118,7 +118,7 @@ def _nearest(operator: Operator, g: FloatArray, size: float, start: _Found) -> _
     found = _moved(operator, nothing, _range_part(operator, start.y))
     rest = _size(operator.transposed(found.gap))
     for _ in range(MOST_PASSES):
-        if rest <= ROUNDING * size:
+        if rest <= GAP_ROUNDING * size:
             break
         change, steps = _golub_kahan(operator, _range_part(operator, found.gap))
         trial = _moved(operator, found, _range_part(operator, change), steps)
@@ -148,7 +148,7 @@ def _range_part(operator: Operator, y: FloatArray) -> FloatArray:
 
 def _noise(found: _Found, size: float) -> float:
     """Return what rounding makes of the terms of a gap."""
-    return ROUNDING * (size + _size(found.y))
+    return GAP_ROUNDING * (size + _size(found.y))
 
 
 def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
@@ -169,7 +169,7 @@ def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
     v, t = v / alpha, u / alpha
     s, phi_bar, rho_bar = t, beta, alpha
     first = alpha * beta
-    least = max(REDUCTION * first, ROUNDING * float(np.linalg.norm(p)))  # of p, in A' p
+    least = max(REDUCTION * first, GAP_ROUNDING * float(np.linalg.norm(p)))  # of p, in A' p
     for step in range(1, MOST_STEPS + 1):
         left = operator.product(v) - alpha * metric_u
         p = operator.precondition(left)

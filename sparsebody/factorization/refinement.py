@@ -13,11 +13,12 @@ from sparsebody.sparse.saddle import (
     residual_size,
     saddle_residual,
 )
-
-_ROUNDING = 1e-15  # a residual that no correction makes smaller
-_ACCURATE = 1e-13  # relative error of the primal part at which corrections end
-_ENOUGH = 1e-6  # a correction by conjugate gradients after which no other is needed
-_ROUGH = 1e-2  # a first correction, relative, that tells of factors too rough to refine with
+from sparsebody.tolerances import (
+    GRADIENT_CORRECTION,
+    REFINED_ERROR,
+    REFINED_RESIDUAL,
+    ROUGH_FACTORS,
+)
 
 
 def refined_solve(
@@ -56,8 +57,8 @@ def refined_solve(
     scales = residual_scales(matrix, x, rhs)
     best = residual_size(matrix, rest, scales)
     roughness, latest = 0.0, np.inf
-    for step in range(steps if best > _ROUNDING else 0):
-        is_rough = roughness > _ROUGH
+    for step in range(steps if best > REFINED_RESIDUAL else 0):
+        is_rough = roughness > ROUGH_FACTORS
         correction = _corrections(numeric, matrix, rest) if is_rough else numeric.solve(rest)
         trial = x + correction
         rest = saddle_residual(matrix, trial, rhs)
@@ -68,8 +69,8 @@ def refined_solve(
         x, best = trial, size
         if step == 0:
             roughness = relative
-        latest = np.inf if step == 0 and roughness > _ROUGH else relative
-        if (is_rough and relative < _ENOUGH) or relative * roughness < _ACCURATE:
+        latest = np.inf if step == 0 and roughness > ROUGH_FACTORS else relative
+        if (is_rough and relative < GRADIENT_CORRECTION) or relative * roughness < REFINED_ERROR:
             break
     return x, best
 

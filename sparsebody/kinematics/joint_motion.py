@@ -45,6 +45,14 @@ def joint_poses(
     return system.joint_kind, motion.rotation, motion.translation, system.parameter
 
 
+def coordinate_poses(
+    system: System, motion: JointMotion
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """Return the same with the types that state the coordinates, of compliant joints too."""
+    kind, parameter = system.coordinate_types
+    return kind, motion.rotation, motion.translation, parameter
+
+
 def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
     """Return the relative motion at every joint.
 
@@ -74,7 +82,7 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
     if len(tracked.joint) == 0:
         return CoordinateMotion(np.zeros(0), np.zeros(0), np.zeros((0, 6)), np.zeros(0))
     value, dual, drift = joints.coordinate_motions(
-        tracked.joint, tracked.index, joint_poses(system, motion), motion.velocity
+        tracked.joint, tracked.index, coordinate_poses(system, motion), motion.velocity
     )
     turn = 2.0 * math.pi
     near = value + turn * np.round((state.coordinate - value) / turn)

@@ -25,7 +25,7 @@ from sparsebody.model.checks import (
 )
 from sparsebody.model.frames import Frame, are_unit_quaternions
 from sparsebody.spatial import check_inertia, check_unit_quaternion, rotation_from_quaternion
-from sparsebody.spatial.inertia import INERTIA_TOLERANCE, ROUNDING
+from sparsebody.tolerances import INERTIA_TOLERANCE, MOMENT_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +285,6 @@ def _can_be_solid(inertia: FloatArray) -> BoolArray:
         low, middle, high = np.linalg.eigvalsh(inertia).T
     else:
         low, middle, high = np.sort(np.diagonal(inertia, axis1=1, axis2=2), axis=1).T
-    positive = low > ROUNDING * np.maximum(np.abs(low), np.abs(high))
+    positive = low > MOMENT_TOLERANCE * np.maximum(np.abs(low), np.abs(high))
     possible = high <= (1.0 + INERTIA_TOLERANCE) * (low + middle)
     return np.asarray(finite & symmetric & positive & possible)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from sparsebody.errors import ModelError
 from sparsebody.model.bodies import BodyColumns
 from sparsebody.model.checks import distinct
 from sparsebody.model.connections import JointColumns
-from sparsebody.model.forces import ExternalForce, JointForce, PointForce
-from sparsebody.model.frames import rotations, unit_quaternions
+from sparsebody.model.elasticity import LOGARITHM, ElasticElements, split, square_root
+from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce
+from sparsebody.model.frames import Frames, rotations, unit_quaternions
 from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.names import Names
@@ -36,10 +38,13 @@ def compile_mechanism(mechanism: Mechanism) -> System:
     bodies, joints = mechanism.columns()
     body_names, joint_names = mechanism.body_names.snapshot(), mechanism.joint_names.snapshot()
     center = _plain(bodies.center_of_mass)  # as kernels read it
-    first_row = _first_rows(joints)
     forces = list(mechanism.forces.values())
     joint_forces = [force for force in forces if isinstance(force, JointForce)]
-    coordinates, item = _tracked_coordinates(joints, joint_names, first_row, joint_forces)
+    declared = joints
+    joints, elastic = _split_joints(declared, joint_names, center)
+    elastic = _with_bushings(elastic, forces, body_names, center)
+    first_row = _first_rows(joints)
+    coordinates, item = _tracked_coordinates(declared, joint_names, first_row, joint_forces)
     subspace_rows, subspace_index = _constant_subspaces(joints, first_row)
     predecessor, successor = map(_plain, (joints.predecessor, joints.successor))
     return System(
@@ -71,6 +76,7 @@ def compile_mechanism(mechanism: Mechanism) -> System:
         external_forces=_external_forces(
             [force for force in forces if isinstance(force, ExternalForce)], body_names, center
         ),
+        elastic=elastic,
         initial_state=_initial_state(bodies, center, len(coordinates.joint)),
     )
 
@@ -140,6 +146,115 @@ def _tracked_coordinates(
         (force.joint, force.coordinate): item[place[force.joint], force.coordinate]
         for force in forces
     }
+
+
+def _split_joints(
+    joints: JointColumns, names: Names, center: FloatArray
+) -> tuple[JointColumns, ElasticElements]:
+    """Return the joints with their rigid rows alone, and elements of the compliant ones."""
+    if joints.compliance.strides[0] == 0 and not joints.compliance[:1].any():
+        compliant = np.zeros(0, dtype=np.intp)
+    else:
+        compliant = np.flatnonzero(joints.compliance.any(axis=(1, 2)))
+    types, index = list(joints.types), np.array(joints.type_index)
+    root, damping = np.zeros((2, len(compliant), 6, 6))
+    n_rows = np.zeros(len(compliant), dtype=np.intp)
+    made: dict[Any, tuple[int, FloatArray, FloatArray]] = {}
+    for k, j in enumerate(compliant.tolist()):
+        matrices = joints.compliance[j], joints.damping[j]
+        key = int(joints.type_index[j]), *(matrix.tobytes() for matrix in matrices)
+        if key not in made:
+            rigid, *parts = split(f"joint {names[j]!r}", _type(joints, j), *matrices)
+            if rigid not in types:
+                types.append(rigid)
+            made[key] = types.index(rigid), parts[0], parts[1]
+        index[j], B, D = made[key]
+        n_rows[k] = len(B)
+        root[k, : len(B), : B.shape[1]], damping[k, : len(B), : len(B)] = B, D
+    kinds = [_type(joints, j) for j in compliant.tolist()]
+    elements = ElasticElements(
+        names=tuple(names[j] for j in compliant.tolist()),
+        joint=compliant,
+        kind=np.array([kind.kind for kind in kinds], dtype=np.intp),
+        parameter=np.array([kind.parameter for kind in kinds], dtype=float),
+        n_rows=n_rows,
+        rest=np.zeros((len(compliant), 6)),
+        root=root,
+        damping=damping,
+        **_end_frames(
+            (joints.predecessor[compliant], joints.successor[compliant]),
+            [
+                Frames.trusted(frames.origins[compliant], frames.quaternions[compliant])
+                for frames in (joints.predecessor_frame, joints.successor_frame)
+            ],
+            center,
+        ),
+    )
+    if len(compliant):
+        joints = replace(joints, types=tuple(types), type_index=index)
+    return joints, elements
+
+
+def _with_bushings(
+    joints: ElasticElements, forces: Sequence[Any], names: Names, center: FloatArray
+) -> ElasticElements:
+    """Return the elements of compliant joints, and those of bushings and beams after them."""
+    bushings = [force for force in forces if isinstance(force, Bushing | Beam)]
+    if not bushings:
+        return joints
+    n = len(bushings)
+    root, damping, n_rows = np.zeros((n, 6, 6)), np.zeros((n, 6, 6)), np.zeros(n, dtype=np.intp)
+    for k, bushing in enumerate(bushings):
+        stiffness, viscosity = bushing.matrices
+        B = square_root(stiffness)
+        inverse = np.linalg.pinv(B)  # e = B^+ z
+        n_rows[k] = len(B)
+        root[k, : len(B)], damping[k, : len(B), : len(B)] = B, inverse.T @ viscosity @ inverse
+    elements = ElasticElements(
+        names=tuple(bushing.name for bushing in bushings),
+        joint=np.full(n, -1),
+        kind=np.full(n, LOGARITHM),
+        parameter=np.zeros(n),
+        n_rows=n_rows,
+        rest=np.array([bushing.rest for bushing in bushings]),
+        root=root,
+        damping=damping,
+        **_end_frames(
+            (
+                names.find_all(bushing.predecessor for bushing in bushings),
+                names.find_all(bushing.successor for bushing in bushings),
+            ),
+            [
+                Frames(
+                    np.array([frame.position for frame in frames]),
+                    np.array([frame.orientation for frame in frames]),
+                )
+                for frames in (
+                    [bushing.predecessor_frame for bushing in bushings],
+                    [bushing.successor_frame for bushing in bushings],
+                )
+            ],
+            center,
+        ),
+    )
+    both = {
+        field: np.concatenate([getattr(joints, field), value])
+        for field, value in vars(elements).items()
+        if field != "names"
+    }
+    return ElasticElements(names=joints.names + elements.names, **both)
+
+
+def _end_frames(
+    bodies: tuple[IntArray, IntArray], frames: Sequence[Frames], center: FloatArray
+) -> dict[str, Any]:
+    """Return the fields of ElasticElements that say where frames are."""
+    fields: dict[str, Any] = {}
+    for side, body, of_side in zip(("predecessor", "successor"), bodies, frames, strict=True):
+        fields[side] = _plain(body)
+        fields[f"{side}_rotation"] = _plain(of_side.rotations)
+        fields[f"{side}_point"] = _from_center(of_side.origins, body, center)
+    return fields
 
 
 def _type(joints: JointColumns, joint: int) -> JointType:
@@ -227,4 +342,5 @@ def _external_forces(
         wrench=_stack(wrench, 6),
         point=_stack(point, 3) - center[body],
         in_world=np.array([force.axes == "world" for force in forces], dtype=bool),
+        names=tuple(force.name for force in forces),
     )

@@ -21,6 +21,7 @@ from sparsebody.model.checks import (
     stored_once,
     vector,
 )
+from sparsebody.model.elasticity import check_joints, row_matrices
 from sparsebody.model.frames import Frame, Frames, all_axes, axes, rotations
 from sparsebody.model.joints import JointType
 from sparsebody.model.names import WORLD, Names
@@ -41,11 +42,14 @@ class Joint:
     predecessor_frame: Frame = field(default_factory=Frame)  # in the predecessor's body frame
     successor_frame: Frame = field(default_factory=Frame)
     prescribed: Mapping[int, TimeFunction] = field(default_factory=dict)
+    compliance: FloatArray = field(default_factory=lambda: np.zeros((6, 6)))  # of its first rows
+    damping: FloatArray = field(default_factory=lambda: np.zeros((6, 6)))
 
     @property
     def n_constraints(self) -> int:
-        """Constraint rows, those of prescribed coordinates included."""
-        return self.type.n_constraints + len(self.prescribed)
+        """Constraint rows, those of prescribed coordinates included, compliant ones not."""
+        n_compliant = int(np.linalg.matrix_rank(self.compliance)) if self.compliance.any() else 0
+        return self.type.n_constraints - n_compliant + len(self.prescribed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,8 @@ class JointColumns:
     predecessor_frame: Frames
     successor_frame: Frames
     prescribed: Mapping[int, Mapping[int, TimeFunction]]  # of those joints that have any
+    compliance: FloatArray  # (n, 6, 6) of the rows of each joint, zero beyond them [m/N, rad/(N m)]
+    damping: FloatArray  # (n, 6, 6) [N s/m, N m s/rad]
 
     def __len__(self) -> int:
         return len(self.type_index)
@@ -77,6 +83,8 @@ class JointColumns:
             self.predecessor_frame[index],
             self.successor_frame[index],
             dict(self.prescribed.get(index, {})),
+            self.compliance[index],
+            self.damping[index],
         )
 
     @classmethod
@@ -98,6 +106,8 @@ class JointColumns:
                 for part, start in zip(parts, starts[:-1], strict=True)
                 for j, motions in part.prescribed.items()
             },
+            joined([part.compliance for part in parts]),
+            joined([part.damping for part in parts]),
         )
 
 
@@ -107,6 +117,8 @@ def joint_columns(
     ends: tuple[IntArray, IntArray],
     frames: tuple[Frames, Frames],
     prescribed: Motion | Sequence[Motion],
+    compliance: Any = 0.0,
+    damping: Any = 0.0,
 ) -> JointColumns:
     """Return the columns of joints that can be."""
     n, who = len(names), shown("joints", names)
@@ -120,7 +132,12 @@ def joint_columns(
         for j, motion in _motions(prescribed, n, who)
     }
     given = {j: functions for j, functions in motions.items() if functions}
-    return JointColumns(types, type_index, *ends, *frames, given)
+    matrices = (
+        row_matrices(names, types, type_index, compliance, "compliance"),
+        row_matrices(names, types, type_index, damping, "damping"),
+    )
+    check_joints(names, types, type_index, *matrices, given)
+    return JointColumns(types, type_index, *ends, *frames, given, *matrices)
 
 
 def _distinct_types(

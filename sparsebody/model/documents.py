@@ -17,7 +17,8 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import FileFormatError, ModelError
 from sparsebody.model.bodies import SHAPES, BodyColumns
 from sparsebody.model.connections import JointColumns
-from sparsebody.model.forces import ExternalForce, JointForce, PointForce
+from sparsebody.model.elasticity import plain_matrix
+from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.model.mechanism import WORLD, Mechanism
@@ -25,15 +26,18 @@ from sparsebody.model.time_functions import TIME_FUNCTIONS
 
 FORMAT, VERSION = "sparsebody-mechanism", 1
 
-FORCES: dict[str, type[JointForce] | type[PointForce] | type[ExternalForce]] = {
+FORCES: dict[str, type[Force]] = {
     "joint": JointForce,
     "point": PointForce,
     "external": ExternalForce,
+    "bushing": Bushing,
+    "beam": Beam,
 }
 
 Document = dict[str, Any]
 Table = Mapping[str, type[Any]]
 
+ROW_MATRICES = ("compliance", "damping")  # of joints: a number, that of each row, or a matrix
 LARGEST = 2.0**1000  # no number of a body or joint is larger
 BODY_ENTRIES: dict[str, tuple[tuple[int, ...], Any]] = {  # shape and default, None where required
     "mass": ((), None),
@@ -138,6 +142,11 @@ def _edges(mechanism: Mechanism, joints: JointColumns) -> list[Document]:
             }
             for coordinate, motion in motions.items()
         ]
+    for what in ROW_MATRICES:
+        matrices = getattr(joints, what)
+        for j in np.flatnonzero(matrices.any(axis=(1, 2))).tolist() if matrices.any() else []:
+            n = joints.types[joints.type_index[j]].n_constraints
+            edges[j][what] = plain_matrix(matrices[j, :n, :n])
     return edges
 
 
@@ -216,7 +225,7 @@ def without_columns(document: Any) -> Document:
     """Return the rest of a document: its graph, and whatever is made of objects.
 
     Its nodes are one for each different shape, its edges one for each different `options`, and
-    those with prescribed coordinates.
+    those with prescribed coordinates or with matrices on their rows.
     """
     if not isinstance(document, dict) or not {"nodes", "edges"} <= document.keys():
         raise Unfit("entries")
@@ -225,7 +234,8 @@ def without_columns(document: Any) -> Document:
             raise Unfit("objects")
     shapes = {repr(node["shape"]): node["shape"] for node in document["nodes"] if "shape" in node}
     options = {repr(edge["options"]): edge for edge in document["edges"] if "options" in edge}
-    prescribed = [edge for edge in document["edges"] if "prescribed" in edge]
+    others = {"prescribed", *ROW_MATRICES}
+    prescribed = [edge for edge in document["edges"] if not others.isdisjoint(edge)]
     body = {"id": "any", "mass": 1, "inertia": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}
     nodes = [{**body, "shape": shape} for shape in shapes.values()]
     return {**document, "nodes": nodes, "edges": [*options.values(), *prescribed]}
@@ -250,7 +260,7 @@ def _add_bodies(mechanism: Mechanism, nodes: Sequence[Document]) -> None:
 def _add_joints(mechanism: Mechanism, edges: Sequence[Document]) -> None:
     """Add the joints of edges, all or none."""
     required = {"source", "target", "key", "type", "predecessor_frame", "successor_frame"}
-    _check_keys(edges, required, {"options", "prescribed"})
+    _check_keys(edges, required, {"options", "prescribed", *ROW_MATRICES})
     who = f"joint {edges[0]['key']!r}"  # where there is only one
     options = [edge.get("options", {}) for edge in edges]
     if set(map(type, options)) != {dict}:
@@ -264,6 +274,8 @@ def _add_joints(mechanism: Mechanism, edges: Sequence[Document]) -> None:
         predecessor_frame=_frames(edges, "predecessor_frame"),
         successor_frame=_frames(edges, "successor_frame"),
         prescribed=[_prescribed(edge) if "prescribed" in edge else None for edge in edges],
+        compliance=_row_matrices(edges, "compliance"),
+        damping=_row_matrices(edges, "damping"),
     )
 
 
@@ -298,6 +310,11 @@ def _prescribed(edge: Document) -> dict[int, Any]:
     }
 
 
+def _row_matrices(edges: Sequence[Document], key: str) -> Any:
+    """Return what each joint has of that, or zero for all."""
+    return [edge.get(key, 0.0) for edge in edges] if any(key in edge for edge in edges) else 0.0
+
+
 def _add_forces(mechanism: Mechanism, documents: Sequence[Document]) -> None:
     """Add forces, all or none."""
     before = dict(mechanism.forces)
@@ -308,6 +325,8 @@ def _add_forces(mechanism: Mechanism, documents: Sequence[Document]) -> None:
                 JointForce: mechanism.add_joint_force,
                 PointForce: mechanism.add_point_force,
                 ExternalForce: mechanism.add_external_force,
+                Bushing: mechanism.add_bushing,
+                Beam: mechanism.add_beam,
             }[type(force)]
             add(**{field.name: getattr(force, field.name) for field in fields(force)})  # type: ignore[operator]
     except ModelError:

@@ -25,7 +25,7 @@ from sparsebody.spatial import (
     quaternion_from_rotation,
     rotation_from_quaternion,
 )
-from sparsebody.spatial.transform import UNIT_TOLERANCE
+from sparsebody.tolerances import UNIT_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)

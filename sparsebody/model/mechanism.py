@@ -23,7 +23,14 @@ from sparsebody.model.connections import (
     joint_columns,
     joint_ends,
 )
-from sparsebody.model.forces import ExternalForce, Force, JointForce, PointForce
+from sparsebody.model.forces import (
+    Beam,
+    Bushing,
+    ExternalForce,
+    Force,
+    JointForce,
+    PointForce,
+)
 from sparsebody.model.frames import Frame, Frames
 from sparsebody.model.joints import ConstantDistance, JointType
 from sparsebody.model.names import WORLD, Names, check_name, check_names, named
@@ -253,6 +260,8 @@ class Mechanism:
         predecessor_frame: Frame | None = None,
         successor_frame: Frame | None = None,
         prescribed: Motion = None,
+        compliance: ArrayLike = 0.0,
+        damping: ArrayLike = 0.0,
     ) -> Joint:
         """Connect two bodies.
 
@@ -277,6 +286,17 @@ class Mechanism:
         prescribed : dict, number or time function
             Coordinates of the joint that are given functions of time, by their index; a number
             or function alone is meant for coordinate 0.
+        compliance : float, (rows,) or (rows, rows) array_like
+            C: the position errors by which forces along the constraint rows open the joint
+            [m/N, rad/(N m)], symmetric and positive semidefinite. The rows are those of
+            `joint_type.constraint_force_subspace`, zero is rigid. A compliant row is no
+            constraint but a force, of the potential e' C^-1 e / 2 with the error e of the joint:
+            it counts neither in the rank nor in the mobility. Explicit methods take it for the
+            spring that it is, and need steps that resolve its oscillations; with
+            ``method="generalized-alpha"`` [.., A'; A, -C] is solved for errors and forces at once,
+            as well for C -> 0 as for a soft joint.
+        damping : float, (rows,) or (rows, rows) array_like
+            Of the compliant rows [N s/m, N m s/rad], likewise; rigid rows have none.
 
         Raises
         ------
@@ -294,6 +314,8 @@ class Mechanism:
             predecessor_frame=predecessor_frame,
             successor_frame=successor_frame,
             prescribed=[prescribed],
+            compliance=[compliance],
+            damping=[damping],
         )
         return self._joints[int(index)]
 
@@ -310,6 +332,8 @@ class Mechanism:
         predecessor_frame: Frame | Frames | None = None,
         successor_frame: Frame | Frames | None = None,
         prescribed: Motion | Sequence[Motion] = None,
+        compliance: ArrayLike | Sequence[ArrayLike | None] = 0.0,
+        damping: ArrayLike | Sequence[ArrayLike | None] = 0.0,
     ) -> IntArray:
         """Add n joints and return their numbers (n,).
 
@@ -329,6 +353,9 @@ class Mechanism:
             Or joint frames in the frames of the bodies.
         prescribed : as for `add_joint`, or a list of n of that and None
             Coordinates that are given functions of time.
+        compliance, damping : float, or (n,), (n, rows) or (n, rows, rows) array_like
+            Of the rows (see `add_joint`): a number for all joints, or n of what one joint takes.
+            A leading axis of 1 holds for all.
 
         Raises
         ------
@@ -360,7 +387,10 @@ class Mechanism:
                 frames = frames_of_bodies(names, predecessor_frame, successor_frame)
             else:
                 frames = self._frames_of_world(names, ends, point, axis, x_axis)
-            self._joints.extend(names, joint_columns(names, joint_type, ends, frames, prescribed))
+            columns = joint_columns(
+                names, joint_type, ends, frames, prescribed, compliance, damping
+            )
+            self._joints.extend(names, columns)
             self._graph = None
         return np.arange(first, self.n_joints)
 
@@ -462,6 +492,112 @@ class Mechanism:
         self.body(body)
         return self._add_force(ExternalForce(name, body, force, moment, point, axes))
 
+    def add_bushing(
+        self,
+        name: str,
+        predecessor: str,
+        successor: str,
+        *,
+        stiffness: ArrayLike,
+        damping: ArrayLike = 0.0,
+        point: ArrayLike | None = None,
+        axis: ArrayLike | None = None,
+        x_axis: ArrayLike | None = None,
+        predecessor_frame: Frame | None = None,
+        successor_frame: Frame | None = None,
+    ) -> Bushing:
+        """Add a spring and damper on all six freedoms between frames of two bodies (see Bushing).
+
+        Parameters
+        ----------
+        name : str
+            Of the force.
+        predecessor, successor : str
+            Names of two bodies, or "world".
+        stiffness, damping : float, (6,) or (6, 6) array_like
+            In the axes of the frames, angular part first: symmetric, positive semidefinite.
+        point, axis, x_axis, predecessor_frame, successor_frame
+            The frames, as for `add_joint`.
+        """
+        frames = self._two_frames(
+            f"bushing {name!r}",
+            (predecessor, successor),
+            (point, axis, x_axis),
+            (predecessor_frame, successor_frame),
+        )
+        return self._add_force(Bushing(name, predecessor, successor, *frames, stiffness, damping))
+
+    def add_beam(
+        self,
+        name: str,
+        predecessor: str,
+        successor: str,
+        *,
+        E: float,
+        G: float,
+        A: float,
+        I_y: float,
+        I_z: float,
+        J: float,
+        damping: float = 0.0,
+        start: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+        z_axis: ArrayLike | None = None,
+        length: float | None = None,
+        predecessor_frame: Frame | None = None,
+        successor_frame: Frame | None = None,
+    ) -> Beam:
+        """Add a massless Euler-Bernoulli beam between two bodies (see Beam).
+
+        Give its ends in the world at the initial pose, where it is then straight and without
+        force: `start` on the predecessor and `end` on the successor; or the frames at its ends in
+        the bodies, x along it, and its length.
+
+        Parameters
+        ----------
+        name : str
+            Of the force.
+        predecessor, successor : str
+            Names of two bodies, or "world".
+        E, G : float
+            Young's and shear modulus [N/m^2].
+        A : float
+            Area of the cross section [m^2].
+        I_y, I_z, J : float
+            Second moments of area about y and z, and the torsion constant [m^4].
+        damping : float
+            Of all strains, over their stiffness [s].
+        start, end : (3,) array_like
+            Ends in the world [m].
+        z_axis : (3,) array_like
+            Direction in the world whose part across the beam is its z axis.
+        length : float
+            Without force [m].
+        predecessor_frame, successor_frame : Frame
+            At the ends, in the frames of the bodies.
+        """
+        who, ends = f"beam {name!r}", (predecessor, successor)
+        if start is not None and end is not None and length is None:
+            first, last = vector(start, who, "start"), vector(end, who, "end")
+            along, length = last - first, float(np.linalg.norm(last - first))
+            if not length > 0.0:
+                raise ModelError(f"{who}: start and end are both {first.tolist()}; give two points")
+            if z_axis is None:  # upwards where the beam does not run so
+                z_axis = (0.0, 0.0, 1.0) if abs(along[2]) < 0.9 * length else (1.0, 0.0, 0.0)
+            across = vector(z_axis, who, "z axis")
+            across = across - across @ along / length**2 * along
+            first_frame = self._two_frames(who, ends, (first, across, along), (None, None))[0]
+            second_frame = self._two_frames(who, ends, (last, across, along), (None, None))[1]
+        elif None not in (length, predecessor_frame, successor_frame) and start is end is None:
+            in_bodies = predecessor_frame, successor_frame
+            first_frame, second_frame = self._two_frames(who, ends, (None, None, None), in_bodies)
+        else:
+            raise ModelError(f"{who}: give start and end, or length and the two frames")
+        frames = first_frame, second_frame
+        return self._add_force(
+            Beam(name, predecessor, successor, *frames, length, E, G, A, I_y, I_z, J, damping)  # type: ignore[arg-type]
+        )
+
     # ---- what is made of it -----------------------------------------------------------------
 
     def compile(self) -> System:
@@ -507,6 +643,28 @@ class Mechanism:
             point = np.where((ends[1] < 0)[:, None], *position)
         poses = list(zip(position, orientation, strict=True))
         return frames_of_world(names, poses, point, axis, x_axis)
+
+    def _two_frames(
+        self,
+        who: str,
+        bodies: tuple[str, str],
+        in_world: tuple[ArrayLike | None, ArrayLike | None, ArrayLike | None],
+        in_bodies: tuple[Frame | None, Frame | None],
+    ) -> tuple[Frame, Frame]:
+        """Return a frame in either body, given there or in the world."""
+        for body in bodies:
+            if body != WORLD:
+                self.body(body)
+        if bodies[0] == bodies[1]:
+            raise ModelError(f"{who}: connects {bodies[0]!r} to itself; give two bodies")
+        if any(given is not None for given in in_bodies):
+            if any(given is not None for given in in_world):
+                raise ModelError(f"{who}: give point and axis, or the two frames, not both")
+            frames = frames_of_bodies([who], *in_bodies)
+        else:
+            ends = joint_ends([who], [bodies[0]], [bodies[1]], self._bodies.names)
+            frames = self._frames_of_world([who], ends, *in_world)
+        return frames[0][0], frames[1][0]
 
     def _poses(
         self, field: str, of_world: Sequence[float], ends: tuple[IntArray, IntArray]

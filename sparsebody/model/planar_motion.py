@@ -19,8 +19,7 @@ import numpy as np
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.model.system import System
-
-PARALLEL = 1e-12  # how far from each other two unit vectors may be
+from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 # Joints by the normals that they allow, z being their own axis: any, z, across z, any as well.
 OTHER, ABOUT_Z, ALONG_Z, RIGID = 0, 1, 2, 3
@@ -54,7 +53,7 @@ def planar_motion(system: System) -> PlanarMotion | None:
     if n == 0 or not np.any(kind == ABOUT_Z):
         return None
     basis, bodies, joint, is_out_of_plane, n_reached = model.planar_motion(
-        n, system.joint_frames, kind, system.first_row, system.subspaces, PARALLEL
+        n, system.joint_frames, kind, system.first_row, system.subspaces, ELEMENT_TOLERANCE
     )
     if n_reached < n:
         return None

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError
+from sparsebody.model.elasticity import ElasticElements
 from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.names import Names
 from sparsebody.model.time_functions import TimeFunction
@@ -111,13 +112,15 @@ class ExternalForces:
     wrench: FloatArray  # (n, 6) moment first; the moment of a shifted force is added at run time
     point: FloatArray  # (n, 3) from the com in body axes [m]
     in_world: BoolArray  # (n,)
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class System:
     """Flat arrays and topology of a mechanism; immutable, and knows no solver.
 
-    Bodies and joints keep the order of declaration; -1 stands for the world.
+    Bodies and joints keep the order of declaration; -1 stands for the world. A compliant joint is
+    of the type that its rigid rows make, free if there are none, and an elastic element.
     """
 
     name: str
@@ -144,6 +147,7 @@ class System:
     joint_forces: JointForces
     point_forces: PointForces
     external_forces: ExternalForces
+    elastic: ElasticElements
     initial_state: State
 
     @property
@@ -192,6 +196,26 @@ class System:
         for group in self.groups:
             kind[group.joints] = JOINT_TYPES[group.name].kind
         return kind
+
+    @cached_property
+    def coordinate_types(self) -> tuple[IntArray, FloatArray]:
+        """(n_joints,) kinds and parameters of the types that joints were declared with.
+
+        They state the coordinates, also where rows of the joint are compliant.
+        """
+        own = self.elastic.joint >= 0
+        if not own.any():
+            return self.joint_kind, self.parameter
+        kind, parameter = self.joint_kind.copy(), self.parameter.copy()
+        kind[self.elastic.joint[own]] = self.elastic.kind[own]
+        parameter[self.elastic.joint[own]] = self.elastic.parameter[own]
+        return kind, parameter
+
+    @property
+    def has_loads(self) -> bool:
+        """Whether there are forces besides gravity: loads, springs, dampers, efforts, elements."""
+        forces = self.external_forces.body, self.joint_forces.item, self.point_forces.first
+        return any(map(len, forces)) or len(self.elastic) > 0
 
     @cached_property
     def varying_joints(self) -> IntArray:
@@ -292,7 +316,7 @@ def with_joints(system: System, joints: IntArray) -> System:
     sizes = np.diff(system.first_row)[joints]
     first_row = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)
     rows = np.repeat(system.first_row[joints] - first_row[:-1], sizes) + np.arange(first_row[-1])
-    tracked = system.coordinates
+    tracked, elastic = system.coordinates, system.elastic
     joint = place[tracked.joint]
     row = np.where(
         tracked.row >= 0, tracked.row - system.first_row[tracked.joint] + first_row[joint], -1
@@ -317,4 +341,5 @@ def with_joints(system: System, joints: IntArray) -> System:
         subspace_index=system.subspace_index[rows],
         groups=groups,
         coordinates=replace(tracked, joint=joint, row=row),
+        elastic=replace(elastic, joint=np.where(elastic.joint < 0, -1, place[elastic.joint])),
     )

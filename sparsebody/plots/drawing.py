@@ -1,4 +1,4 @@
-"""Put the outline of a mechanism on matplotlib axes, in the plane or in three dimensions."""
+"""Mechanisms drawn at a state: lines, rings, supports."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
 from scipy.spatial import ConvexHull
@@ -15,8 +16,8 @@ from scipy.spatial import ConvexHull
 from sparsebody.arrays import FloatArray
 from sparsebody.model.system import State
 from sparsebody.plots.outline import Outline
-from sparsebody.plots.style import BLUE, INK
-from sparsebody.plots.view import View
+from sparsebody.plots.style import BLUE, INK, styled
+from sparsebody.plots.view import View, choose_view
 
 _LEAST = {True: 0.18, False: 0.35}  # least side over the largest, of planar and other pictures
 
@@ -128,3 +129,17 @@ def figure_size(view: View, points: FloatArray) -> tuple[float, float]:
     width, height = size
     ratio = float(np.clip(height / width, 0.25, 2.5))
     return (6.4, 1.1 + 5.2 * ratio) if ratio < 1.0 else (1.6 + 5.4 / ratio, 6.2)
+
+
+@styled
+def plot_mechanism(outline: Outline, state: State, gravity: FloatArray, title: str = "") -> Figure:
+    """Return a drawing of the mechanism at a state: bodies, joints (rings), supports (squares)."""
+    points = picture_points(outline, state)
+    view = choose_view([points], gravity)
+    figure = Figure(figsize=figure_size(view, points))
+    axes = figure.add_subplot(projection=None if view.is_planar else "3d")
+    pen = Pen(BLUE, pen_width(len(outline.centers.body)), joints=len(outline.grounded) <= 400)
+    draw_outline(axes, outline, view, state, pen)
+    frame_axes(axes, view, points)
+    axes.set_title(title)
+    return figure

@@ -1,8 +1,8 @@
-"""Time or memory over the number of bodies, one line for each method."""
+"""Time, memory or operations over size, one line for each method."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -69,3 +69,16 @@ def draw_growth(axes: Axes, lines: Sequence[Line]) -> None:
         if len(line.fit_n):
             axes.loglog(line.fit_n, line.fit_y, color=color, linewidth=0.7, linestyle=":")
     axes.grid(True, which="major")
+
+
+@styled
+def plot_costs(panels: Mapping[str, Sequence[Line]]) -> Figure:
+    """Return one log-log plot for each quantity; all have the same lines, which the last names."""
+    figure = Figure(figsize=(3.6 * len(panels) + 1.8, 3.8))
+    for axes, (quantity, lines) in zip(
+        figure.subplots(1, len(panels)), panels.items(), strict=True
+    ):
+        draw_growth(axes, lines)
+        axes.set(xlabel="joints", title=quantity)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize=7)
+    return figure

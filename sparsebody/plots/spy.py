@@ -1,4 +1,4 @@
-"""Where the matrix of (8.64) has entries, before and after ordering, and what its factor adds."""
+"""Patterns of matrices: before and after elimination, order by order; blocks of loops."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from sparsebody.sparse.elimination_tree import (
     ordering_metrics,
 )
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.tree.loops.loops_projection import ExplicitBlocks
 
 _MOST_CELLS = 480  # per side of a picture: a cell stays larger than a pixel of print
 _MOST_FILL = 20_000_000  # entries of L up to which fill-in is drawn
@@ -193,3 +194,68 @@ def _draw_close_up(axes: Axes, spots: Spots, n_rows: int) -> None:
     first = (n_rows - _CLOSE_UP) // 2
     _draw_cells(axes, spots, first, first + _CLOSE_UP)
     axes.set_title(f"the same: rows {first:,} to {first + _CLOSE_UP:,}\n", fontsize=8)
+
+
+# ---- blocks of loop clusters ------------------------------------------------------------------
+
+_BLOCK, _ONE, _ENTRY = 1, 2, 3
+_CLUSTER_COLORS = ("white", "#cfd8e0", ORANGE, BLUE)
+_CLUSTER_LABELS = {
+    _ENTRY: "entries",
+    _BLOCK: "zeros in the block of a cluster",
+    _ONE: "ones of no loop",
+}
+
+
+@styled
+def plot_loop_blocks(explicit: ExplicitBlocks, title: str = "") -> Figure:
+    """Return spy plots of K and G, with the joints of each cluster side by side.
+
+    Parameters
+    ----------
+    explicit : ExplicitBlocks
+        G of a mechanism at a state.
+    title : str
+        Above the picture.
+    """
+    clusters = explicit.clusters
+    order = clusters.velocity_order
+    cluster = clusters.layout.column_cluster[order]
+    K = clusters.dense(explicit.matrix)[:, order]
+    figure = Figure(figsize=(6.4, 3.6))
+    left, right = figure.subplots(
+        1, 2, width_ratios=(max(K.shape[1], 1), max(len(explicit.independent), 1))
+    )
+    _draw_clusters(left, _cluster_cells(K, clusters.layout.row_cluster, cluster))
+    left.set(title=f"K, {K.shape[0]} x {K.shape[1]}", xlabel="velocity coordinates")
+    G = explicit.G[order]
+    of_y = clusters.layout.column_cluster[explicit.independent]
+    _draw_clusters(right, _cluster_cells(G, cluster, of_y))
+    right.set(title=f"G, {G.shape[0]} x {G.shape[1]}", xlabel="independent ones")
+    handles = [
+        Patch(facecolor=_CLUSTER_COLORS[kind], label=label)
+        for kind, label in _CLUSTER_LABELS.items()
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles))
+    figure.suptitle(title)
+    return figure
+
+
+def _cluster_cells(matrix: FloatArray, row_cluster: IntArray, column_cluster: IntArray) -> IntArray:
+    """Return the kind of every entry."""
+    cells = np.zeros(matrix.shape, dtype=np.intp)
+    cells[(row_cluster[:, None] == column_cluster) & (row_cluster[:, None] >= 0)] = _BLOCK
+    size = np.abs(matrix).max(initial=0.0)
+    cells[np.abs(matrix) > 1e-12 * size] = _ENTRY
+    cells[(cells == _ENTRY) & (row_cluster[:, None] < 0)] = _ONE
+    return cells
+
+
+def _draw_clusters(axes: Axes, cells: IntArray) -> None:
+    axes.imshow(
+        cells, cmap=ListedColormap(_CLUSTER_COLORS), vmin=0, vmax=3, interpolation="nearest"
+    )
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+        spine.set_color(INK)
+    axes.locator_params(nbins=5, integer=True)

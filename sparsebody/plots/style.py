@@ -1,9 +1,10 @@
-"""How every figure looks: one palette, one set of matplotlib settings."""
+"""How figures look, and how they are written to files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec
 
 import matplotlib as mpl
@@ -11,6 +12,9 @@ import numpy as np
 from cycler import cycler
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
+
+from sparsebody.errors import UnknownNameError
+from sparsebody.writing import replaced
 
 P = ParamSpec("P")
 
@@ -65,3 +69,31 @@ def styled(plot: Callable[P, Figure]) -> Callable[P, Figure]:
 def shades(n: int) -> list[tuple[float, float, float, float]]:
     """Return n colors from light (early) to dark (late)."""
     return [TIME_COLORS(x) for x in np.linspace(0.0, 1.0, n)] if n > 1 else [TIME_COLORS(0.8)]
+
+
+FORMATS = ("png", "svg", "pdf")
+
+
+def check_format(path: Path) -> None:
+    """Raise UnknownNameError unless the suffix is that of a format."""
+    if path.suffix[1:].lower() not in FORMATS:
+        known = ", ".join("." + name for name in FORMATS)
+        raise UnknownNameError(f"{path}: no picture format {path.suffix!r}; give one of {known}")
+
+
+def save_figure(figure: Figure, path: Path) -> Path:
+    """Write the figure, whole or not at all, without the date, so that equal figures are equal.
+
+    Raises
+    ------
+    UnknownNameError
+        If the suffix is not that of a format.
+    OutputError
+        If the file cannot be written.
+    """
+    check_format(path)
+    metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    kind = path.suffix[1:].lower()
+    with replaced(path) as draft:
+        figure.savefig(draft, format=kind, metadata=metadata.get(kind))
+    return path

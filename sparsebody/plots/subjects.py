@@ -16,13 +16,11 @@ from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.files import mechanism_from_text
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
-from sparsebody.plots.drift import plot_drift
-from sparsebody.plots.energy import plot_energy
-from sparsebody.plots.mechanism import plot_mechanism
-from sparsebody.plots.motion import plot_motion
+from sparsebody.plots.drawing import plot_mechanism
+from sparsebody.plots.motion_figure import plot_motion
 from sparsebody.plots.outline import Outline, mechanism_outline
-from sparsebody.plots.path import plot_path
 from sparsebody.plots.spy import plot_spy
+from sparsebody.plots.time_series import plot_drift, plot_energy, plot_path
 from sparsebody.simulation.trajectory import Trajectory
 
 _MOST_TRACED = 6  # bodies traced where none is named

@@ -10,7 +10,6 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.accelerations import WORST_RESIDUAL
 from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyError
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
@@ -27,6 +26,7 @@ from sparsebody.simulation.singular_poses import (
 from sparsebody.simulation.stabilization import projected, smallest_pivot
 from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.trajectory import Event
+from sparsebody.tolerances import WORST_RESIDUAL
 
 _AHEAD = 1e-4  # [rad, m] where rows are looked at that may be independent only there
 _STIFF = 2.0  # rate of a spring times the step, from which on explicit steps would be unstable

@@ -9,7 +9,6 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.accelerations import WORST_RESIDUAL
 from sparsebody.errors import SingularSystemError
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import RankWatch
@@ -22,6 +21,7 @@ from sparsebody.simulation.singular_poses import (
 )
 from sparsebody.simulation.stabilization import projected, smallest_pivot
 from sparsebody.simulation.trajectory import Event
+from sparsebody.tolerances import WORST_RESIDUAL
 
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows
 _AHEAD = 1e-4  # [rad, m] where to look for the branch that leaves a singular pose

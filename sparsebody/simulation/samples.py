@@ -115,6 +115,7 @@ def fingerprint(system: System) -> str:
 
 def _numbers(system: System) -> list[np.ndarray[Any, Any]]:
     joint, point, load = system.joint_forces, system.point_forces, system.external_forces
+    elastic = system.elastic
     motions = tuple(f for f in system.coordinates.motion if f is not None)
     return [
         *(system.gravity, system.mass, system.inertia, system.center_of_mass),
@@ -126,6 +127,7 @@ def _numbers(system: System) -> list[np.ndarray[Any, Any]]:
         *(point.first, point.second, point.first_point, point.second_point),
         *(point.stiffness, point.rest_length, point.damping),
         *(load.body, load.wrench, load.point, load.in_world),
+        *((elastic.joint, *elastic.arrays[0], *elastic.arrays[1:]) if len(elastic) else ()),
         *(_sampled(motions), _sampled(joint.effort), _sampled(point.effort)),
     ]
 

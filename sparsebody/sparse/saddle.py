@@ -13,6 +13,7 @@ from sparsebody._core import factorization, rank
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.pattern import BlockPattern
+from sparsebody.tolerances import GROWTH_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +129,6 @@ def saddle_csc(matrix: SaddleMatrix) -> csc_array:
 
 Product = Callable[[FloatArray], FloatArray]
 STEPS = 40  # of Lanczos at most
-GROWTH_TOLERANCE = 1e-2  # relative growth of an eigenvalue in one step that ends the iteration
 LEAST_STEPS = 4
 ROUNDS = 5  # of Hager's method at most; two are usual
 

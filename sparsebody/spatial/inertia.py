@@ -10,9 +10,7 @@ from sparsebody._core import spatial as native
 from sparsebody.arrays import ArrayLike, FloatArray, floats, leading_shape, model_array
 from sparsebody.errors import ModelError
 from sparsebody.spatial.transform import inverse_transform, skew, unskew
-
-INERTIA_TOLERANCE = 1e-9  # relative, for symmetry and the triangle inequality
-ROUNDING = 1e-14  # a principal moment below this part of the largest one is zero
+from sparsebody.tolerances import INERTIA_TOLERANCE, MOMENT_TOLERANCE
 
 
 def spatial_inertia(
@@ -103,7 +101,7 @@ def _check_principal_moments(moments: list[float], who: str) -> None:
     """`moments` (3,) increasing [kg m^2]."""
     low, middle, high = moments
     shown = f"{low:.9g}, {middle:.9g}, {high:.9g}"
-    if low <= ROUNDING * max(abs(low), abs(high)):
+    if low <= MOMENT_TOLERANCE * max(abs(low), abs(high)):
         raise ModelError(
             f"{who}: the rotational inertia has principal moments {shown} kg m^2 and is not "
             "positive definite; give every axis a positive moment (a thin rod: a small radius)"

@@ -10,9 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray, floats
 from sparsebody.errors import ShapeError
-
-RANK_TOLERANCE = 1e-10  # smallest singular value, relative, of independent unit columns
-TIE_TOLERANCE = 1e-9  # of pivots, so that rounding does not choose among equals
+from sparsebody.tolerances import SUBSPACE_TOLERANCE, TIE_TOLERANCE
 
 
 def orthogonal_complement(subspace: ArrayLike) -> FloatArray:
@@ -114,4 +112,4 @@ def _orthonormal_basis(subspace: ArrayLike, name: str) -> FloatArray:
 def _rank(matrix: FloatArray) -> int:
     """Return the number of singular values that do not vanish."""
     values = np.linalg.svd(matrix, compute_uv=False)
-    return int(np.sum(values > RANK_TOLERANCE * np.max(values, initial=0.0)))
+    return int(np.sum(values > SUBSPACE_TOLERANCE * np.max(values, initial=0.0)))

@@ -12,8 +12,7 @@ import numpy as np
 from sparsebody._core import model as kernels
 from sparsebody.arrays import ArrayLike, FloatArray, floats, leading_shape, model_array
 from sparsebody.errors import ModelError, ShapeError
-
-UNIT_TOLERANCE = 1e-6  # a user's unit quaternion, unit axis or rotation may be off by this much
+from sparsebody.tolerances import UNIT_TOLERANCE
 
 
 def skew(vector: ArrayLike) -> FloatArray:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,12 +14,12 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import count_loops
 from sparsebody.errors import ModelError
+from sparsebody.model.frames import Frames
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.planar_motion import planar_motion
 from sparsebody.model.system import State, System
 
-MOTIONS = ("rest", "random")
 _CONTRADICTION = 1e-6  # relative residual of rows left out
 _FIRST = 3  # the least value of a size parameter that every mechanism of the gallery takes
 
@@ -27,27 +28,36 @@ _FIRST = 3  # the least value of a size parameter that every mechanism of the ga
 class Problem:
     """One mechanism at one state: what every method is given."""
 
-    mechanism: str  # its name in the gallery
+    mechanism: str  # its name in the gallery, or the function that makes it
     system: System
     state: State
 
 
+def function_named(name: str) -> Callable[..., Any]:
+    """Import what "module:function" stands for."""
+    module, _, function = name.partition(":")
+    return getattr(importlib.import_module(module), function)
+
+
 @dataclass(frozen=True)
 class Family:
-    """A gallery mechanism that grows.
+    """A mechanism that grows.
 
     Parameters
     ----------
     name : str
         What the study calls it.
     mechanism : str
-        A key of GALLERY.
+        A key of GALLERY; or "module:function", of a size and parameters, which returns a Mechanism.
     parameters : dict
         Those of its function that stay; lists stand for tuples.
     grows : tuple of str
         Its size parameters that grow together; default: all that `parameters` leaves open.
-    motion : {"rest", "random"}
-        As the gallery gives it, or with the consistent velocities nearest to random ones.
+    motion : str
+        "rest", as the gallery gives it; "random", with the consistent velocities nearest to random
+        ones; or "module:function", of a System and a seed, which returns a State.
+    shuffled : bool
+        Declare bodies and joints in a random order.
     """
 
     name: str
@@ -55,25 +65,40 @@ class Family:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     grows: tuple[str, ...] = ()
     motion: str = "rest"
+    shuffled: bool = False
+
+    @property
+    def known_size_parameters(self) -> tuple[str, ...]:
+        """All parameters that set the number of bodies."""
+        return GALLERY[self.mechanism].size_parameters if self.is_in_gallery else ("size",)
 
     @property
     def size_parameters(self) -> tuple[str, ...]:
         """The parameters that the number of bodies sets."""
-        known = GALLERY[self.mechanism].size_parameters
+        known = self.known_size_parameters
         return self.grows or tuple(name for name in known if name not in self.parameters)
+
+    @property
+    def is_in_gallery(self) -> bool:
+        """Whether its mechanisms are those of the gallery."""
+        return ":" not in self.mechanism
 
     def of_parameter(self, value: int, seed: int = 0) -> Mechanism:
         """Return the mechanism with `value` for the size parameters."""
-        given = dict.fromkeys(self.size_parameters, value)
-        if "seed" in GALLERY[self.mechanism].defaults and "seed" not in self.parameters:
-            given["seed"] = seed
-        return build(self.mechanism, **{**self.parameters, **given})
+        given = {**self.parameters, **dict.fromkeys(self.size_parameters, value)}
+        if not self.is_in_gallery:
+            mechanism = function_named(self.mechanism)(**given)
+        else:
+            if "seed" in GALLERY[self.mechanism].defaults:
+                given = {"seed": seed, **given}
+            mechanism = build(self.mechanism, **given)
+        return shuffled(mechanism, seed) if self.shuffled else mechanism
 
     @cached_property
     def counts(self) -> np.poly1d:
         """The number of bodies, a polynomial of the size parameter: it is told by a few of them."""
         value = np.arange(_FIRST, _FIRST + len(self.size_parameters) + 1)
-        bodies = [self.of_parameter(int(k)).n_bodies for k in value]
+        bodies = [replace(self, shuffled=False).of_parameter(int(k)).n_bodies for k in value]
         return np.poly1d(np.polyfit(value, bodies, len(value) - 1))
 
     @cached_property
@@ -101,9 +126,13 @@ class Family:
     def problem(self, system: System, seed: int = 0) -> Problem:
         """Return a compiled mechanism at its state."""
         if not self.moves:
-            return Problem(self.mechanism, system, system.initial_state)
-        wish = np.random.default_rng((seed, 3)).normal(size=(system.n_bodies, 6))
-        return Problem(self.mechanism, system, moving(system, wish))
+            state = system.initial_state
+        elif self.motion == "random":
+            wish = np.random.default_rng((seed, 3)).normal(size=(system.n_bodies, 6))
+            state = moving(system, wish)
+        else:
+            state = function_named(self.motion)(system, seed)
+        return Problem(self.mechanism, system, state)
 
 
 def moving(system: System, wish: FloatArray) -> State:
@@ -141,9 +170,43 @@ def _in_plane(system: System, wish: FloatArray) -> FloatArray:
     return np.concatenate([turning, wish[:, 3:] - rising], axis=1)
 
 
+def shuffled(mechanism: Mechanism, seed: int) -> Mechanism:
+    """Return the same mechanism with bodies and joints declared in a random order."""
+    rng = np.random.default_rng((seed, 1))
+    other = Mechanism(mechanism.name, mechanism.gravity)
+    bodies, joints = mechanism.columns()
+    order = rng.permutation(len(bodies))
+    names = list(mechanism.body_names)
+    other.add_bodies(
+        [names[i] for i in order.tolist()],
+        mass=bodies.mass[order],
+        inertia=bodies.inertia[order],
+        center_of_mass=bodies.center_of_mass[order],
+        position=bodies.position[order],
+        orientation=bodies.orientation[order],
+    )
+    index = np.full(len(bodies) + 1, -1)  # the world stays -1
+    index[order] = np.arange(len(bodies))
+    order = rng.permutation(len(joints))
+    names = list(mechanism.joint_names)
+    frames = [
+        Frames(frame.origins[order], frame.quaternions[order])
+        for frame in (joints.predecessor_frame, joints.successor_frame)
+    ]
+    other.add_joints(
+        [names[j] for j in order.tolist()],
+        [joints.types[t] for t in joints.type_index[order].tolist()],
+        index[joints.predecessor[order]],
+        index[joints.successor[order]],
+        predecessor_frame=frames[0],
+        successor_frame=frames[1],
+    )
+    return other
+
+
 def check_family(family: Family) -> None:
     """Raise ModelError unless the family can be built and grows."""
-    known = GALLERY[family.mechanism].size_parameters
+    known = family.known_size_parameters
     for name in family.grows:
         if name not in known:
             listed = ", ".join(known) or "none"

@@ -16,7 +16,15 @@ from sparsebody.study.plan import Case, Series, Study
 from sparsebody.writing import write_errors
 
 FILE = "rows.jsonl"
-_FREE = ("runs", "largest", "title", "paths", "time_limit", "memory_limit")  # may change
+_FREE = (
+    "runs",
+    "largest",
+    "title",
+    "paths",
+    "promises",
+    "time_limit",
+    "memory_limit",
+)  # may change
 
 
 def fingerprint(study: Study) -> str:

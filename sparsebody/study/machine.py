@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
 import subprocess
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
+
+import sparsebody
+from sparsebody.writing import replaced
 
 MAPS, CPU = Path("/proc/self/maps"), Path("/proc/cpuinfo")
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+ENVIRONMENT = "environment.json"
+_MATH = ("numpy", "scipy", "networkx", "scikit-sparse")
+PACKAGES = (*_MATH, "pin", "mujoco", "drake", "exudyn", "distributed")
 BLAS = re.compile(r"lib[a-z_]*(?:openblas|mkl_rt|blis|atlas|cblas|blas)[^/]*\.so[^/\s]*")
 
 
@@ -102,3 +111,38 @@ def _status(field: str) -> float:
         return float("nan")
     match = re.search(rf"{field}:\s*(\d+) kB", STATUS.read_text())
     return int(match[1]) * 1024 / 1e6 if match else float("nan")
+
+
+# ---- kept with the results --------------------------------------------------------------------
+
+
+def environment() -> dict[str, Any]:
+    """Return processor, memory, system, versions, commit and date."""
+    import scipy.linalg  # noqa: F401 (its BLAS is loaded with it)
+
+    return {
+        "started": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "processor": machine(),
+        "cores": os.cpu_count(),
+        "memory_gb": round(memory(), 1),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "packages": package_versions(*PACKAGES),
+        "blas": loaded_blas(),
+        "threads": 1,  # of each case
+        "sparsebody": sparsebody.__version__,
+        "commit": commit(),
+        "load": load(),
+    }
+
+
+def record_environment(folder: Path) -> None:
+    """Add that of this process to the list in the folder: one for each time the study was run."""
+    with replaced(folder / ENVIRONMENT) as draft:
+        draft.write_text(json.dumps([*environments(folder), environment()], indent=1) + "\n")
+
+
+def environments(folder: Path) -> list[dict[str, Any]]:
+    """Return what was recorded; none where nothing was."""
+    target = folder / ENVIRONMENT
+    return list(json.loads(target.read_text())) if target.exists() else []

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import copy
 import gc
-import math
-import statistics
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sparsebody.arrays import FloatArray
 from sparsebody.study import machine
 from sparsebody.study.families import Problem
 from sparsebody.study.methods import SparsePrepared, prepare
-from sparsebody.study.plan import Case, Settings, Study
-from sparsebody.study.reference import (
+from sparsebody.study.plan import Case, Study
+from sparsebody.study.references import (
     TRUSTED,
     load_reference,
+    problem_of,
     reference_solution,
     relative_error,
     store_reference,
+    store_state,
 )
-from sparsebody.study.states import problem_of, store_state
+from sparsebody.study.timings import median_seconds, phase_seconds, timings, typical_ratio
 
 Row = dict[str, Any]
 
@@ -45,15 +44,25 @@ COLUMNS = (
     "auto_ratio",  # its time over that of the automatic choice; see typical_ratio
     "repeats",
     "calls",  # of one repeat, of which the mean is taken
+    "kinematics_seconds",  # of one evaluation, with assembly; with `details`
+    "factorize_seconds",
+    "solve_seconds",  # with refinement
+    "forces_seconds",  # of one evaluation with joint wrenches and residuals
+    "build_seconds",  # the Mechanism
     "compile_seconds",  # from the Mechanism to its System
     "analyze_seconds",  # all that is prepared once after that
     "case_seconds",  # all of it, on the clock
-    "memory_mb",  # peak above the System's, preparation and evaluation
+    "system_mb",  # resident memory of the Mechanism and its System
+    "memory_mb",  # peak above that, preparation and evaluation
+    "held_mb",  # what stays of it once prepared
     "chosen_ordering",
     "chosen_factorization",
     "nnz_l",
     "flops",
     "largest_front",
+    "redundant_rows",
+    "mobility",
+    "violation",  # of all joints by the accelerations, as the study's function says
     "error",  # relative, of the accelerations
     "reference_error",
     "kappa",
@@ -62,25 +71,19 @@ COLUMNS = (
 )
 
 _MESSAGE = 300  # characters
-_TURNS = 60  # of two methods that are compared, each shorter than a time slice
-_SHORT = 0.002  # [s]
-_QUICKER = 0.95  # ratio of two methods below which it is looked at more closely
-_PAIRS = 5
-_SLOWER = 1.5  # ratio of two methods beyond which it is clear
-_CLEAR = 20  # times _SHORT, after which that may be said
 
+NUMBERS = tuple(
+    name
+    for name in COLUMNS
+    if name.endswith(("seconds", "_mb", "error"))
+    or name in ("seconds_min", "seconds_median", "auto_ratio", "flops", "violation", "kappa")
+)
 MEASURED = (  # columns that differ from run to run
     "message",
-    "seconds_min",
-    "seconds_median",
     "repeats",
     "calls",
-    "compile_seconds",
-    "analyze_seconds",
-    "case_seconds",
-    "auto_ratio",
-    "memory_mb",
     "machine",
+    *(name for name in NUMBERS if "seconds" in name or "_mb" in name or name == "auto_ratio"),
 )
 
 
@@ -95,21 +98,25 @@ class _SetUp:
     """A problem, and what it took to make it."""
 
     problem: Problem
-    compile_seconds: float
+    columns: Row
 
 
 def _set_up(study: Study, case: Case, folder: Path) -> _SetUp:
+    before, marks = machine.memory_in_use(), [time.perf_counter()]
     built = study.families[case.series.family].build(case.size, case.series.seed)
-    start = time.perf_counter()
+    marks.append(time.perf_counter())
     system = built.compile()
-    spent = time.perf_counter() - start
-    return _SetUp(problem_of(study, case, system, folder), spent)
+    marks.append(time.perf_counter())
+    problem = problem_of(study, case, system, folder)
+    gc.collect()
+    spent = {"build_seconds": marks[1] - marks[0], "compile_seconds": marks[2] - marks[1]}
+    return _SetUp(problem, {**spent, "system_mb": machine.memory_in_use() - before})
 
 
 def measure(study: Study, case: Case, folder: Path) -> Row:
     """Build, prepare, check and time one case."""
     made = _set_up(study, case, folder)
-    gc.collect()
+    system = made.problem.system
     machine.reset_peak_memory()
     before, start = machine.memory_in_use(), time.perf_counter()
     prepared = prepare(study, case.series, made.problem)
@@ -120,37 +127,51 @@ def measure(study: Study, case: Case, folder: Path) -> Row:
     warnings.simplefilter("ignore", UserWarning)
     times = timings(prepared, study.settings)
     memory_mb = machine.peak_memory() - before
-    ratio = _auto_ratio(study, case, made.problem, prepared) if case.series.rivals_auto else ""
-    system = made.problem.system
-    exact = load_reference(case, folder)
-    accuracy = {}
-    if exact is not None and exact.error < TRUSTED:
-        accuracy = {
-            "error": relative_error(acceleration, exact),
-            "reference_error": exact.error,
-            "kappa": exact.kappa,
-        }
+    gc.collect()
     return blank_row(
         case,
         n_bodies=system.n_bodies,
         n_joints=system.n_joints,
-        compile_seconds=made.compile_seconds,
         analyze_seconds=analyze_seconds,
         memory_mb=memory_mb,
-        auto_ratio=ratio,
+        held_mb=machine.memory_in_use() - before,
         message=str(heard[0].message)[:_MESSAGE] if heard else "",
         detail=getattr(prepared, "detail", ""),
+        **made.columns,
         **times,
-        **accuracy,
+        **_accuracy(study, case, folder, made.problem, acceleration),
+        **_sparse_columns(study, case, made.problem, prepared),
         **getattr(prepared, "predicted", {}),
     )
 
 
-def _auto_ratio(study: Study, case: Case, problem: Problem, prepared: SparsePrepared) -> float:
-    automatic = prepare(study, case.automatic, problem)
-    if prepared.does_the_same(automatic):
-        return 1.0
-    return typical_ratio(prepared, automatic, study.settings)
+def _accuracy(
+    study: Study, case: Case, folder: Path, problem: Problem, acceleration: FloatArray
+) -> Row:
+    columns: Row = {}
+    if study.violation is not None and study.has_reference(case):
+        columns["violation"] = study.violation.load()(problem, acceleration)
+    exact = load_reference(case, folder)
+    if exact is not None and exact.error < TRUSTED:
+        columns["error"] = relative_error(acceleration, exact)
+        columns |= {"reference_error": exact.error, "kappa": exact.kappa}
+    return columns
+
+
+def _sparse_columns(study: Study, case: Case, problem: Problem, prepared: Any) -> Row:
+    """Return what is measured of the sparse method alone."""
+    columns: Row = {}
+    if not isinstance(prepared, SparsePrepared):
+        return columns
+    if study.settings.details:
+        columns["forces_seconds"] = median_seconds(prepared.forces, study.settings)
+        columns |= phase_seconds(prepared.phases, study.settings)
+    if case.series.rivals_auto:
+        automatic = prepare(study, case.automatic, problem)
+        same = prepared.does_the_same(automatic)
+        ratio = 1.0 if same else typical_ratio(prepared, automatic, study.settings)
+        columns["auto_ratio"] = ratio
+    return columns
 
 
 def solve_reference(study: Study, case: Case, folder: Path) -> Row:
@@ -160,89 +181,3 @@ def solve_reference(study: Study, case: Case, folder: Path) -> Row:
     if study.has_reference(case):
         store_reference(reference_solution(study, problem), case, folder)
     return blank_row(case)
-
-
-def timings(prepared: Any, settings: Settings) -> Row:
-    """Return least and median CPU time of one warm evaluation over some repeats, as columns."""
-    times_itself = hasattr(prepared, "measure")
-
-    def one(calls: int) -> float:
-        return (
-            float(prepared.measure()[0]) if times_itself else _cpu_seconds(prepared.evaluate, calls)
-        )
-
-    calls = 1
-    for most in (10, 100, math.inf):  # the first calls of all are slow
-        calls = math.ceil(min(most, settings.batch_seconds / max(one(calls), 1e-7)))
-        if calls == 1 < most // 10:
-            break
-    spent: list[float] = []
-    start = time.perf_counter()
-    while len(spent) < settings.repeats and (
-        len(spent) < 2 or time.perf_counter() - start < settings.longest
-    ):
-        spent.append(one(calls))
-    return {
-        "seconds_min": min(spent),
-        "seconds_median": statistics.median(spent),
-        "repeats": len(spent),
-        "calls": 1 if times_itself else calls,
-    }
-
-
-def typical_ratio(one: Any, other: Any, settings: Settings) -> float:
-    """Return the ratio of two times, the median of `time_ratios`."""
-    return statistics.median(time_ratios(one, other, settings))
-
-
-def time_ratios(
-    one: Any, other: Any, settings: Settings, quicker: float = _QUICKER, pairs: int = _PAIRS
-) -> list[float]:
-    """Return the ratio of two times; where `one` seems quicker than that, of several pairs.
-
-    Each pair is a copy at another place in memory, which is worth some percent.
-    """
-    ratios = [time_ratio(one, other, settings)]
-    while ratios[0] < quicker and len(ratios) < pairs:
-        one, other = copy.deepcopy((one, other))
-        one.evaluate(), other.evaluate()
-        ratios.append(time_ratio(one, other, settings))
-    return ratios
-
-
-def time_ratio(one: Any, other: Any, settings: Settings) -> float:
-    """Return the least CPU time of `one` over that of `other`, measured in turn.
-
-    What slows the machine down for a while then counts for neither. Where `one` is much slower,
-    fewer turns do.
-    """
-    seconds = min(_SHORT, settings.batch_seconds)
-    calls = {each: _calls(each, seconds) for each in (one, other)}
-    least = dict.fromkeys(calls, math.inf)
-    spent = 0.0
-    start = time.perf_counter()
-    for turn in range(_TURNS):
-        for each, count in calls.items():
-            latest = _cpu_seconds(each.evaluate, count)
-            least[each] = min(least[each], latest)
-            spent += count * latest
-        is_late = time.perf_counter() - start > settings.longest
-        is_clear = spent > _CLEAR * seconds and least[one] > _SLOWER * least[other]
-        if turn > 0 and (is_late or is_clear):
-            break
-    return least[one] / least[other]
-
-
-def _calls(prepared: Any, seconds: float) -> int:
-    """Return how many evaluations take so long."""
-    if (first := _cpu_seconds(prepared.evaluate, 1)) > seconds:
-        return 1
-    return math.ceil(seconds / max(min(first, _cpu_seconds(prepared.evaluate, 1)), 1e-7))
-
-
-def _cpu_seconds(evaluate: Callable[[], object], calls: int) -> float:
-    """Return the CPU time of one of some calls [s]."""
-    start = time.process_time()
-    for _ in range(calls):
-        evaluate()
-    return (time.process_time() - start) / calls

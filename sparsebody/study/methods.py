@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,7 +20,8 @@ class Prepared(Protocol):
     """A mechanism at a state, and all that a method prepares once.
 
     Engines outside the package may have `measure` instead of `evaluate`, which returns CPU and
-    wall time [s] of one evaluation, and `detail`, a line that a reader should know.
+    wall time [s] of one evaluation; `detail`, a line that a reader should know; and `predicted`,
+    a dict of other columns.
     """
 
     def evaluate(self) -> object:
@@ -57,9 +59,29 @@ class SparsePrepared:
             mine.choice.order, its.choice.order
         )
 
+    def forces(self) -> None:
+        """Compute accelerations, multipliers, joint wrenches and residuals."""
+        self.dynamics(self.problem.state)
+
+    def phases(self) -> dict[str, float]:
+        """Return the CPU time [s] of kinematics with assembly, factorization, solution."""
+        evaluator, state = self.dynamics.evaluator, self.problem.state
+        nothing = np.zeros(0)
+        marks = [time.process_time()]
+        evaluator.assembler.assemble(state, None, nothing)
+        marks.append(time.process_time())
+        evaluator.solver.factorize(state.time)
+        marks.append(time.process_time())
+        evaluator.solve_assembled(state, None, self.result, nothing)
+        marks.append(time.process_time())
+        spent = np.diff(marks).tolist()
+        return dict(
+            zip(("kinematics_seconds", "factorize_seconds", "solve_seconds"), spent, strict=True)
+        )
+
     @property
     def predicted(self) -> dict[str, Any]:
-        """What was chosen, and what one factorization costs."""
+        """What was chosen, what one factorization costs, and how many rows were left out."""
         metrics = self.dynamics.choice.metrics[self.dynamics.ordering]
         return {
             "chosen_ordering": self.dynamics.ordering,
@@ -67,6 +89,8 @@ class SparsePrepared:
             "nnz_l": metrics.nnz_l,
             "flops": metrics.flops,
             "largest_front": metrics.largest_front,
+            "redundant_rows": len(self.dynamics.redundant_rows),
+            "mobility": 6 * self.problem.system.n_bodies - self.dynamics.rank,
         }
 
 

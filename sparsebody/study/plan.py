@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from sparsebody.study.families import Family
+from sparsebody.study.families import Family, function_named
 
 PEER = "peer"  # the method of cases that an engine outside the package runs
 AUTO = "auto"
@@ -24,8 +24,7 @@ class Hook:
 
     def load(self) -> Callable[..., Any]:
         """Import it."""
-        module, _, name = self.function.partition(":")
-        return getattr(importlib.import_module(module), name)
+        return function_named(self.function)
 
     def suits(self, family: Family) -> bool:
         """Tell whether it is meant for the mechanisms of a family."""
@@ -89,6 +88,7 @@ class Settings:
     longest: float = 10.0  # of all timings of a case [s], after which fewer repeats do
     time_limit: float = 60.0  # CPU time of a case, all of it [s]; four times that on the clock
     memory_limit: float = 4000.0  # that a case may ask for [MB]
+    details: bool = False  # time phases and joint forces of the sparse method, and report each case
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +102,8 @@ class Study:
     document: Mapping[str, Any]  # as it stands in the file, for other processes
     peers: Mapping[str, Hook] = field(default_factory=dict)
     reference: Hook | None = None
+    violation: Hook | None = None  # of a problem and accelerations: how well joints are obeyed
+    promises: Hook | None = None  # of rows: findings
     largest_reference: int = 2048  # bodies
     time_limits: Mapping[Case, float] = field(default_factory=dict)  # of runs with their own [s]
     paths: tuple[str, ...] = ()  # where Python looks for hooks and modules, too
@@ -137,6 +139,13 @@ class Study:
     def time_limit(self, case: Case) -> float:
         """Return how long a case may take [s]."""
         return self.time_limits.get(case, self.settings.time_limit)
+
+    def ordered_family(self, name: str) -> str:
+        """Return the family with the same mechanisms in order as one that is shuffled; or ""."""
+        family = self.families[name]
+        same = replace(family, shuffled=False)
+        others = (key for key, one in self.families.items() if replace(one, name=name) == same)
+        return next(others, "") if family.shuffled else ""
 
     def has_reference(self, case: Case) -> bool:
         """Tell whether the errors of a case are measured."""

@@ -9,8 +9,17 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sparsebody.plots.growth import Line, plot_growth
+from sparsebody.study.family_rows import (
+    ACCURATE,
+    ERROR,
+    MEMORY,
+    OURS,
+    PER_BODY,
+    TIME,
+    Curve,
+    FamilyRows,
+)
 from sparsebody.study.pages import Heading, Paragraph, Part, Picture, Table
-from sparsebody.study.tables import ACCURATE, ERROR, MEMORY, OURS, TIME, Curve, FamilyRows
 
 Save = Callable[[Figure, str, str], Picture]
 """save(figure, file name without suffix, what it shows)"""
@@ -96,6 +105,8 @@ class GrowthParts:
         methods = [label for label in family.methods if label not in backends[1:]]
         for column, name, label, shown in (
             (TIME, "time", _SECONDS, methods),
+            (PER_BODY, "time-per-body", "CPU time of one evaluation per body [s]", methods),
+            (ERROR, "error", "relative error of the accelerations", methods),
             (MEMORY, "memory", "memory above the mechanism's [MB]", methods),
             (TIME, "backends", _SECONDS, backends if len(backends) > 1 else []),
         ):

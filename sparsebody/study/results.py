@@ -9,24 +9,23 @@ from pathlib import Path
 from typing import Any
 
 from sparsebody.errors import MissingDependencyError, StudyError
-from sparsebody.study.measure import COLUMNS, Row
+from sparsebody.study.measure import COLUMNS, NUMBERS, Row
 from sparsebody.writing import replaced
 
 FORMATS = ("csv", "parquet")
-_WHOLE = ("size", "n_bodies", "n_joints", "seed", "repeats", "calls", "nnz_l", "largest_front")
-_NUMBERS = (
-    "seconds_min",
-    "seconds_median",
-    "auto_ratio",
-    "case_seconds",
-    "compile_seconds",
-    "analyze_seconds",
-    "memory_mb",
-    "flops",
-    "error",
-    "reference_error",
-    "kappa",
+_WHOLE = (
+    "size",
+    "n_bodies",
+    "n_joints",
+    "seed",
+    "repeats",
+    "calls",
+    "nnz_l",
+    "largest_front",
+    "redundant_rows",
+    "mobility",
 )
+_NEEDED = ("family", "size", "n_bodies", "method", "seed", "status", "seconds_min")
 
 
 def write_results(rows: Sequence[Row], path: Path) -> Path:
@@ -40,7 +39,7 @@ def _write_csv(rows: Sequence[Row], path: Path) -> None:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore", lineterminator="\n")
         writer.writeheader()
-        writer.writerows({name: _text(row[name]) for name in COLUMNS} for row in rows)
+        writer.writerows({name: _text(row.get(name, "")) for name in COLUMNS} for row in rows)
 
 
 def _text(value: Any) -> str:
@@ -51,7 +50,7 @@ def _text(value: Any) -> str:
 
 def _write_parquet(rows: Sequence[Row], path: Path) -> None:
     table, parquet = _arrow()
-    columns = {name: [_typed(name, row[name]) for row in rows] for name in COLUMNS}
+    columns = {name: [_typed(name, row.get(name, "")) for row in rows] for name in COLUMNS}
     parquet.write_table(table.table(columns), path)
 
 
@@ -94,19 +93,19 @@ def read_results(path: Path) -> list[Row]:
                 rows = list(csv.DictReader(file))
     except OSError as error:
         raise StudyError(f"{path}: cannot be read: {error.strerror}") from error
-    for name in COLUMNS:
+    for name in _NEEDED:
         if rows and name not in rows[0]:
             raise StudyError(f"{path}: no column {name!r}; give the results of `sparsebody study`")
     if not rows:
         raise StudyError(f"{path}: no rows; run the study first")
     try:
-        return [{name: _typed(name, row[name]) for name in COLUMNS} for row in rows]
+        return [{name: _typed(name, row.get(name, "")) for name in COLUMNS} for row in rows]
     except ValueError as error:
         raise StudyError(f"{path}: {error}; give the results of `sparsebody study`") from error
 
 
 def _typed(name: str, value: Any) -> Any:
-    if name in _NUMBERS:
+    if name in NUMBERS:
         return float("nan") if value in ("", None) else float(value)
     if name in _WHOLE:
         return None if value in ("", None) else int(value)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
@@ -12,13 +14,13 @@ from heapq import heappop, heappush
 from pathlib import Path
 
 from sparsebody.errors import StudyError
-from sparsebody.study.environment import record_environment
 from sparsebody.study.journal import Journal
-from sparsebody.study.measure import Row, blank_row
+from sparsebody.study.machine import record_environment
+from sparsebody.study.measure import Row, blank_row, measure, solve_reference
 from sparsebody.study.plan import Case, Series, Study
-from sparsebody.study.reference import forget_missing, give_up_reference, is_settled
+from sparsebody.study.processes import Failure, executor, isolated
+from sparsebody.study.references import forget_missing, give_up_reference, is_settled
 from sparsebody.study.results import write_results
-from sparsebody.study.workers import absolute, executor, run_job
 from sparsebody.writing import write_errors
 
 Report = Callable[[Case, Row, int, int], None]
@@ -36,6 +38,7 @@ def run_study(
     scheduler: str | None = None,
     file_format: str = "csv",
     retry: bool = False,
+    budget: float = math.inf,
     report: Report | None = None,
 ) -> Path:
     """Run what is missing of a study and return its result file.
@@ -55,6 +58,8 @@ def run_study(
         Of the result file.
     retry : bool
         Run again what was not measured, with larger limits perhaps.
+    budget : float
+        No case begins after so many seconds; small ones run first then.
     report : callable, optional
         See Report.
 
@@ -82,22 +87,42 @@ def run_study(
         if len(known) < len(study.cases):
             record_environment(folder)
             with executor(jobs, scheduler) as pool:
-                run = partial(_submitted, pool, study, absolute(folder))
+                run = partial(_submitted, pool, study, folder.resolve())
                 at_once = jobs if scheduler is None else len(study.cases)
-                for case, row in Progress(study, folder, known).rows(run, at_once):
+                progress = Progress(study, folder, known, time.monotonic() + budget)
+                for case, row in progress.rows(run, at_once):
                     journal.add(case, row)
                     known[case] = row
                     if report is not None:
                         report(case, row, len(known), len(study.cases))
-        rows = [journal.rows[case] for case in study.cases]
+        rows = [journal.rows[case] for case in study.cases if case in journal.rows]
         return write_results(rows, folder / f"results.{file_format}")
 
 
 Submit = Callable[[str, Case], "Future[Row]"]
+JOBS: dict[str, Callable[[Study, Case, Path], Row]] = {
+    "measure": measure,
+    "reference": solve_reference,
+}
 
 
-def _submitted(pool: Executor, study: Study, folder: str, job: str, case: Case) -> Future[Row]:
-    return pool.submit(run_job, study.document, folder, job, case.columns)
+def _submitted(pool: Executor, study: Study, folder: Path, job: str, case: Case) -> Future[Row]:
+    return pool.submit(run_job, study, folder, job, case)
+
+
+def run_job(study: Study, folder: Path, job: str, case: Case) -> Row:
+    """Run a job on a case in a process of its own; whatever happens to it, return a row."""
+    start = time.perf_counter()
+    limits = study.time_limit(case), study.settings.memory_limit
+    row = isolated(_job, (study, folder, job, case), *limits)
+    if isinstance(row, Failure):
+        return blank_row(case, status=row.status, message=row.message)
+    return dict(row) | {"case_seconds": time.perf_counter() - start}
+
+
+def _job(study: Study, folder: Path, job: str, case: Case) -> Row:
+    study.prepare()
+    return JOBS[job](study, case, folder)
 
 
 @dataclass(eq=False)
@@ -105,12 +130,14 @@ class Progress:
     """Which cases may run: each after its reference, and after the next smaller of its series.
 
     A series ends where a case took too long or too much memory: larger ones are skipped. Series
-    that reach the largest sizes go first, so that short cases are left for the end.
+    that reach the largest sizes go first, so that short cases are left for the end; but small
+    sizes where there is a deadline.
     """
 
     study: Study
     folder: Path
     known: dict[Case, Row]
+    deadline: float = math.inf  # of the monotonic clock, after which no case begins
     queues: dict[Series, deque[Case]] = field(init=False)
     stopped: dict[Series, Row] = field(default_factory=dict)
     awaited: dict[tuple[str, int, int], list[Case]] = field(init=False)
@@ -139,8 +166,8 @@ class Progress:
         running: dict[Future[Row], tuple[str, Case]] = {}
         for series in self.queues:
             yield from self._advance(series)
-        while self.ready or running:
-            while self.ready and len(running) < at_once:
+        while running or self._may_begin():
+            while self._may_begin() and len(running) < at_once:
                 _, case, job = heappop(self.ready)
                 running[submit(job, case)] = job, case
             done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -153,6 +180,9 @@ class Progress:
                 self._note(case, row)
                 yield case, row
                 yield from self._advance(case.series)
+
+    def _may_begin(self) -> bool:
+        return bool(self.ready) and time.monotonic() < self.deadline
 
     def _settle(self, case: Case, row: Row) -> None:
         """Let those cases run that waited for a reference."""
@@ -183,7 +213,8 @@ class Progress:
             self._add("reference", case)
 
     def _add(self, job: str, case: Case) -> None:
-        heappush(self.ready, (-self.reach[case.series], case, job))
+        first = -self.reach[case.series] if self.deadline == math.inf else case.size
+        heappush(self.ready, (first, case, job))
 
 
 def _reason(row: Row) -> str:

@@ -39,6 +39,15 @@ def read_study(path: Path) -> Study:
     StudyError
         Naming the entry, the value found and the remedy.
     """
+    document = _document(path)
+    try:
+        return study_of(document | {"title": document.get("title", path.stem)})
+    except StudyError as error:
+        raise StudyError(f"{path}: {error}") from error
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """Return what a file says, over what the file says that it names as its `base`."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -48,10 +57,8 @@ def read_study(path: Path) -> Study:
     folders = [str((path.parent / folder).resolve()) for folder in _list(document.get("paths"))]
     if folders:
         document["paths"] = folders
-    try:
-        return study_of(document | {"title": document.get("title", path.stem)})
-    except StudyError as error:
-        raise StudyError(f"{path}: {error}") from error
+    base = document.pop("base", None)
+    return document if base is None else _document(path.parent / str(base)) | document
 
 
 def study_of(document: Mapping[str, Any]) -> Study:
@@ -59,7 +66,6 @@ def study_of(document: Mapping[str, Any]) -> Study:
     check_schema(document)
     families = {name: Family(name, **_family(entry)) for name, entry in _families(document)}
     about = document.get("reference", {})
-    function = about.get("function")
     study = Study(
         title=document.get("title", "study"),
         families=families,
@@ -67,7 +73,9 @@ def study_of(document: Mapping[str, Any]) -> Study:
         settings=Settings(**_chosen(document, [field.name for field in fields(Settings)])),
         document=document,
         peers={name: Hook(**entry) for name, entry in document.get("peers", {}).items()},
-        reference=Hook(function) if function else None,
+        reference=_hook(about.get("function")),
+        violation=_hook(about.get("violation")),
+        promises=_hook(document.get("promises")),
         largest_reference=about.get("largest", 2048),
         paths=tuple(document.get("paths", ())),
         modules=tuple(document.get("modules", ())),
@@ -81,6 +89,10 @@ def study_of(document: Mapping[str, Any]) -> Study:
     cases = dict(_cases(study, document))
     limits = {case: limit for case, limit in cases.items() if limit is not None}
     return replace(study, cases=tuple(sorted(cases)), time_limits=limits)
+
+
+def _hook(function: str | None) -> Hook | None:
+    return None if function is None else Hook(function)
 
 
 # ---- shape ------------------------------------------------------------------------------------
@@ -115,7 +127,8 @@ def _chosen(document: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]
 
 def _families(document: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     for name, entry in document["families"].items():
-        _check_name(entry["mechanism"], GALLERY, f"families.{name}.mechanism")
+        if ":" not in entry["mechanism"]:
+            _check_name(entry["mechanism"], GALLERY, f"families.{name}.mechanism")
         yield name, entry
 
 
@@ -141,8 +154,16 @@ def _check_modules(study: Study) -> None:
             f"modules: {error}; `paths` lists the folders, from the study file, to look in"
         ) from error
     hooks = {f"peers.{name}.function": hook for name, hook in study.peers.items()}
-    if study.reference is not None:
-        hooks["reference.function"] = study.reference
+    named = {
+        "reference.function": study.reference,
+        "reference.violation": study.violation,
+        "promises": study.promises,
+    }
+    hooks |= {place: hook for place, hook in named.items() if hook is not None}
+    for name, family in study.families.items():
+        for entry in ("mechanism", "motion"):
+            if ":" in (function := getattr(family, entry)):
+                hooks[f"families.{name}.{entry}"] = Hook(function)
     for place, hook in hooks.items():
         module = hook.function.partition(":")[0]
         try:

@@ -126,7 +126,8 @@ def _tracked(tree: SpanningTree) -> tuple[IntArray, IntArray, IntArray]:
     coordinates, system = tree.system.coordinates, tree.system
     of_tree = tree.tree_index[coordinates.joint]
     items, index_in_q = [], []
-    for item in np.flatnonzero(of_tree >= 0):
+    declared = system.coordinate_types[0] == system.joint_kind  # no compliant rows
+    for item in np.flatnonzero((of_tree >= 0) & declared[coordinates.joint]):
         joint_type = system.joint_types[int(coordinates.joint[item])]
         index = int(coordinates.index[item])
         if index in joint_type.scalar_positions:

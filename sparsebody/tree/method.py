@@ -16,6 +16,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.equations.accelerations import (
     REACTIONS,
     Accelerations,
+    joint_reactions,
     joint_wrenches,
     minimum_norm,
 )
@@ -160,8 +161,7 @@ class TreeProblem(SystemMotion):
     def load(self) -> FloatArray | None:
         """(n_bodies, 6) wrenches on the bodies besides gravity in body axes, None for none."""
         system = self.system
-        sources = system.external_forces.body, system.joint_forces.item, system.point_forces.first
-        if not any(map(len, sources)):
+        if not system.has_loads:
             return self.body_force
         load = model_loads(system, self.state, self.joints, self.coordinates)
         return load if self.body_force is None else load + self.body_force
@@ -328,7 +328,7 @@ def accelerations_of(
     return Accelerations(
         bodies,
         multiplier,
-        joint_wrenches(system, subspace, multiplier),
+        joint_reactions(system, problem.state, subspace, multiplier),
         residual,
         solution.dropped_residual,
     )

@@ -14,8 +14,9 @@ from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
 from sparsebody.equations.actuators import ActuatorRows, Freedom
 from sparsebody.equations.desired_motion import DesiredMotion, freed_norms
-from sparsebody.equations.inverse import TOLERANCE, Actuation, Balance, InverseMethod
+from sparsebody.equations.inverse import Actuation, Balance, InverseMethod
 from sparsebody.model.system import System
+from sparsebody.tolerances import MOTION_TOLERANCE, SINGULAR_TOLERANCE
 from sparsebody.tree.crba import joint_space_inertia
 from sparsebody.tree.loops.loop_equations import (
     loop_matrix,
@@ -28,8 +29,6 @@ from sparsebody.tree.rnea import inverse_dynamics
 from sparsebody.tree.spanning_tree import loop_error
 from sparsebody.tree.tree_choice import spanning_tree
 from sparsebody.tree.tree_motion import joint_accelerations, powers
-
-SINGULAR_TOLERANCE = 1e-9  # singular values below this, relative, of K with rows made comparable
 
 
 class TreeInverseMethod(InverseMethod):
@@ -60,7 +59,7 @@ class TreeInverseMethod(InverseMethod):
         actuated: Iterable[Freedom] | None = None,
         weights: ArrayLike | None = None,
         reactions: str = "minimum-norm",
-        tolerance: float = TOLERANCE,
+        tolerance: float = MOTION_TOLERANCE,
     ) -> None:
         super().__init__(
             system, actuated=actuated, weights=weights, reactions=reactions, tolerance=tolerance

@@ -12,6 +12,7 @@ from sparsebody.analysis.advice import Advice, advise, apply_advice
 from sparsebody.analysis.closed_loops import moving_state, nearby_state
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.errors import SparsebodyError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion, position_errors
 from sparsebody.methods import forward_dynamics
 from sparsebody.model.gallery import build
@@ -239,3 +240,11 @@ def test_what_cannot_move_stays() -> None:
     system = mechanism.compile()
     state = consistent_state(system)
     assert not moving_state(ForwardDynamics(system, state), state).velocity.any()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_extreme_lengths_end_in_advice_that_is_not_verified_or_in_an_error_with_a_name() -> None:
+    advice = advise(build("chain", bodies=2, length=1e12))
+    assert advice.check is None or not advice.check.is_same
+    with pytest.raises(SparsebodyError, match="'bar-0' is not finite"):
+        advise(build("chain", bodies=2, length=1e150))

@@ -3,11 +3,9 @@ from fractions import Fraction
 import pytest
 
 from sparsebody.classical import ALGORITHMS, Algorithm
-from sparsebody.classical.comparison import comparisons
 from sparsebody.classical.counts import counted
-from sparsebody.classical.literature import PUBLISHED
-from sparsebody.classical.luh_walker_paul import luh_walker_paul
-from sparsebody.classical.newton_euler import without_accelerations
+from sparsebody.classical.kernels.newton_euler import luh_walker_paul, without_accelerations
+from sparsebody.classical.literature import PUBLISHED, comparisons
 from sparsebody.errors import UnknownNameError
 
 QUICK = [one for one in ALGORITHMS.values() if one.growth < 4]

@@ -5,11 +5,11 @@ import pytest
 from random_arms import Instant, random_arm
 
 from sparsebody.classical import ALGORITHMS
+from sparsebody.classical.arm_links import Links, Motion
 from sparsebody.classical.counting import interpreted, lifted
 from sparsebody.classical.counts import counted
-from sparsebody.classical.links import Links, Motion
+from sparsebody.classical.kernels.operator_recursions import operator_forward, operator_inverse
 from sparsebody.classical.operator_blocks import body_masses
-from sparsebody.classical.operator_recursions import operator_forward, operator_inverse
 from sparsebody.classical.operators import SpatialOperators
 
 

@@ -103,7 +103,7 @@ def test_an_unknown_body_is_named(trajectory, tmp_path):
 def test_a_picture_that_cannot_be_written_is_named_before_any_is_drawn(
     trajectory, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("sparsebody.plots.saving.save_figure", None)
+    monkeypatch.setattr("sparsebody.plots.style.save_figure", None)
     path = tmp_path / "loop.png"
     path.symlink_to(path)
     result = run(trajectory, "--kind", "energy", "--output", path)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import block_array, csr_array, eye_array
 
-from sparsebody.corpus.least_norm import least_multipliers
+from sparsebody.corpus.reference_solution import least_multipliers
 
 
 @pytest.mark.parametrize("softness", [1.0, 1e-6])

@@ -13,8 +13,8 @@ from sparsebody.corpus import index as index_module
 from sparsebody.corpus import write as write_module
 from sparsebody.corpus.corpus_families import FAMILIES
 from sparsebody.corpus.corpus_plan import CorpusPlan
+from sparsebody.corpus.corpus_problem import corpus_problem
 from sparsebody.corpus.index import broken_files, read_corpus
-from sparsebody.corpus.problem import corpus_problem
 from sparsebody.corpus.write import write_corpus
 from sparsebody.errors import FileFormatError, StudyError, UnknownNameError
 from sparsebody.model.gallery import build

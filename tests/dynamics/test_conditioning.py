@@ -7,8 +7,7 @@ import pytest
 from ill_conditioned import TILTED, floating_ladder, moving, sheet, turned
 
 from benchmarks.cases import problem
-from benchmarks.extended import Extended, extended_reference
-from benchmarks.oracle import scissor_reference
+from benchmarks.oracle import Extended, extended_reference, scissor_reference
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state

@@ -9,7 +9,7 @@ from random_planar import random_planar
 
 from benchmarks import oracle
 from benchmarks.cases import Problem, problem
-from benchmarks.extended import extended_reference
+from benchmarks.oracle import extended_reference
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state

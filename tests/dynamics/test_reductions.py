@@ -206,7 +206,7 @@ def test_sheets_have_mobility_two_for_certain(k: int) -> None:
 
 
 def test_shuffled_lifts_are_as_accurate() -> None:
-    given = problem("scissor", 200, seed=4, relabelled=True)
+    given = problem("scissor", 200, seed=4, shuffled=True)
     found = ForwardDynamics(given.system, given.state).acceleration(given.state)
     expected = oracle.reference(given).acceleration
     assert np.abs(found - expected).max() < 1e-10 * np.abs(expected).max()

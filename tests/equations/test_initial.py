@@ -5,6 +5,7 @@ import oracles
 import pytest
 from random_mechanisms import random_loops
 
+import sparsebody as sb
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state, mechanism_size
 from sparsebody.errors import AssemblyError, ModelError
@@ -310,3 +311,33 @@ def test_soft_motions_get_consistent_velocities() -> None:
     velocity = np.random.default_rng(0).normal(size=state.velocity.shape)
     after = consistent_state(system, state.with_(velocity=velocity))
     assert errors(system, after)[1] <= 1e-11
+
+
+def test_bodies_that_are_held_stay_and_heavier_ones_move_less():
+    def shifts(**options):
+        mechanism = sb.Mechanism("pair")
+        for name, x in (("left", 0.0), ("right", 1.5)):
+            mechanism.add_body(name, mass=1.0, inertia=[1, 1, 1], position=[x, 0, 0])
+        frame = sb.Frame([0.5, 0, 0]), sb.Frame([-0.5, 0, 0])
+        mechanism.add_joint(
+            "ball",
+            sb.Spherical(),
+            "left",
+            "right",
+            predecessor_frame=frame[0],
+            successor_frame=frame[1],
+        )
+        system = mechanism.compile()
+        state = sb.consistent_state(system, **options)
+        told = {change.body for change in sb.state_changes(system, system.initial_state, state)}
+        return np.abs(state.position - system.initial_state.position)[:, 0], told
+
+    np.testing.assert_allclose(shifts()[0], [0.25, 0.25])
+    found, told = shifts(fixed=["left"])
+    assert (found[0], told) == (0.0, {"right"})
+    assert found[1] == pytest.approx(0.5)
+    np.testing.assert_allclose(shifts(weights={"right": 4.0})[0], [0.4, 0.1], rtol=1e-9)
+    with pytest.raises(ModelError, match=r"no body 'middle'"):
+        shifts(fixed=["middle"])
+    with pytest.raises(ModelError, match=r"body 'left': weight is 0.0; it must be positive"):
+        shifts(weights={"left": 0.0})

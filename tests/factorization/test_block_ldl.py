@@ -17,8 +17,8 @@ from random_saddles import (
     solution_error,
 )
 from scipy.sparse.linalg import splu
+from scissor_saddle import scissor
 
-from benchmarks import block_ldl as block_ldl_benchmark
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.factorization import block_ldl as layouts
@@ -241,7 +241,7 @@ def test_a_joint_of_a_body_with_itself_is_solved():
 
 def scissor_saddle(pairs):
     """A scissor lift of spatial hinges, dependent rows left out; its last pivots nearly vanish."""
-    return block_ldl_benchmark.scissor(2 * pairs)
+    return scissor(2 * pairs)
 
 
 @cache

@@ -5,8 +5,8 @@ import dataclasses
 import numpy as np
 from random_saddles import dense_solution, draw, scaled_error
 from scipy.sparse.linalg import splu
+from scissor_saddle import scissor
 
-from benchmarks.block_ldl import scissor
 from sparsebody.factorization import analyze, refined_solve
 from sparsebody.factorization.krylov import conjugate_gradient_solve
 from sparsebody.sparse.saddle import saddle_csc, saddle_residual

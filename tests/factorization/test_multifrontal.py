@@ -13,8 +13,8 @@ from random_saddles import (
     solution_error,
 )
 from scipy.sparse.linalg import splu
+from scissor_saddle import scissor
 
-from benchmarks.block_ldl import scissor
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization import analyze, multifrontal, refined_solve
 from sparsebody.factorization.quasi_definite import quasi_definite

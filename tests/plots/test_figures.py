@@ -7,12 +7,10 @@ import pytest
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.plots import Options, mechanism_subject
-from sparsebody.plots.drift import plot_drift
-from sparsebody.plots.energy import plot_energy
-from sparsebody.plots.motion import plot_motion
+from sparsebody.plots.motion_figure import plot_motion
 from sparsebody.plots.outline import mechanism_outline
-from sparsebody.plots.path import plot_path
-from sparsebody.plots.saving import save_figure
+from sparsebody.plots.style import save_figure
+from sparsebody.plots.time_series import plot_drift, plot_energy, plot_path
 
 TIME = np.linspace(0.0, 1.0, 11)
 SMALL = {

@@ -1,6 +1,6 @@
 import numpy as np
 
-from sparsebody.plots.joint_forces import plot_joint_forces
+from sparsebody.plots.time_series import plot_joint_forces
 
 
 def test_every_joint_has_a_curve_and_its_name():

@@ -4,9 +4,13 @@ import pytest
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
-from sparsebody.plots.elimination import graph_places, plot_elimination
-from sparsebody.plots.etree import plot_elimination_tree, tree_layout
-from sparsebody.plots.fill import plot_fill
+from sparsebody.plots.elimination_orders import (
+    graph_places,
+    plot_elimination,
+    plot_elimination_tree,
+    plot_fill,
+    tree_layout,
+)
 from sparsebody.plots.growth import Line, plot_growth
 from sparsebody.sparse.elimination_tree import ordering_metrics
 

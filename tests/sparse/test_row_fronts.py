@@ -14,8 +14,8 @@ from sparsebody.sparse.rank.row_fronts import (
     row_remainders,
     schur_pivots,
 )
-from sparsebody.sparse.rank.tolerances import SCHUR_SHIFT as DELTA
 from sparsebody.sparse.searches import bisected
+from sparsebody.tolerances import SCHUR_SHIFT as DELTA
 
 
 @pytest.mark.parametrize("seed", range(8))

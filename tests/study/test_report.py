@@ -10,7 +10,7 @@ from benchmarks.record import main as record
 from sparsebody.cli import main
 from sparsebody.errors import MissingDependencyError, StudyError
 from sparsebody.study.measure import COLUMNS
-from sparsebody.study.report import write_report
+from sparsebody.study.reports import write_report
 from sparsebody.study.results import read_results, write_results
 
 SIZES = (8, 32, 128, 512, 2048, 8192)
@@ -107,7 +107,8 @@ def test_the_report_lists_what_failed_but_not_what_was_skipped(text):
 def test_every_picture_is_there(text, results):
     pictures = re.findall(r"!\[.*?\]\((.*?)\)", text)
     assert {name.rpartition("-")[2] for name in pictures} == {
-        "time.png", "memory.png", "fill.png", "spy.png", "tree.png", "order.png"
+        "time.png", "body.png", "error.png", "memory.png", "fill.png", "spy.png", "tree.png",
+        "order.png",
     }  # fmt: skip
     assert all((results.parent / "report" / name).stat().st_size > 1000 for name in pictures)
 
@@ -117,7 +118,8 @@ def test_a_recorded_run_has_small_pictures_its_rows_and_no_patterns(results, tmp
     done = CliRunner().invoke(record, [str(results.parent), "--output", str(tmp_path / "kept")])
     assert done.exit_code == 0, done.output
     names = {file.name for file in (tmp_path / "kept").iterdir()}
-    pictures = {"ladder-time.png", "ladder-memory.png", "ladder-512-fill.png"}
+    kinds = ("time", "time-per-body", "error", "memory", "512-fill")
+    pictures = {f"ladder-{kind}.png" for kind in kinds}
     assert names == pictures | {"report.md", "results.csv", "environment.json"}
     assert all((tmp_path / "kept" / name).stat().st_size < 40_000 for name in pictures)
 
@@ -132,7 +134,7 @@ def test_the_page_is_one_file_of_well_formed_html(results, tmp_path):
     body = page[page.index("<body>") : page.index("</html>")]
     parsed = ET.fromstring(re.sub(r"(<img [^>]*)>", r"\1/>", body))
     images = [image.attrib["src"] for image in parsed.iter("img")]
-    assert len(images) == 6
+    assert len(images) == 8
     assert all(source.startswith("data:image/png;base64,iVBOR") for source in images)
 
 

@@ -3,6 +3,7 @@ import json
 import multiprocessing
 import os
 import random
+import subprocess
 import sys
 import time
 from concurrent.futures import Future
@@ -125,7 +126,7 @@ def test_a_study_killed_twice_ends_with_the_same_file_and_runs_nothing_twice(und
     draw = random.Random(8)
     journal, before = out / FILE, b""
     for wanted in (1, 6):
-        process = multiprocessing.get_context("fork").Process(target=run_study, args=(study, out))
+        process = multiprocessing.get_context("spawn").Process(target=run_study, args=(study, out))
         process.start()
         while process.is_alive():
             if journal.exists() and journal.read_bytes().count(b"\n") > wanted:
@@ -252,6 +253,21 @@ def test_what_was_not_measured_can_be_tried_again(tmp_path, monkeypatch):
         path = run_study(study, tmp_path / "out", retry=True)
         assert len(ran) == runs
     assert [row["status"] for row in read_results(path)] == ["ok", "ok", "ok"]
+
+
+def test_a_script_without_a_guard_runs_a_study_once(tmp_path):
+    text = STUDY.partition("[[runs]]")[0] + "[[runs]]\nsizes = [2]\nfamilies = ['ladder']\n"
+    path = written(tmp_path, text)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from pathlib import Path\n"
+        "from sparsebody.study.runner import run_study\n"
+        "from sparsebody.study.study_files import read_study\n"
+        f"print(run_study(read_study(Path({str(path)!r})), Path({str(tmp_path / 'out')!r})))\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [str(tmp_path / "out" / "results.csv")]
+    assert [row["status"] for row in read_results(tmp_path / "out")] == ["ok"]
 
 
 def test_two_processes_do_not_run_one_study(tmp_path):

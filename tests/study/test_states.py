@@ -1,8 +1,7 @@
 import numpy as np
 
 from sparsebody.study.measure import solve_reference
-from sparsebody.study.reference import is_settled
-from sparsebody.study.states import is_known, problem_of, state_file
+from sparsebody.study.references import is_known, is_settled, problem_of, state_file
 from sparsebody.study.study_files import study_of
 
 STUDY = study_of(
@@ -28,8 +27,9 @@ def test_a_moving_state_is_stored_once_and_is_what_every_case_gets(tmp_path):
     system = STUDY.families["moving"].build(6).compile()
     fresh = problem_of(STUDY, case, system, tmp_path / "elsewhere").state
     file = state_file(case, tmp_path)
-    assert np.array_equal(np.load(file), fresh.velocity)
-    np.save(file, 2.0 * fresh.velocity)
+    with np.load(file) as kept:
+        assert np.array_equal(kept["velocity"], fresh.velocity)
+    np.savez(file, velocity=2.0 * fresh.velocity)
     stored = problem_of(STUDY, case, system, tmp_path).state
     assert np.array_equal(stored.velocity, 2.0 * fresh.velocity)
     assert np.array_equal(stored.position, fresh.position)

@@ -103,10 +103,11 @@ def test_the_examples_make_sense(path):
         ),
         ("sizes = [4]", "sizes = [4]\n[largest]\nfast = 3", "largest: there is no 'fast'"),
         ('"ladder"', '"lader"', "families.ladder.mechanism: there is no 'lader'; there are"),
-        ('"ladder"', '"ladder"\nmotion = "fast"', "'fast' is not one of"),
+        ('"ladder"', '"ladder"\nmotion = "fast"', "motion: 'fast' does not match"),
         ('"ladder"', '"ladder"\nparameters = { rails = 3 }', "has no parameter 'rails'"),
         ('"json:loads"', '"json.loads"', "write it as module:function"),
         ('"json:loads"', '"jason:loads"', "there is no module 'jason'; `paths` lists"),
+        ('"ladder"', '"ladder"\nmotion = "x:y"', r"families.ladder.motion: there is no module 'x'"),
         ("[peers.mine]", "[reference]\nfunction = 'x:y'\n[peers.mine]", "no module 'x'"),
     ],
 )

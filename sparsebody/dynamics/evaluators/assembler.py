@@ -1,9 +1,13 @@
-"""Multipliers of the rows that keep bodies in their plane, or within their displacement subgroups.
+"""Assembly of (8.64) at a state, bodies and kept rows numbered in elimination order.
 
-There is a joint for every such body that does so, nearer to the world than the body, and at least
-as many of its rows as the body has lost freedoms. Where all other wrenches on a body are known, the
-equations of motion outside the subgroup give those of that joint: one body after the other, the
-outermost first.
+Multipliers of the rows that keep bodies in their plane, or within their displacement subgroups,
+follow from the solution: there is a joint for every such body that does so, nearer to the world
+than the body, and at least as many of its rows as the body has lost freedoms. Where all other
+wrenches on a body are known, the equations of motion outside the subgroup give those of that joint:
+one body after the other, the outermost first.
+
+Terms outside the compiled assembly are loads, prescribed motions and rows with varying T; without
+springs, loads and tracked coordinates, rows with varying T are one native call.
 """
 
 from __future__ import annotations
@@ -17,17 +21,91 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sparsebody._core import dynamics
-from sparsebody._core import dynamics as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
-from sparsebody.assembly.constraint import KKTStructure, constraint_rows
-from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms, general_joints
+from sparsebody.assembly.body_forces import model_loads
+from sparsebody.assembly.constraint import KKTStructure
+from sparsebody.equations.desired_motion import DesiredMotion
+from sparsebody.equations.system_motion import SystemMotion, VaryingRows, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Symbolic
-from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model.system import State, System, check_state
+from sparsebody.model.system import State, System, check_state, with_joints
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
+
+
+class Terms(NamedTuple):
+    """Values at a state, in the user's numbering."""
+
+    load: FloatArray  # (n_bodies, 6) in body coordinates, or (0, 6) for none
+    rows: FloatArray  # (n_general_rows, 2, 6) of A
+    gamma: FloatArray  # (n_general_rows,) of A a = gamma
+
+
+NO_TERMS = Terms(np.zeros((0, 6)), np.zeros((0, 2, 6)), np.zeros(0))
+
+
+class GeneralTerms:
+    """All loads, and the rows of joints with varying T or with tracked coordinates.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    but : (n_joints,) bool array, optional
+        Joints without coordinates that the compiled assembly takes care of.
+    """
+
+    def __init__(self, system: System, but: BoolArray | None = None) -> None:
+        self._first_row = system.first_row
+        self.is_general = general_joints(system)
+        if but is not None:
+            self.is_general &= ~but
+        self._system = system = with_joints(system, np.flatnonzero(self.is_general))
+        self._has_loads = system.has_loads
+        self.is_empty = not (system.n_joints or self._has_loads)
+        has_coordinates = len(system.coordinates.joint) > 0
+        self._varying: VaryingRows | None = None
+        if system.n_joints and not (has_coordinates or self._has_loads):
+            self._varying = VaryingRows(system)
+
+    @property
+    def varying_rows(self) -> dynamics.VaryingRows | None:
+        """The native function that fills all terms, where they are rows alone."""
+        return None if self._varying is None else self._varying.native
+
+    def sources(self, rows: IntArray) -> IntArray:
+        """Return the index in Terms.rows of rows of the system; any number for constant rows."""
+        general = np.flatnonzero(np.repeat(self.is_general, np.diff(self._first_row)))
+        return np.searchsorted(general, rows).clip(max=max(len(general) - 1, 0))
+
+    def at(self, state: State, body_force: FloatArray | None) -> Terms:
+        """Return the terms at a state with contiguous arrays of the right shapes."""
+        load = NO_TERMS.load
+        if body_force is not None:
+            load = checked_vectors(self._system, body_force, "body_force")
+        if self.is_empty:
+            return NO_TERMS._replace(load=load)
+        if self._varying is not None:
+            self._varying.fill(state)
+            return Terms(load, self._varying.rows, self._varying.gamma)
+        system = self._system
+        if len(system.coordinates.joint):
+            check_state(system, state)  # compiled code does not see the coordinates
+        moving = SystemMotion(system, state)
+        if self._has_loads:
+            applied = model_loads(system, state, moving.joints, moving.coordinates)
+            load = applied if body_force is None else applied + load
+        if not system.n_joints:
+            return NO_TERMS._replace(load=load)
+        return Terms(load, moving.constraint.rows, moving.constraint.acceleration)
+
+
+def general_joints(system: System) -> BoolArray:
+    """Return (n_joints,) whether a joint's rows are not just constant ones on the successor."""
+    is_general = np.zeros(system.n_joints, dtype=bool)
+    is_general[system.varying_joints] = True
+    is_general[system.coordinates.joint] = True
+    return is_general
 
 
 class ReactionTree(NamedTuple):
@@ -47,18 +125,11 @@ def add_complementary_reactions(
     multiplier: FloatArray,
 ) -> None:
     """Add to the multipliers (n_rows,) what the joints of a tree need; the others are known."""
-    motion = joint_motion(system, state)
-    coordinates = coordinate_motion(system, state, motion)
-    rows = constraint_rows(system, state, motion, coordinates).rows
-    force = applied_forces(system, state, motion, coordinates) - bias_forces(system, state.velocity)
-    if body_force is not None:
-        force += body_force
-    required = np.empty((system.n_bodies, 6))  # of the wrenches of all constraints on each body
-    required[:, :3] = np.einsum("nab,nb->na", system.inertia, acceleration[:, :3])
-    required[:, 3:] = system.mass[:, None] * acceleration[:, 3:]
-    required -= force
-    ends = system.predecessor, system.successor
-    native.fill_complementary_reactions(*tree, *ends, system.row_joint, rows, required, multiplier)
+    desired = DesiredMotion(system, state, body_force, acceleration)
+    ends, rows = (system.predecessor, system.successor), desired.constraint.rows
+    dynamics.fill_complementary_reactions(
+        *tree, *ends, system.row_joint, rows, desired.required, multiplier
+    )
 
 
 Assembling = dynamics.SpatialEvaluation | dynamics.PlanarEvaluation

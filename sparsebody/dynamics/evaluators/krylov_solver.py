@@ -30,7 +30,7 @@ class KrylovSolver(Solver):
     def __init__(self, assembler: Assembler) -> None:
         super().__init__(assembler)
         pattern = assembler.pattern
-        self._constraints = native.ConstraintPattern(pattern.block_sizes, pattern.ends)
+        self._pattern = pattern.offsets, pattern.ends
         self._n_primal = pattern.n_primal_rows
         self._unit_rows = np.zeros_like(assembler.values)
         self._scale = np.ones(len(assembler.values))
@@ -92,15 +92,11 @@ class KrylovSolver(Solver):
 
     def product(self, x: FloatArray) -> FloatArray:
         """Return A x, rows of unit norm."""
-        gap, zeros = np.empty(len(self._unit_rows)), np.zeros(len(self._unit_rows))
-        self._constraints.residual(self._unit_rows, x, zeros, gap)
-        return gap
+        return native.constraint_product(self._pattern, self._unit_rows, x)
 
     def transposed(self, y: FloatArray) -> FloatArray:
         """Return A' y."""
-        x = np.zeros(self._n_primal)
-        self._constraints.subtract_forces(self._unit_rows, -y, x)
-        return x
+        return native.constraint_forces(self._pattern, self._unit_rows, y)
 
     def precondition(self, gap: FloatArray) -> FloatArray:
         """Return (A A' + delta)^-1 gap, nearly."""

@@ -10,18 +10,20 @@ from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.dynamics.evaluators.assembler import (
+    NO_TERMS,
     Assembler,
+    GeneralTerms,
     ReactionTree,
     Table,
     row_table,
     successor_frames,
 )
-from sparsebody.dynamics.evaluators.general_terms import NO_TERMS, GeneralTerms
 from sparsebody.factorization import analyze, block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic
-from sparsebody.model.planar_motion import PARALLEL, PlanarMotion
+from sparsebody.model.planar_motion import PlanarMotion
 from sparsebody.model.system import State, System
+from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 GOOD = dynamics.PlanarEvaluation.GOOD
 
@@ -193,7 +195,7 @@ def _line_joints(system: System, motion: PlanarMotion) -> BoolArray:
         if group.name == "point-on-plane":
             joints = group.joints
             normal = _in_plane(motion, system.predecessor[joints], _normals(system, joints))
-            is_line[joints] = np.abs(normal[:, 0]) <= PARALLEL
+            is_line[joints] = np.abs(normal[:, 0]) <= ELEMENT_TOLERANCE
     is_line[system.coordinates.joint] = False
     return is_line
 

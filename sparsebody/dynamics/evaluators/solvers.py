@@ -11,19 +11,17 @@ from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators.assembler import Assembler
 from sparsebody.dynamics.evaluators.spatial_assembler import SpatialAssembler
-from sparsebody.equations.accelerations import WORST_RESIDUAL, SolveReport
+from sparsebody.equations.accelerations import SolveReport
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import Numeric, block_qr, refined_solve
 from sparsebody.factorization.block_ldl import REGULAR, BlockLDLSymbolic
 from sparsebody.factorization.block_qr import BlockQRSymbolic
 from sparsebody.factorization.unit_ldl import UnitLDLSymbolic
+from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
 
 MAX_CORRECTIONS = 8  # of solutions by backends; one or two are usual
 QR_CORRECTIONS = 4  # of solutions by block QR, at most
 ROUGH_CORRECTION = dynamics.ROUGH_CORRECTION  # relative, of a solution by LDL', that tells of QR
-
-# Relative residuals.
-ROUGH_RESIDUAL = 0.1  # before refinement of a solution by QR, that is worth a warning
 
 
 class InaccurateFactors(SingularSystemError):

@@ -13,26 +13,24 @@ from sparsebody.arrays import FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.dynamics.evaluators.assembler import (
     Assembler,
+    GeneralTerms,
     ReactionTree,
     Table,
     row_table,
     successor_frames,
 )
-from sparsebody.dynamics.evaluators.general_terms import GeneralTerms
 from sparsebody.factorization import analyze, block_ldl
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import positions
+from sparsebody.tolerances import POINT_ROUNDING, POINT_TOLERANCE, ROUNDING_RESIDUAL
 
 CHUNK_LENGTH = 512  # pivots
 MAX_REFINEMENTS = 2  # of a solution by block LDL'
-ROUNDING_RESIDUAL = 4e-16  # relative: rounding of the residual itself
 EVEN_TREE_RESIDUAL = 1e-11  # not refined where inertias are summed from the leaves of trees
 EVEN_ROOTS = 1e3  # the largest over the smallest root of an inertia with which that is so
 INERTIA_ROOTS, MASS_ROOT = [0, 2, 5], 12  # columns of a table of units: diagonal of C, sqrt(m)
-POINT_TOLERANCE = 1e-6  # of points of bodies, in their sizes: integrators only correct them
-CLOSED_DISTANCE = 1e-11  # of points, in sizes of the body, that is rounding
 
 
 class SpatialAssembler(Assembler):
@@ -195,7 +193,7 @@ class SubgroupAssembler(SpatialAssembler):
             return False
         position = np.empty_like(state.position)
         distance = dynamics.retract(self._fixed, state.position, state.orientation, position)
-        return distance * POINT_TOLERANCE > CLOSED_DISTANCE
+        return distance * POINT_TOLERANCE > POINT_ROUNDING
 
 
 def _is_even(unit: FloatArray) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery.andrews import RR, andrews
+from sparsebody.model.gallery.beams import beam, compliant_lattice
 from sparsebody.model.gallery.four_bars import (
     five_bar_array,
     four_bar,
@@ -112,6 +113,12 @@ GALLERY: dict[str, GalleryEntry] = {
     ),
     "governor": GalleryEntry(
         governor, "flyball governor (IFToMM A05)", points={"slider": ("slider", ORIGIN)}
+    ),
+    "beam": GalleryEntry(
+        beam, "straight elastic beam, clamped or free, of many elements", ("elements",)
+    ),
+    "compliant-lattice": GalleryEntry(
+        compliant_lattice, "hanging grid of cubes on elastic beams", ("rows", "columns")
     ),
     "pendulum": GalleryEntry(
         pendulum, "simple pendulum (IFToMM A01)", points={"mass": ("mass", ORIGIN)}

@@ -31,6 +31,7 @@ def ladder(
     joint: Literal["spherical", "revolute"] = "spherical",
     disorder: float = 0.0,
     seed: int = 0,
+    compliance: float = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
     """Two rails of bars along x with a joint between them at every rung, at rest.
@@ -52,6 +53,8 @@ def ladder(
         revolutes only in the plane.
     seed : int
         Of the random numbers.
+    compliance : float
+        Of the rows of all joints [m/N, rad/(N m)]; zero is rigid.
     gravity : (3,) floats
         [m/s^2]. Along z nothing loads the rungs: tilt it to test the loops.
     """
@@ -81,6 +84,7 @@ def ladder(
         np.stack([left - 2, right - 2, left], axis=1).clip(-1).ravel(),  # -1 is the world
         np.stack([left, right, right], axis=1).ravel(),
         point=place[:, 2:].reshape(-1, 3),
+        compliance=compliance,
     )
     return mechanism
 

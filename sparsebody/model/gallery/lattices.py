@@ -39,6 +39,7 @@ def lattice(
     keep: float = 1.0,
     disorder: float = 0.0,
     seed: int = 0,
+    compliance: float = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
     """Cubes on a grid with a joint between neighbours, at rest.
@@ -61,6 +62,8 @@ def lattice(
         layer are in one plane, where the forces of its loops are not unique.
     seed : int
         Of the random choice, and of the places.
+    compliance : float
+        Of the rows of the joints between cubes [m/N, rad/(N m)]; zero is rigid.
     gravity : (3,) floats
         [m/s^2].
     """
@@ -92,6 +95,7 @@ def lattice(
         first,
         second,
         point=(place[first] + place[second]) / 2 + reach * rng.uniform(-1, 1, (len(first), 3)),
+        compliance=compliance,
     )
     return mechanism
 
@@ -138,6 +142,7 @@ def rotating_squares(
     angle: float = math.pi / 8,
     side: float = 1.0,
     mass: float = 1.0,
+    compliance: float = 0.0,
     gravity: Vector = DOWN_Y,
 ) -> Mechanism:
     """Squares hinged at their corners, in the xy plane, at rest.
@@ -158,6 +163,8 @@ def rotating_squares(
         is fully open, which is a singular pose.
     side, mass : float
         Of a square plate [m, kg].
+    compliance : float
+        Of the rows of the hinges between squares [m/N, rad/(N m)]; zero is rigid.
     gravity : (3,) floats
         [m/s^2].
     """
@@ -186,6 +193,7 @@ def rotating_squares(
         after,
         corners[which, 0, parity[before]],
         corners[which, 1, parity[after]],
+        compliance,
     )
     add_hinge(mechanism, "base", WORLD, "square-0-0", (0, 0, 0), corners[1, 1, 0])
     return mechanism

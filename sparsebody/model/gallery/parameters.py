@@ -221,6 +221,7 @@ def add_hinges(
     successor: IntArray,
     predecessor_point: ArrayLike,
     successor_point: ArrayLike,
+    compliance: float = 0.0,
 ) -> IntArray:
     """Add n revolutes, as `add_hinge`, at points (3,) or (n, 3), and return their numbers (n,)."""
     n = len(names)
@@ -231,4 +232,5 @@ def add_hinges(
         successor,
         predecessor_frame=Frames(np.broadcast_to(np.asarray(predecessor_point), (n, 3))),
         successor_frame=Frames(np.broadcast_to(np.asarray(successor_point), (n, 3))),
+        compliance=compliance,
     )

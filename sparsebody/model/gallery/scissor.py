@@ -32,6 +32,7 @@ def scissor(
     rise_time: float = 5.0,
     length: float = 1.0,
     mass: float = 1.0,
+    compliance: float = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
     """Scissor lift: bars crossed in pairs in the xz plane, rising along z, at rest.
@@ -61,6 +62,8 @@ def scissor(
         Duration of the drive [s].
     length, mass : float
         Of a bar [m, kg].
+    compliance : float
+        Of the rows of the hinges between bars [m/N, rad/(N m)]; zero is rigid.
     gravity : (3,) floats
         [m/s^2].
     """
@@ -70,7 +73,7 @@ def scissor(
     mechanism = Mechanism("scissor", gravity)
     low, high = (-length / 2, 0.0, 0.0), (length / 2, 0.0, 0.0)
     _add_pairs(mechanism, pairs, angle, length, mass)
-    _add_hinges(mechanism, pairs, low, high)
+    _add_hinges(mechanism, pairs, low, high, compliance)
     _add_ground(mechanism, low, SmoothStep(angle, lifted, rise_time) if drive else None)
     return mechanism
 
@@ -93,7 +96,9 @@ def _add_pairs(mechanism: Mechanism, pairs: int, angle: float, length: float, ma
     )
 
 
-def _add_hinges(mechanism: Mechanism, pairs: int, low: Vector, high: Vector) -> None:
+def _add_hinges(
+    mechanism: Mechanism, pairs: int, low: Vector, high: Vector, compliance: float
+) -> None:
     """The middle hinge of each pair, then those that join it to the pair below."""
     k = np.arange(pairs)
     left, right = 2 * k, 2 * k + 1
@@ -107,6 +112,7 @@ def _add_hinges(mechanism: Mechanism, pairs: int, low: Vector, high: Vector) -> 
         np.stack([right, right, left], axis=1).ravel()[kept],
         np.tile([middle, high, high], (pairs, 1))[kept],
         np.tile([middle, low, low], (pairs, 1))[kept],
+        compliance,
     )
 
 

@@ -23,8 +23,7 @@ from sparsebody.model.joints import (
 )
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
-
-TOLERANCE = 1e-8  # of right angles and parallels, and of a common point per length of the arms
+from sparsebody.tolerances import AXIS_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +169,7 @@ def _turn_and_slide(joints: list[FileJoint]) -> Layout | None:
     """Cylindrical where the axes are parallel; planar with one slide held where they are not."""
     hinge, slide = _of("hinge", joints)[0], _of("slide", joints)[0]
     along = float(hinge.body_axis @ slide.body_axis)
-    if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) <= TOLERANCE:
+    if np.linalg.norm(np.cross(hinge.body_axis, slide.body_axis)) <= AXIS_TOLERANCE:
         coordinates = {hinge.index: (0, 1.0), slide.index: (1, float(np.sign(along)))}
         return Layout(Cylindrical(), hinge.anchor, hinge.axis, None, coordinates)
     if joints[0] is hinge or not _perpendicular(joints):  # a hinge that turns the slide
@@ -244,7 +243,7 @@ def _of(kind: str, joints: list[FileJoint]) -> list[FileJoint]:
 
 def _perpendicular(joints: list[FileJoint]) -> bool:
     axes = np.array([joint.body_axis for joint in joints]).reshape(-1, 3)
-    return bool(np.all(np.abs(axes @ axes.T - np.eye(len(axes))) < TOLERANCE))
+    return bool(np.all(np.abs(axes @ axes.T - np.eye(len(axes))) < AXIS_TOLERANCE))
 
 
 def _common_point(joints: list[FileJoint]) -> FloatArray | None:
@@ -257,7 +256,7 @@ def _common_point(joints: list[FileJoint]) -> FloatArray | None:
     shift = np.linalg.solve(normal, moment)
     gaps = [float(np.linalg.norm(P @ (shift - a))) for P, a in zip(across, arms, strict=True)]
     size = max(float(np.max(np.linalg.norm(arms, axis=1))), 1e-3)
-    return np.asarray(anchors[0] + shift) if max(gaps) <= TOLERANCE * size else None
+    return np.asarray(anchors[0] + shift) if max(gaps) <= AXIS_TOLERANCE * size else None
 
 
 def constant_joints(source: RobotSource) -> dict[int, float]:

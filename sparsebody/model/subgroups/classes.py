@@ -22,7 +22,6 @@ from sparsebody.model.subgroups.displacements import (
     CODES,
     KINDS,
     OTHER,
-    SAME,
     SLIDE,
     SLIDES,
     SPHERE,
@@ -34,6 +33,7 @@ from sparsebody.model.subgroups.displacements import (
 )
 from sparsebody.model.subgroups.elements import Links, PartNumbers, Sliding, all_links, sliding
 from sparsebody.model.system import System
+from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 IN_TWO = {SPHERE: TURN, SLIDES: SLIDE}  # what two classes of a kind have in common
 
@@ -203,7 +203,7 @@ def has_isolated_spherical_joints(system: System) -> bool:
     balls = slice(None) if is_ball.all() else np.flatnonzero(is_ball)
     body = np.stack([system.predecessor[balls], system.successor[balls]]) % n
     point = np.stack([system.predecessor_point[balls], system.successor_point[balls]])
-    if model.share_points(n, body, point, MANY, 10.0 * SAME):
+    if model.share_points(n, body, point, MANY, 10.0 * ELEMENT_TOLERANCE):
         return False
     is_large = np.bincount(body.ravel(), minlength=n) > MANY
     on_large = is_large[body]

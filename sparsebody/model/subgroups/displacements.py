@@ -19,6 +19,7 @@ from sparsebody._core import model
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.model.joints import JointType
 from sparsebody.model.system import System
+from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 RX, RY, RZ, TX, TY, TZ = range(6)
 
@@ -140,7 +141,6 @@ def placement(
     return Placement(*model.placement(n, ends, rotation, point, first))
 
 
-SAME = 1e-12  # relative distance of elements that are taken for one
 _ASIDE = np.array([0.7548776662466927, 0.5698402909980532, 0.3247179572447460])  # a side to face
 
 
@@ -150,7 +150,7 @@ def same_elements(group: IntArray, numbers: FloatArray) -> IntArray:
     for column in numbers.T:
         order = np.lexsort((column, label))
         is_new = np.diff(label[order]) != 0
-        is_new |= np.diff(column[order]) > SAME
+        is_new |= np.diff(column[order]) > ELEMENT_TOLERANCE
         label[order] = np.cumsum(np.concatenate([[0], is_new])) if len(order) else 0
     return label
 

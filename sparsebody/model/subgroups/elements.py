@@ -27,7 +27,6 @@ from sparsebody.model.subgroups.displacements import (
     PRISMATIC,
     REVOLUTE,
     RIGID,
-    SAME,
     SCHOENFLIES,
     SCREW,
     SLIDE,
@@ -44,6 +43,7 @@ from sparsebody.model.subgroups.displacements import (
     signs,
     sizes,
 )
+from sparsebody.tolerances import ELEMENT_TOLERANCE
 
 MANY_SLIDES = 8  # directions of slides in one part beyond which planes are not looked for
 
@@ -203,7 +203,7 @@ def point_links(g: Geometry) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     point = np.ascontiguousarray(g.point[:, joints])
     axis = np.ascontiguousarray(g.rotation[:, joints][..., 2])
     size = sizes(groups.ravel(), point.reshape(-1, 3), g.n_groups)
-    hinge, height = model.crossings((groups, is_ball, point, axis, size), MANY, SAME)
+    hinge, height = model.crossings((groups, is_ball, point, axis, size), MANY, ELEMENT_TOLERANCE)
     unit = np.minimum(*size[groups[:, hinge]])
     _, first = np.unique(same_elements(hinge, (height / unit)[:, None]), return_index=True)
     edge = np.concatenate([np.flatnonzero(is_ball), hinge[first]])
@@ -314,7 +314,7 @@ def _plane_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
         is_there = first + step < last
         slide = along[np.minimum(first + step, len(along) - 1)]
         cosine = np.einsum("smi,smi->sm", d.vector[slide], d.vector[normal])
-        across = is_there & (np.abs(cosine) <= SAME)
+        across = is_there & (np.abs(cosine) <= ELEMENT_TOLERANCE)
         other = np.where(across & (one >= 0), slide, other)
         one = np.where(across & (one < 0), slide, one)
     alone = (one >= 0) & (other < 0)

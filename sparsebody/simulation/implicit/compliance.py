@@ -1,4 +1,4 @@
-"""Compliance C of joints, delta = C lambda: one symmetric block a joint."""
+"""Compliance C of rigid joint rows, delta = C lambda, a numerical means: one block a joint."""
 
 from __future__ import annotations
 

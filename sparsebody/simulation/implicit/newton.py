@@ -49,15 +49,19 @@ def solver_choice(pattern: BlockPattern, ordering: str, factorization: str) -> S
 
 
 def step_pattern(system: System, equations: StepEquations) -> BlockPattern:
-    """Return bodies, joints with rows, and springs as blocks."""
-    size = np.diff(system.first_row)
+    """Return bodies, joints with rows, elastic elements and springs as blocks."""
+    size, elastic = np.diff(system.first_row), system.elastic
     joints = np.flatnonzero(size)
-    ends = np.stack([system.predecessor[joints], system.successor[joints]], axis=1)
-    springs = equations.spring_ends
-    sizes = (np.full(system.n_bodies, 6), size[joints], np.ones(len(springs)))
-    return BlockPattern(
-        np.concatenate(sizes).astype(np.intp), np.concatenate([ends, springs]).astype(np.intp)
+    ends = [
+        np.stack([system.predecessor[joints], system.successor[joints]], axis=1),
+        np.stack([elastic.predecessor, elastic.successor], axis=1),
+        equations.spring_ends,
+    ]
+    sizes = (
+        *(np.full(system.n_bodies, 6), size[joints]),
+        *(elastic.n_rows, np.ones(len(equations.spring_ends))),
     )
+    return BlockPattern(np.concatenate(sizes).astype(np.intp), np.concatenate(ends).astype(np.intp))
 
 
 class NewtonMatrix:
@@ -80,7 +84,7 @@ class NewtonMatrix:
             pattern.n_rows,
             self.length,
         )
-        self.twist, self.multiplier = np.zeros((system.n_bodies, 6)), np.zeros(system.n_rows)
+        self.twist, self.multiplier = np.zeros((system.n_bodies, 6)), np.zeros(equations.n_rows)
 
     def factorize(self, b: float, c: float) -> None:
         """Factorize at the present unknowns, d(dv/dt) = b dy and dv = c dy."""
@@ -92,15 +96,16 @@ class NewtonMatrix:
 
     def solve_whole(self, b: float, c: float) -> None:
         """Fill them by SuperLU of the matrix with nothing left out."""
-        force, row = self._equations.force_residual, self._equations.row_residual
-        solve = scaled_lu(self.assembled(b, c), force.size)
-        twist, self.multiplier[:] = np.split(-solve(np.append(force, row)), [force.size])
+        solve = scaled_lu(self.assembled(b, c), self.twist.size)
+        rhs = np.zeros(self.twist.size + self.multiplier.size)
+        self._equations.native.whole_right_side(rhs)
+        twist, self.multiplier[:] = np.split(solve(rhs), [self.twist.size])
         self.twist[:] = twist.reshape(-1, 6)
 
     def assembled(self, b: float, c: float) -> csc_array:
         """Return [J A'; A -C] at the present unknowns, nothing left out."""
         row, column, value = self._equations.native.assemble(b, c)
-        n = 6 * self._equations.system.n_bodies + self._equations.system.n_rows
+        n = 6 * self._equations.system.n_bodies + self._equations.n_rows
         return coo_array((value, (row, column)), shape=(n, n)).tocsc()
 
 

@@ -17,15 +17,20 @@ Nonlinear Dynam. 12:021002, sec. 4.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from sparsebody.arrays import FloatArray
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.elastic_forces import elastic_motion, stretch_rates
 from sparsebody.equations.system_motion import SystemMotion, joint_ends, padded
-from sparsebody.model.system import State
+from sparsebody.kinematics.poses import displaced
+from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.generalized_alpha import AlphaCoefficients, AlphaState
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.step_equations import StepEquations
 
+_SHORT = 1e-5  # [s], over which rows are differenced; their rates count by h^2 only
 _PART = 0.1  # of a step, over which dv/dt is differenced
 
 
@@ -49,20 +54,19 @@ class StartingValues:
 
     def at(self, state: State, h: float) -> AlphaState:
         """Return the values for steps of `h` [s] from a consistent state."""
-        method, system = self._method, self._equations.system
+        method = self._method
         b = method.of_newton(h)[0]
-        motion = SystemMotion(system, state)
-        rate_of_error = motion.velocity_error
-        acceleration, multiplier = self._accelerations(motion, b, motion.position_error)
-        across = self._product(motion, acceleration) - motion.constraint.acceleration
+        rows = row_motion(self._equations.system, state)
+        acceleration, multiplier = self._accelerations(rows, b, rows.error)
+        across = rows.product(acceleration) - rows.acceleration
         rate = np.zeros_like(acceleration)
         for t in (_PART * h, -_PART * h):
-            there = SystemMotion(system, self._moved(state, acceleration, t))
-            error = motion.position_error + t * rate_of_error + 0.5 * t * t * across
+            there = row_motion(self._equations.system, self._moved(state, acceleration, t))
+            error = rows.error + t * rows.velocity + 0.5 * t * t * across
             rate += self._accelerations(there, b, error)[0] / (2.0 * t)
         error = (1.0 / 6.0 - method.beta - 0.5 * method.shift) * rate
         error += cross_products(state.velocity, acceleration) / 12.0
-        correction = self._least(motion, b, h * h * self._product(motion, error))
+        correction = self._least(state, b, h * h * rows.product(error))
         return AlphaState(
             state.with_(velocity=state.velocity + correction),
             acceleration,
@@ -80,20 +84,20 @@ class StartingValues:
         return equations.state()
 
     def _accelerations(
-        self, motion: SystemMotion, b: float, position_error: FloatArray
+        self, rows: RowMotion, b: float, error: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return dv/dt and lambda.
 
         M dv/dt + A' lambda = f, A dv/dt - b C lambda = gamma - b delta.
         """
-        self._evaluate_at_rest(motion.state)
-        self._equations.row_residual[:] = position_error - motion.constraint.acceleration / b
+        self._evaluate_at_rest(rows.state)
+        self._equations.row_residual[:] = error - rows.acceleration / b
         self._solve(b)
         return b * self._matrix.twist, self._matrix.multiplier.copy()
 
-    def _least(self, motion: SystemMotion, b: float, change: FloatArray) -> FloatArray:
+    def _least(self, state: State, b: float, change: FloatArray) -> FloatArray:
         """Return the least change of velocities, in the metric of M, that changes A v so."""
-        self._evaluate_at_rest(motion.state)
+        self._evaluate_at_rest(state)
         self._equations.force_residual[:] = 0.0
         self._equations.row_residual[:] = -change
         self._solve(b)
@@ -111,11 +115,42 @@ class StartingValues:
         self._matrix.factorize(b, 0.0)
         self._matrix.solve()
 
-    def _product(self, motion: SystemMotion, twist: FloatArray) -> FloatArray:
-        """Return A twist."""
-        system, rows = motion.system, motion.constraint.rows
-        ends = joint_ends(system, system.row_joint)
-        return np.asarray(np.einsum("rsa,rsa->r", rows, padded(twist)[ends]))
+
+@dataclass(frozen=True, eq=False)
+class RowMotion:
+    """The rows of joints and elastic elements at a state, A v and A a = gamma."""
+
+    state: State
+    ends: IntArray  # (n_rows, 2) bodies, -1 for the world
+    rows: FloatArray  # (n_rows, 2, 6)
+    error: FloatArray  # (n_rows,) delta, or z + D dz/dt
+    velocity: FloatArray  # (n_rows,) A v less what is prescribed
+    acceleration: FloatArray  # (n_rows,) gamma
+
+    def product(self, twist: FloatArray) -> FloatArray:
+        """Return A twist (n_rows,)."""
+        return np.asarray(np.einsum("rsa,rsa->r", self.rows, padded(twist)[self.ends]))
+
+
+def row_motion(system: System, state: State) -> RowMotion:
+    """Return the motion of all rows, those of elastic elements after those of the joints."""
+    motion, elastic = SystemMotion(system, state), system.elastic
+    element, row = np.nonzero(np.arange(6) < elastic.n_rows[:, None])
+    stretch = elastic_motion(system, state)
+    drift = np.zeros(len(row))
+    for t in (_SHORT, -_SHORT):  # d(A v)/dt at constant twists
+        moved = displaced(state, t * state.velocity)
+        drift += stretch_rates(system, moved)[element, row] / (2.0 * t)
+    of_joints, constraint = joint_ends(system, system.row_joint), motion.constraint
+    of_elements = np.stack([elastic.predecessor, elastic.successor], axis=1)[element]
+    return RowMotion(
+        state,
+        np.concatenate([of_joints, of_elements]),
+        np.concatenate([constraint.rows, stretch.rows[element, row]]),
+        np.concatenate([motion.position_error, stretch.force[element, row]]),
+        np.concatenate([motion.velocity_error, stretch_rates(system, state)[element, row]]),
+        np.concatenate([constraint.acceleration, -drift]),
+    )
 
 
 def cross_products(v: FloatArray, m: FloatArray) -> FloatArray:

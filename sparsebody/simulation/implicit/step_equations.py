@@ -18,11 +18,18 @@ from sparsebody.simulation.implicit.compliance import Compliance
 Control = Callable[[float, State], FloatArray]
 
 
+def n_rows(system: System) -> int:
+    """Return the rows of joints and of elastic elements."""
+    return system.n_rows + int(system.elastic.n_rows.sum())
+
+
 class StepEquations:
     """M dv/dt + v x* M v - f + A' lambda = 0 and delta = C lambda at q = q_0 exp(y).
 
     The unknowns at the end of the step are the arrays `displacement` y, `velocity`, `acceleration`
     dv/dt (n_bodies, 6) and `multiplier` (n_rows,); `evaluate` fills the pose and the residuals.
+    The rows are those of the joints, then those of elastic elements, on the forces of their
+    stretches.
 
     References
     ----------
@@ -36,7 +43,8 @@ class StepEquations:
         self.start_position, self.start_orientation = np.zeros((n, 3)), np.zeros((n, 4))
         self.start_coordinate = np.zeros(len(tracked.joint))
         self.displacement, self.velocity = np.zeros((n, 6)), np.zeros((n, 6))
-        self.acceleration, self.multiplier = np.zeros((n, 6)), np.zeros(system.n_rows)
+        self.n_rows = n_rows(system)
+        self.acceleration, self.multiplier = np.zeros((n, 6)), np.zeros(self.n_rows)
         self.position, self.orientation = np.zeros((n, 3)), np.zeros((n, 4))
         self.coordinate = np.zeros(len(tracked.joint))
         self._time = 0.0
@@ -48,8 +56,9 @@ class StepEquations:
         parts = np.split(self.known, np.cumsum(sizes)[:-1])
         self._prescribed, self._joint_effort, self._point_effort, controlled = parts
         self._body_force = np.zeros((n, 6)) if control is None else controlled.reshape(n, 6)
-        self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(system.n_rows)
+        self.force_residual, self.row_residual = np.zeros((n, 6)), np.zeros(self.n_rows)
         springs, lines, loads = system.joint_forces, system.point_forces, system.external_forces
+        frames, *elastic = system.elastic.arrays
         self.start = self.start_position, self.start_orientation, self.start_coordinate
         self.end = (
             *(self.displacement, self.velocity, self.acceleration, self.multiplier),
@@ -58,12 +67,16 @@ class StepEquations:
         self.native = native.ImplicitEquations(
             _exact(system.mass, system.inertia, system.gravity),
             _exact(*system.joint_frames, system.joint_kind, system.first_row, system.parameter),
-            _exact(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
+            _exact(
+                *(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
+                *system.coordinate_types,
+            ),
             _exact(springs.item, springs.stiffness, springs.rest, springs.damping),
             _exact(
                 *(lines.first, lines.second, lines.first_point, lines.second_point),
                 *(lines.stiffness, lines.rest_length, lines.damping),
             ),
+            (_exact(*frames), *_exact(*elastic)),
             _exact(loads.body, loads.wrench, loads.point, loads.in_world),
             _exact(compliance.entries, compliance.first_entry),
             self.start,
@@ -92,6 +105,10 @@ class StepEquations:
             self._joint_effort[:] = joint_efforts(system, time)
         if len(self._point_effort):
             self._point_effort[:] = point_efforts(system, time)
+
+    def prescribe(self, index: int, value: float) -> None:
+        """Set a prescribed coordinate, by its number among these, to another value."""
+        self._prescribed[index] = value
 
     def evaluate(self) -> None:
         """Fill the poses and the residuals.

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from sparsebody._core import model
 from sparsebody.arrays import FloatArray
+from sparsebody.equations.accelerations import joint_reactions
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
@@ -17,7 +17,7 @@ from sparsebody.simulation.implicit.compliance import negligible_compliance, uni
 from sparsebody.simulation.implicit.generalized_alpha import AlphaState, GeneralizedAlpha
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.start import StartingValues
-from sparsebody.simulation.implicit.step_equations import Control, StepEquations
+from sparsebody.simulation.implicit.step_equations import Control, StepEquations, n_rows
 from sparsebody.simulation.integrators.base import LocalError
 from sparsebody.simulation.options import SimulationOptions
 from sparsebody.simulation.trajectory import Event
@@ -34,7 +34,7 @@ def memory_size(system: System, is_controlled: bool) -> int:
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     known += 6 * n if is_controlled else 0
-    return 5 + 25 * n + 2 * system.n_rows + len(tracked.joint) + known
+    return 5 + 25 * n + 2 * n_rows(system) + len(tracked.joint) + known
 
 
 class ImplicitStepper:
@@ -90,8 +90,8 @@ class ImplicitStepper:
 
     @property
     def multiplier(self) -> FloatArray:
-        """The multipliers (n_rows,) at the newest state."""
-        return self.now.multiplier
+        """The multipliers (n_rows,) of the joints at the newest state."""
+        return self.now.multiplier[: self._system.n_rows]
 
     @property
     def memory(self) -> FloatArray:
@@ -143,7 +143,7 @@ class ImplicitStepper:
     def resume(self, _first: State, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         shape = checkpoint.acceleration.shape
-        ends = np.cumsum([checkpoint.acceleration.size, self._system.n_rows, 3])
+        ends = np.cumsum([checkpoint.acceleration.size, self._equations.n_rows, 3])
         mean, multiplier, scalars, factors = np.split(checkpoint.memory, ends)
         self._now = AlphaState(
             checkpoint.state, checkpoint.acceleration, mean.reshape(shape), multiplier
@@ -155,9 +155,7 @@ class ImplicitStepper:
         """Return the reactions (n_joints, 6) at the newest state."""
         self.start(state)
         system, subspace = self._system, SystemMotion(self._system, state).constraint.subspace
-        return model.joint_wrenches(
-            system.n_joints, system.row_joint, subspace, -self.now.multiplier
-        )
+        return joint_reactions(system, state, subspace, -self.multiplier)
 
     def advance(self, time: float) -> State:
         """Return the state at `time`.
@@ -197,7 +195,7 @@ class ImplicitStepper:
         self._now = self._method.step(start, h, time, is_last_resort)
         self._jump = self._now.mean - start.mean
         self._h = h
-        opening = np.abs(self._equations.compliance.diagonal * self._now.multiplier)
+        opening = np.abs(self._equations.compliance.diagonal * self.multiplier)
         self._opening = max(self._opening, float(opening.max(initial=0.0)))
 
     def _check_closed(self) -> None:
@@ -213,10 +211,8 @@ class ImplicitStepper:
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run: how far joints opened."""
-        message = (
-            f"joints opened by {self._opening:.1e} [m, rad] at most since implicit steps began"
-        )
-        return [Event(time, "compliance", message)]
+        opening = f"joints opened by {self._opening:.1e} [m, rad] at most"
+        return [Event(time, "compliance", f"rigid {opening} since implicit steps began")]
 
     def _with_step(self, h: float) -> AlphaState:
         """Return the newest values, a moved to where steps of `h` want it."""

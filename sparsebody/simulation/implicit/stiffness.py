@@ -6,6 +6,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import rows_on_bodies
+from sparsebody.assembly.elastic_forces import elastic_motion
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.model.system import State, System
 from sparsebody.spatial import symmetric_inverse
@@ -15,7 +16,7 @@ def fastest_spring(system: System, state: State) -> float:
     """Return the largest rate [1/s] of a spring or damper between its two bodies, otherwise free.
 
     sqrt(k r M^-1 r') or d r M^-1 r' for the row r of the coordinate; what is between points is
-    taken as if it pulled along each body's longest arm.
+    taken as if it pulled along each body's longest arm, and of an elastic element its stiffest row.
     """
     springs, lines = system.joint_forces, system.point_forces
     rates = [np.zeros(1)]
@@ -36,7 +37,19 @@ def fastest_spring(system: System, state: State) -> float:
             )
         )
         rates += _rates(lines.stiffness, lines.damping, np.asarray(mobility))
+    if len(system.elastic):
+        rates += _elastic_rates(system, state)
     return float(max(rate.max(initial=0.0) for rate in rates))
+
+
+def _elastic_rates(system: System, state: State) -> list[FloatArray]:
+    """Return the roots of the eigenvalues of z M^-1 z', and D z M^-1 z', z the rows."""
+    elastic, rows = system.elastic, elastic_motion(system, state).rows
+    ends = np.stack([elastic.predecessor, elastic.successor], axis=1)
+    inverse = np.where((ends >= 0)[..., None, None], system.inverse_inertia[ends], 0.0)
+    mobility = np.einsum("kisa,ksab,kjsb->kij", rows, inverse, rows)
+    damped = np.abs(np.linalg.eigvals(elastic.damping @ mobility))
+    return [np.sqrt(np.linalg.eigvalsh(mobility)[:, -1].clip(0.0)), damped.ravel()]
 
 
 def _rates(stiffness: FloatArray, damping: FloatArray, mobility: FloatArray) -> list[FloatArray]:

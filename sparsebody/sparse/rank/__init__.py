@@ -40,7 +40,9 @@ from sparsebody.sparse.rank.row_choices import (
     wide_choices,
 )
 from sparsebody.sparse.rank.row_fronts import Fronts
-from sparsebody.sparse.rank.tolerances import (
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse.searches import biconnected_components
+from sparsebody.tolerances import (
     JOINTWISE_SHARE,
     POOR_SINGULAR_VALUE,
     RANK_TOLERANCE,
@@ -48,8 +50,6 @@ from sparsebody.sparse.rank.tolerances import (
     REMAINDER_FLOOR,
     SECOND_GAP,
 )
-from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
-from sparsebody.sparse.searches import biconnected_components
 
 SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
 DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes

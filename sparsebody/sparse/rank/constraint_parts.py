@@ -13,8 +13,8 @@ import numpy as np
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank.tolerances import LARGEST_PIVOT, OWN_PIVOT
 from sparsebody.sparse.searches import cuthill_mckee
+from sparsebody.tolerances import LARGEST_PIVOT, OWN_PIVOT
 
 PASSES = 3  # of the equilibration
 

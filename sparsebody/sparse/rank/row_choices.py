@@ -26,7 +26,8 @@ from sparsebody.sparse.rank.row_fronts import (
     row_remainders,
     schur_pivots,
 )
-from sparsebody.sparse.rank.tolerances import (
+from sparsebody.sparse.searches import bisected
+from sparsebody.tolerances import (
     AMPLIFIED_ROUNDING,
     CLEAR_GAP,
     DEPENDENT_REMAINDER,
@@ -35,7 +36,6 @@ from sparsebody.sparse.rank.tolerances import (
     REMAINDER_FLOOR,
     SECOND_GAP,
 )
-from sparsebody.sparse.searches import bisected
 
 LARGEST_BAND = 1e9  # bytes
 

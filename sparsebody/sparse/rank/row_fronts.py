@@ -27,7 +27,7 @@ from sparsebody._core import rank as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank.constraint_parts import kernel_part
-from sparsebody.sparse.rank.tolerances import SCHUR_SHIFT
+from sparsebody.tolerances import SCHUR_SHIFT
 
 
 class PartTree(NamedTuple):

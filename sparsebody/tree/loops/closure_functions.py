@@ -12,12 +12,12 @@ from sparsebody.arrays import FloatArray
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.system import State
+from sparsebody.tolerances import FUNCTION_CLOSURE
 from sparsebody.tree.joint_coordinates import checked_coordinates, tree_state, velocities_of_rates
 from sparsebody.tree.loops.jets import differentiate
 from sparsebody.tree.spanning_tree import SpanningTree
 
 Numbers: TypeAlias = FloatArray | Sequence[Any] | Mapping[str, Any]  # by joints, or in a row
-_CLOSED = 1e-6  # [rad, m], times the size of the mechanism
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class LoopClosure:
         state = tree_state(tree, motion.q, motion.qd, time=time)
         error = SystemMotion(system, state).position_error
         size = 1.0 + np.abs(state.position).max(initial=0.0)
-        if np.abs(error).max(initial=0.0) > _CLOSED * size:
+        if np.abs(error).max(initial=0.0) > FUNCTION_CLOSURE * size:
             k = int(np.argmax(np.abs(error)))
             raise ModelError(
                 f"gamma(y) leaves joint {system.joint_names[int(system.row_joint[k])]!r} open by "

@@ -19,6 +19,7 @@ from sparsebody.errors import AssemblyError, ModelError
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
 from sparsebody.spatial import plucker_parts
+from sparsebody.tolerances import CONFIGURATION_CLOSURE, POSE_TOLERANCE
 from sparsebody.tree.crba import free_equations
 from sparsebody.tree.joint_coordinates import joint_coordinates, tree_state
 from sparsebody.tree.loops.loop_clusters import LoopClusters, loop_clusters
@@ -147,8 +148,6 @@ def moved(tree: SpanningTree, state: State, change: FloatArray) -> State:
     return displaced(state, body_accelerations(tree, motion, of_links))
 
 
-CLOSURE_TOLERANCE = 1e-10  # relative to the size of the mechanism
-POSE_TOLERANCE = 1e-6
 MOST_STEPS = 50
 LONGEST_STEP = 0.5  # [rad]
 
@@ -269,7 +268,7 @@ def _closed(
     for _ in range(MOST_STEPS):
         problem = TreeProblem(tree, state)
         error = problem.position_error[clusters.row]
-        if np.abs(error).max(initial=0.0) < CLOSURE_TOLERANCE * max(length, 1.0):
+        if np.abs(error).max(initial=0.0) < CONFIGURATION_CLOSURE * max(length, 1.0):
             return state if _are_closed(problem) else None
         K = loop_equations(problem, clusters).matrix[:, ~is_fixed]
         change = nothing.copy()

@@ -86,8 +86,7 @@ class LoopsArticulatedBody(TreeDynamics):
         self._compliance = self._row_compliance()
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
         self._table = loop_table(tree)
-        is_loaded = any(map(len, (system.external_forces.body, system.point_forces.first)))
-        is_plain = not is_loaded and len(system.coordinates.joint) == 0
+        is_plain = not system.has_loads and len(system.coordinates.joint) == 0
         self._varying = VaryingLoops(tree) if is_plain else None  # None: by the general way
         self._motion = empty_motion(tree)
         self._work = empty_proximal(self.plan, tree.n_bodies, tree.n_velocities, n_rows)

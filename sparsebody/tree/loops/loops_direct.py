@@ -11,6 +11,7 @@ from scipy.linalg.lapack import dsytrf, dsytrs
 from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.model.system import System
+from sparsebody.tolerances import RANK_TOLERANCE
 from sparsebody.tree.crba import free_equations
 from sparsebody.tree.loops.loop_clusters import loop_clusters
 from sparsebody.tree.loops.loop_equations import (
@@ -21,8 +22,6 @@ from sparsebody.tree.loops.loop_equations import (
 from sparsebody.tree.ltl import symmetric
 from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution
 from sparsebody.tree.spanning_tree import SpanningTree
-
-RANK_TOLERANCE = 1e-8  # of LoopEquations.size, below which a row depends on the others
 
 
 class LoopDynamics(TreeDynamics):

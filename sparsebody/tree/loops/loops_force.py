@@ -18,12 +18,12 @@ from scipy.sparse.csgraph import connected_components
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.equations.accelerations import WORST_RESIDUAL
 from sparsebody.errors import ModelError, RankWarning, warn_user
+from sparsebody.tolerances import DELASSUS_PIVOT, RANK_TOLERANCE, REGAINED_REMAINDER, WORST_RESIDUAL
 from sparsebody.tree.crba import free_equations
 from sparsebody.tree.loops.loop_clusters import LoopClusters, offsets
 from sparsebody.tree.loops.loop_equations import LoopEquations
-from sparsebody.tree.loops.loops_direct import RANK_TOLERANCE, LoopDynamics
+from sparsebody.tree.loops.loops_direct import LoopDynamics
 from sparsebody.tree.ltl import ltl_factor
 from sparsebody.tree.method import TreeProblem, TreeSolution
 from sparsebody.tree.spanning_tree import SpanningTree
@@ -100,10 +100,6 @@ def _groups_of_rows(tree: SpanningTree, last: IntArray) -> IntArray:
     return connected_components(joined, directed=False)[1][first]
 
 
-PIVOT_TOLERANCE = 1e-9  # a pivot of A, of rows of unit length, below which QR is more accurate
-INDEPENDENCE_TOLERANCE = (
-    1e-5  # remainder of a row that makes it independent where it was not before
-)
 REFINEMENTS = 2
 
 
@@ -172,7 +168,7 @@ class LoopsForce(LoopDynamics):
             self._A,
             equations.right,
             equations.size,
-            PIVOT_TOLERANCE,
+            DELASSUS_PIVOT,
             RANK_TOLERANCE,
             force,
             x,
@@ -199,7 +195,7 @@ class LoopsForce(LoopDynamics):
             own = groups.coordinate[groups.first_coordinate[g] : groups.first_coordinate[g + 1]]
             Y = X[groups.start[g] : groups.start[g + 1]].reshape(len(own), len(row))
             change = least_change(Y, equations.right[row], z[own], equations.size[row])
-            if change.floor < INDEPENDENCE_TOLERANCE and not before[row[change.independent]].all():
+            if change.floor < REGAINED_REMAINDER and not before[row[change.independent]].all():
                 usable = before[row]
                 row = row[usable]
                 Y, size = Y[:, usable], equations.size[row]

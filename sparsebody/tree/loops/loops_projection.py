@@ -21,6 +21,7 @@ from sparsebody._core import tree as native
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.system import State, System
+from sparsebody.tolerances import RANK_TOLERANCE
 from sparsebody.tree.crba import free_equations
 from sparsebody.tree.loops.loop_clusters import LoopClusters
 from sparsebody.tree.loops.loop_equations import LoopEquations
@@ -29,7 +30,6 @@ from sparsebody.tree.ltl import BranchPattern, multiply, symmetric
 from sparsebody.tree.method import TreeProblem, TreeSolution
 from sparsebody.tree.spanning_tree import SpanningTree
 
-TOLERANCE = 1e-8  # of pivots, relative to the largest entry or to sizes that are given
 SPARSE_SHARE = 10  # one in so many entries of H may be nonzero for sparse products to be faster
 
 
@@ -57,7 +57,7 @@ def explicit_form(
     mask: BoolArray | None = None,
     weight: FloatArray | None = None,
     row_size: FloatArray | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
 ) -> ExplicitForm:
     """Return G and g of the equations K x = k. Featherstone (2008), eq. (8.51).
 
@@ -192,7 +192,7 @@ def explicit_blocks(
     equations: LoopEquations,
     weight: FloatArray,
     is_given: BoolArray | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
 ) -> ExplicitBlocks:
     """Return G and g of K x = k; see explicit_form for the parameters.
 

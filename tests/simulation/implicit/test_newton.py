@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from compliant_mechanisms import STIFF, deformed
 from random_mechanisms import random_loops, random_tree
 from scipy.linalg import expm, logm
 
@@ -25,7 +26,7 @@ def equations_of(mechanism: Mechanism, rng: np.random.Generator) -> StepEquation
     equations.start_from(start_of(state, displacement), 0.0)
     equations.displacement[:], equations.velocity[:] = displacement, state.velocity
     equations.acceleration[:] = rng.normal(size=(n, 6))
-    equations.multiplier[:] = rng.normal(size=system.n_rows)
+    equations.multiplier[:] = rng.normal(size=equations.n_rows)
     equations.evaluate()
     np.testing.assert_allclose(equations.position, state.position, atol=1e-12)
     return equations
@@ -71,7 +72,7 @@ def assert_matrix_is_derivative(equations: StepEquations) -> None:
     J = NewtonMatrix(equations, "auto", "auto").assembled(B, C)
     unknowns = equations.displacement, equations.velocity, equations.acceleration
     for _ in range(4):
-        dy, dl, h = rng.normal(size=(n, 6)), rng.normal(size=equations.system.n_rows), 1e-6
+        dy, dl, h = rng.normal(size=(n, 6)), rng.normal(size=equations.n_rows), 1e-6
         ends = []
         for sign in (-1.0, 1.0):
             kept = [x.copy() for x in (*unknowns, equations.multiplier)]
@@ -95,6 +96,12 @@ def test_newton_matrix_is_the_derivative_of_the_residuals_for_every_joint_type(n
     rng = np.random.default_rng(sum(map(ord, name)))
     mechanism = random_loops(rng, 3, 2, (name,) if name != "free" else ("revolute",), (name,))
     assert_matrix_is_derivative(equations_of(mechanism, rng))
+
+
+@pytest.mark.parametrize("name", STIFF)
+def test_newton_matrix_is_the_derivative_for_elastic_elements_however_deformed(name):
+    mechanism = deformed(sum(map(ord, name)), [name])
+    assert_matrix_is_derivative(equations_of(mechanism, np.random.default_rng(1)))
 
 
 def test_newton_matrix_holds_springs_dampers_drives_and_loads():

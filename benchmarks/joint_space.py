@@ -1,0 +1,115 @@
+"""Algorithms in joint coordinates and their peers: hooks of `joint_space.toml`, `loops_aba.toml`.
+
+"aba" and "crba" are timed from joint coordinates to the accelerations of the joints, or to the
+factor of the joint-space inertia.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.criteria import Results
+from sparsebody.arrays import FloatArray
+from sparsebody.study.families import Problem
+from sparsebody.study.measure import Row
+from sparsebody.study.methods import TreePrepared
+from sparsebody.study.promises import Finding, judged
+from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
+from sparsebody.tree.aba import ArticulatedBody
+from sparsebody.tree.crba import CompositeRigidBody
+from sparsebody.tree.loops.loops_aba import LoopsArticulatedBody
+
+PROMISED = {  # times as long as Pinocchio, from 128 bodies on
+    ("chain", "aba", "pinocchio-aba"): 1.3,
+    ("chain", "crba", "pinocchio-crba"): 2.0,
+    ("ladder", "loops-force", "pinocchio-constraint-dynamics"): 2.0,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What is timed, and what tells whether it is right."""
+
+    evaluate: Callable[[], FloatArray]
+    accelerations: Callable[[], FloatArray]
+
+
+def aba(problem: Problem) -> Prepared:
+    """Articulated-body algorithm."""
+    tree = spanning_tree(problem.system)
+    method = ArticulatedBody(problem.system, tree)
+    q, qd = joint_coordinates(tree, problem.state)
+    tau = np.zeros(tree.n_velocities)
+    whole = tree_dynamics("aba", problem.system, reactions="basic")
+    return Prepared(
+        lambda: method.joint_acceleration(q, qd, tau), lambda: whole.acceleration(problem.state)
+    )
+
+
+def crba(problem: Problem) -> Prepared:
+    """Composite-rigid-body algorithm and L' L."""
+    tree = spanning_tree(problem.system)
+    method, (q, _) = (
+        CompositeRigidBody(problem.system, tree),
+        joint_coordinates(tree, problem.state),
+    )
+    whole = tree_dynamics("crba", problem.system, reactions="basic")
+    return Prepared(lambda: method.inertia_factor(q), lambda: whole.acceleration(problem.state))
+
+
+def pinocchio_aba(problem: Problem) -> Prepared:
+    """Articulated-body algorithm."""
+    import pinocchio as pin
+
+    from benchmarks.peers.pinocchio import Model
+
+    peer = Model(problem, "breadth-first", balls_as_hinges=False)
+    arguments = (peer.model, peer.data, peer.q, peer.v, peer.tau)
+    return Prepared(
+        lambda: pin.aba(*arguments), lambda: peer.accelerations(np.array(pin.aba(*arguments)))
+    )
+
+
+def pinocchio_crba(problem: Problem) -> Prepared:
+    """Composite-rigid-body algorithm and U D U'."""
+    import pinocchio as pin
+
+    from benchmarks.peers.pinocchio import Model
+
+    peer = Model(problem, "breadth-first", balls_as_hinges=False)
+
+    def factor() -> FloatArray:
+        pin.crba(peer.model, peer.data, peer.q)
+        return np.asarray(pin.cholesky.decompose(peer.model, peer.data))
+
+    def accelerations() -> FloatArray:
+        bias = pin.nonLinearEffects(peer.model, peer.data, peer.q, peer.v)
+        factor()
+        return peer.accelerations(pin.cholesky.solve(peer.model, peer.data, -bias))
+
+    return Prepared(factor, accelerations)
+
+
+def unlucky_tree(problem: Problem) -> TreePrepared:
+    """Return "loops-aba" on a ladder's tree that goes out along a rail and back along the other."""
+    names = list(problem.system.joint_names)
+    last = problem.system.n_bodies // 2 - 1
+    rungs = {"base-1", *(f"rung-{s}" for s in range(last))}
+    tree = spanning_tree(problem.system, joints=[name for name in names if name not in rungs])
+    return TreePrepared(problem, LoopsArticulatedBody(problem.system, tree))
+
+
+def findings(rows: Sequence[Row]) -> Iterator[Finding]:
+    """Yield our times over Pinocchio's."""
+    results = Results(rows)
+    for (family, ours, theirs), limit in PROMISED.items():
+        sizes = sorted(n for name, method, n in results.rows if (name, method) == (family, ours))
+        values = {
+            n: (results.value(family, ours, n) / results.value(family, theirs, n), limit, "")
+            for n in sizes
+            if n >= 128
+        }
+        yield judged(f"{ours}: time over Pinocchio's, N >= 128", values, f"<= {limit}")

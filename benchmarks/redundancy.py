@@ -1,0 +1,150 @@
+"""Redundant constraints and accuracy of overconstrained mechanisms, judged by closed forms.
+
+Hooks of `redundancy.toml`: counts of redundant rows and mobility against closed forms, with six
+freedoms a body and with fewer; and of `conditioning.toml`: errors of scissor lifts against what
+their condition allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from operator import eq
+
+import numpy as np
+
+from benchmarks.oracle import (
+    Equations,
+    Motion,
+    doubled,
+    extended_reference,
+    reference,
+    scissor_reference,
+)
+from sparsebody.dynamics.conditioning import ROUNDING
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.model.gallery import build
+from sparsebody.model.mechanism import Mechanism
+from sparsebody.model.system import State, System
+from sparsebody.study.families import Family, Problem
+from sparsebody.study.journal import case_of_row
+from sparsebody.study.measure import Row
+from sparsebody.study.methods import SparsePrepared
+from sparsebody.study.promises import Finding, judged
+from sparsebody.study.references import Reference
+
+LARGEST_DENSE = 60  # bodies of a dense reference
+LARGEST_EXTENDED = 2000  # bodies up to which lifts have 25 digits: a minute for ten times as many
+ERROR = 1e-10  # what is promised, unless the condition number allows no better
+
+# By mechanism: redundant rows in space and mobility at a value of the size parameter.
+EXPECTED: dict[str, tuple[Callable[[int], int], Callable[[int], int]]] = {
+    "scissor": (lambda pairs: 3 * (pairs - 1), lambda pairs: 1),
+    "rotating-squares": (lambda k: 4 * k * k - 10 * k + 7, lambda k: 2),
+    "n-four-bar": (lambda loops: 3 * loops, lambda loops: 1),
+    "five-bar-array": (lambda loops: 3 * loops, lambda loops: loops + 1),
+    "four-bar-torus": (lambda k: 3 * k * k + 2 * k + 1, lambda k: 2 * k - 4),
+    "bricard": (lambda size: 1, lambda size: 1),
+}
+
+
+def bricard(size: int) -> Mechanism:
+    """Return the one size that there is of Bricard's mechanism."""
+    return build("bricard")
+
+
+def six_freedoms(problem: Problem) -> SparsePrepared:
+    """Return the sparse method with six freedoms a body, rank by numbers alone."""
+    return _sparse(problem, reduction="none")
+
+
+def extended_residuals(problem: Problem) -> SparsePrepared:
+    """Return the sparse method with residuals of 31 digits."""
+    return _sparse(problem, residuals="extended")
+
+
+def _sparse(problem: Problem, **options: str) -> SparsePrepared:
+    return SparsePrepared(
+        problem, ForwardDynamics(problem.system, problem.state, reactions="basic", **options)
+    )
+
+
+def truth(problem: Problem) -> Reference:
+    """Return what the pseudo-inverse of all rows gives; for large ones, what six freedoms give."""
+    if problem.mechanism == "scissor":
+        return reference(problem)
+    if problem.system.n_bodies <= LARGEST_DENSE:
+        return dense_reference(problem)
+    whole = ForwardDynamics(problem.system, problem.state, reduction="none")
+    kappa = whole.condition(problem.state).kappa
+    return Reference(whole.acceleration(problem.state), ROUNDING * kappa, kappa)
+
+
+def dense_reference(problem: Problem) -> Reference:
+    """Return the accelerations of Gauss' principle by dense least squares."""
+    equations = Equations(Motion(problem.system, problem.state))
+    K, n = equations.matrix().toarray(), equations.n
+    root = np.linalg.cholesky(K[:n, :n])
+    free = np.linalg.solve(root, equations.force.high.ravel())  # L' a without constraints
+    whitened = np.linalg.solve(root, K[:n, n:]).T
+    size = np.linalg.norm(whitened, axis=1)
+    whitened, rate = whitened / size[:, None], equations.rate.high / size
+    change = np.linalg.lstsq(whitened, rate - whitened @ free, rcond=1e-10)[0]
+    sigma = np.linalg.svd(whitened, compute_uv=False)
+    sigma = sigma[sigma > 1e-10 * sigma[0]]
+    world = np.linalg.solve(root.T, free + change).reshape(-1, 6)
+    kappa = float(sigma[0] / sigma[-1])
+    return Reference(equations.motion.spatial(doubled(world)), 1e-13, kappa)
+
+
+def counts(rows: Sequence[Row]) -> Iterator[Finding]:
+    """Yield whether redundant rows and mobility are what closed forms say."""
+    for column, which in (("redundant_rows", 0), ("mobility", 1)):
+        for (family, label), members in _series(rows).items():
+            values = {}
+            for row in members:
+                # Families are called by their mechanisms.
+                own = Family(family, family if family != "bricard" else f"{__name__}:bricard")
+                expected = EXPECTED[family][which](own.parameter(row["n_bodies"]))
+                values[row["n_bodies"]] = (row[column], float(expected), f" of {expected}")
+            promise = f"{family}, {label}: {column.replace('_', ' ')}"
+            yield judged(promise, values, "closed form", is_kept=eq, form="g")
+
+
+def consistent(system: System, seed: int) -> State:
+    """Return the moving state of a lift; up to LARGEST_EXTENDED bodies closed to 1e-16."""
+    from benchmarks.cases import scissor_motion
+
+    state = scissor_motion(system, seed)
+    is_small = system.n_bodies <= LARGEST_EXTENDED
+    return extended_reference(system, state).state if is_small else state
+
+
+def lift(problem: Problem) -> Reference:
+    """Return the accelerations of a lift to 25 digits, or in closed form, and its condition."""
+    kappa = reference(problem).kappa
+    if problem.system.n_bodies > LARGEST_EXTENDED:
+        return Reference(scissor_reference(problem), 1e-18, kappa)
+    exact = extended_reference(problem.system, problem.state)
+    return Reference(exact.acceleration, exact.change, kappa)
+
+
+def accuracy(rows: Sequence[Row]) -> Iterator[Finding]:
+    """Yield whether lifts are as exact as is promised: error, residual of all rows, rank."""
+    for (_, label), members in _series(rows).items():
+        errors, violations = {}, {}
+        for row in members:
+            limit = max(ERROR, 10.0 * row["kappa"] * ROUNDING)
+            errors[row["n_bodies"]] = (row["error"], limit, f" (kappa {row['kappa']:.0e})")
+            violations[row["n_bodies"]] = (row["violation"], ERROR, "")
+        limit_text = "<= max(1e-10, 10 kappa eps)"
+        yield judged(f"{label}: error of the accelerations", errors, limit_text, form=".0e")
+        yield judged(f"{label}: residual of all rows", violations, "<= 1e-10", form=".0e")
+    yield from counts(rows)
+
+
+def _series(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    series: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row["status"] == "ok":
+            series.setdefault((row["family"], case_of_row(row).series.label), []).append(row)
+    return series

@@ -1,0 +1,63 @@
+#include "model/elastic_elements.hpp"
+
+namespace sparsebody::model {
+
+namespace {
+
+// f(e) of the deformation at a pose, on any scalar.
+template <class T>
+void deformation(const ElasticElements& elements, Index k, const Transform<T>& X, T (&e)[6]) {
+  if (elements.kind[k] < 0)
+    Logarithm::error(X, e);
+  else
+    visit_joint(int(elements.kind[k]), elements.parameter[k], [&](const auto& joint) { joint.error(X, e); });
+}
+
+}  // namespace
+
+ElasticRows::ElasticRows(const ElasticElements& elements, Index k, const Transform<double>& X)
+    : n_rows(int(elements.n_rows[k])) {
+  Dual<6> e[6];
+  deformation(elements, k, with_rates(X), e);
+  for (int i = 0; i < n_rows; ++i)
+    for (int j = 0; j < 6; ++j) {
+      const double b = elements.root(k, i, j);
+      value[i] += b * (e[j].value - elements.rest(k, j));
+      for (int a = 0; a < 6; ++a) rows[i][a] += b * e[j].rate[a];
+    }
+}
+
+Matrix6 elastic_wrench_rate(const ElasticElements& elements, Index k, const Transform<double>& X, const double* mu) {
+  Dual<6, Dual<6>> e[6];
+  deformation(elements, k, with_rates(with_rates(X)), e);
+  Matrix6 rate;
+  for (int j = 0; j < 6; ++j) {
+    double force = 0.0;
+    for (Index i = 0; i < elements.n_rows[k]; ++i) force += elements.root(k, i, j) * mu[i];
+    for (int i = 0; i < 6; ++i)
+      for (int a = 0; a < 6; ++a) rate(i, a) += force * e[j].rate[i].rate[a];
+  }
+  return rate;
+}
+
+ElasticMotion elastic_motion(const ElasticElements& elements, const BodyMotions& bodies) {
+  const Index n = elements.size();
+  ElasticMotion out{Array<double, 2>({n, 6}), Array<double, 2>({n, 6}), Array<double, 4>({n, 6, 2, 6})};
+  for (Index k = 0; k < n; ++k) {
+    const JointFrames& frames = elements.frames;
+    const Transform<double> X_S = frames.X_S(k);
+    const JointMotion motion =
+        joint_motion(frames.X_P(k), X_S, bodies[frames.predecessor[k]], bodies[frames.successor[k]]);
+    const ElasticRows z(elements, k, motion.X);
+    for (int i = 0; i < z.n_rows; ++i) {
+      out.value(k, i) = z.value[i];
+      out.rate(k, i) = z.rate(i, motion.v_J);
+      const Force<double> row = Force<double>::load(z.rows[i]);
+      (-motion.X_p.transpose(row)).store(&out.rows(k, i, 0, 0));
+      X_S.transpose(row).store(&out.rows(k, i, 1, 0));
+    }
+  }
+  return out;
+}
+
+}  // namespace sparsebody::model

@@ -1,0 +1,269 @@
+// The quasi-definite matrix of an implicit step: blocks, rows and what is moved between them.
+#include "simulation/implicit_matrix.hpp"
+#include "simulation/implicit_terms.hpp"
+#include "simulation/small_cholesky.hpp"
+
+namespace sparsebody::implicit {
+
+namespace {
+
+using Twist = Motion<double>;
+using Wrench = Force<double>;
+
+// The columns of T^+' = T (T'T)^-1. Those of joints are orthogonal. False where they are dependent.
+bool pseudo_inverse(const JointTerms& terms, Wrench (&dual)[6]) {
+  const int n = terms.n_rows;
+  double scale[6], gram[36];
+  for (int k = 0; k < n; ++k) {
+    scale[k] = 1.0 / std::sqrt(dot6(terms.rows[k], terms.rows[k]));
+    dual[k] = scale[k] * scale[k] * Wrench::load(terms.rows[k]);
+  }
+  if (!terms.is_element) return true;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) gram[i * n + j] = scale[i] * scale[j] * dot6(terms.rows[i], terms.rows[j]);
+  if (!cholesky(n, gram)) return false;
+  for (int k = 0; k < n; ++k) {
+    double inverse[6] = {};
+    inverse[k] = scale[k];
+    forward(n, gram, inverse);
+    backward(n, gram, inverse);
+    dual[k] = {};
+    for (int i = 0; i < n; ++i) dual[k] += inverse[i] * scale[i] * Wrench::load(terms.rows[i]);
+  }
+  return true;
+}
+
+}  // namespace
+
+// body_block to first order in y: b M (1 + y x / 2) + c D + K.
+Matrix6 Equations::first_order_block(Index i, double b, double c) const {
+  const auto& [R, x, v] = motions_[i];
+  const Twist y = Twist::load(&end_.displacement(i, 0));
+  const double mass = bodies_.mass[i];
+  const Mat3<double> tensor = Mat3<double>::load(&bodies_.inertia(i, 0, 0));
+  const Vec3<double> g = transpose_times(R, Vec3<double>::load(bodies_.gravity.data()));
+  Matrix6 H;
+  H.add_block(0, 0, tensor * Mat3<double>::skew(0.5 * b * y.angular) + Mat3<double>::skew(c * v.angular) * tensor);
+  H.add_block(0, 0, Mat3<double>::skew(-c * (tensor * v.angular)));
+  H.add_block(3, 0, Mat3<double>::skew(mass * (0.5 * b * y.linear - c * v.linear - g)));
+  H.add_block(3, 3, Mat3<double>::skew(mass * (0.5 * b * y.angular + c * v.angular)));
+  return H + b * mass_matrix(i);
+}
+
+// What a joint adds to the blocks of its bodies, with its multipliers and rows sheared:
+//   [p] G = T^+ R X_p, Y = X_p' (1 - P) Q T^+';  [s] G = -T^+ Q X_s, Y = -X_s' (1 - P) R T^+',
+// R = dw/dq, Q = R + (. x* w), P = T T^+. Blocks are in S coordinates.
+void Equations::shear(const JointTerms& terms, const Transform<double> (&X)[2], const Index (&body)[2], Shear& out,
+                      Matrix6 (&block)[2]) {
+  const Matrix6 B = Matrix6::cross_with(terms.wrench);
+  block[0] = B;
+  int axis[6];
+  bool is_free[6] = {true, true, true, true, true, true};
+  bool is_simple = !terms.has_rate;  // T of unit vectors, and constant
+  for (int k = 0; k < terms.n_rows && is_simple; ++k) {
+    axis[k] = int(std::find_if(terms.rows[k], terms.rows[k] + 5, [](double t) { return t != 0.0; }) - terms.rows[k]);
+    is_free[axis[k]] = false;
+    is_simple = terms.rows[k][axis[k]] == 1.0 && std::count(terms.rows[k], terms.rows[k] + 6, 0.0) == 5;
+  }
+  const auto store = [&](double (&of)[2][6][6], int side, int k, const Wrench& f, double sign) {
+    if (body[side] >= 0) (sign * X[side].transpose(f)).store(of[side][k]);
+  };
+  if (is_simple) {
+    for (int k = 0; k < terms.n_rows; ++k) {
+      const int a = axis[k];
+      double column[6];
+      for (int i = 0; i < 6; ++i) {
+        block[1](a, i) = -B(a, i);
+        column[i] = is_free[i] ? B(i, a) : 0.0;
+        if (is_free[i]) block[0](i, a) = 0.0;
+      }
+      store(out.G, 1, k, Wrench::load(&B.m[6 * a]), -1.0);
+      store(out.Y, 0, k, Wrench::load(column), 1.0);
+    }
+    return;
+  }
+  const Matrix6 Q = terms.has_rate ? B + terms.wrench_rate : B;
+  if (terms.has_rate) block[0] += terms.wrench_rate, block[1] += terms.wrench_rate;
+  Wrench dual[6];
+  if (!pseudo_inverse(terms, dual)) {
+    out = {};
+    return;
+  }
+  const auto free = [&](Wrench f) {  // (1 - P) f
+    double part[6], scale[6];
+    f.store(part);
+    for (int k = 0; k < terms.n_rows; ++k) scale[k] = dot6(terms.rows[k], part);
+    for (int k = 0; k < terms.n_rows; ++k) f -= scale[k] * dual[k];
+    return f;
+  };
+  for (int k = 0; k < terms.n_rows; ++k) {
+    double t[6], part[6];
+    dual[k].store(t);
+    Q.multiply(t, part);
+    const Wrench u = free(Wrench::load(part));
+    store(out.Y, 0, k, u, 1.0);
+    u.store(part);
+    block[0].add_outer(-1.0, part, terms.rows[k]);
+    Q.multiply_transposed(t, part);
+    store(out.G, 1, k, Wrench::load(part), -1.0);
+    block[1].add_outer(-1.0, terms.rows[k], part);
+    if (terms.has_rate) {
+      terms.wrench_rate.multiply_transposed(t, part);
+      store(out.G, 0, k, Wrench::load(part), 1.0);
+      block[0].add_outer(-1.0, terms.rows[k], part);
+      terms.wrench_rate.multiply(t, part);
+      const Wrench r = free(Wrench::load(part));
+      store(out.Y, 1, k, r, -1.0);
+      r.store(part);
+      block[1].add_outer(-1.0, part, terms.rows[k]);
+    }
+  }
+}
+
+// The factors of C: of the joints, and (1 + c D)^-1 of the elements.
+void Equations::factorize_compliance(double c) {
+  std::copy(compliance_.entries.begin(), compliance_.entries.end(), row_root_.begin());
+  for (Index j = 0; j < Index(connections_.size()); ++j) {
+    const Connection& of = connections_[j];
+    const int m = int(of.n_rows);
+    double* const C = row_root_.data() + of.first_entry;
+    if (const Index k = j - joints_.kind.size(); k >= 0) {
+      double inverse[36], column[6];
+      for (int i = 0; i < m; ++i)
+        for (int l = 0; l < m; ++l) inverse[i * m + l] = (i == l ? 1.0 : 0.0) + c * elements_.damping(k, i, l);
+      cholesky(m, inverse);
+      for (int i = 0; i < m; ++i) {
+        std::fill_n(column, 6, 0.0);
+        column[i] = 1.0;
+        forward(m, inverse, column);
+        backward(m, inverse, column);
+        for (int l = 0; l < m; ++l) C[l * m + i] = column[l];
+      }
+    }
+    cholesky(m, C);
+  }
+}
+
+// The residuals of the rows of a connection; those of elements times C, so that the matrix is symmetric.
+void Equations::load_residual(const Connection& of, double* row) const {
+  std::copy_n(&residual_.row[of.first_row], of.n_rows, row);
+  if (&of - connections_.data() >= joints_.kind.size())
+    multiply_by_product(int(of.n_rows), &row_root_[of.first_entry], row);
+}
+
+Index Equations::linearize(double b, double c, View<double, 3> rows) {
+  const Index n = n_bodies();
+  std::vector<Matrix6>& H = rest_;
+  for (Index i = 0; i < n; ++i) H[i] = first_order_block(i, b, c);
+  add_load_stiffness(H);
+  std::fill(rows.begin(), rows.end(), 0.0);
+  factorize_compliance(c);
+  for_connections(true, [&](Index j, const JointTerms& terms) {
+    const auto& [body, first, n_rows, first_entry] = connections_[j];
+    const Transform<double> X[2] = {terms.X_p, terms.X_s};
+    Matrix6 block[2];
+    shear(terms, X, body, shear_[j], block);
+    const auto fill_row = [&](Index row, const double* column, double scale) {
+      for (int side = 0; side < 2; ++side)
+        if (body[side] >= 0)
+          ((side == 0 ? -scale : scale) * X[side].transpose(Wrench::load(column))).store(&rows(row, side, 0));
+    };
+    for (int k = 0; k < terms.n_rows; ++k) fill_row(first + k, terms.rows[k], 1.0);
+    for (const Spring& spring : terms.springs)
+      fill_row(n_rows_ + spring.index, spring.w, std::sqrt(std::max(0.0, spring.stiffness + c * spring.damping)));
+    for (int side = 0; side < 2; ++side)
+      if (body[side] >= 0) H[body[side]] += congruence(X[side], block[side]);
+    const int m = terms.n_rows;
+    if (m == 0) return;
+    const double* const C = &row_root_[first_entry];
+    for (int side = 0; side < 2; ++side)
+      for (int e = 0; e < 6 && body[side] >= 0; ++e) forward(m, C, &rows(first, side, e), 12);
+  });
+  for (Index k = 0; k < point_springs_.first.size(); ++k) {
+    const PointTerms terms = point_terms(k);
+    const double stiffness = point_springs_.stiffness[k] + c * point_springs_.damping[k];
+    for (int side = 0; side < 2 && stiffness > 0.0; ++side)
+      for (int e = 0; e < 6 && terms.body[side] >= 0; ++e)
+        rows(n_rows_ + springs_.item.size() + k, side, e) = std::sqrt(stiffness) * terms.row[side][e];
+  }
+  Index n_indefinite = 0;
+  for (Index i = 0; i < n; ++i) {
+    Matrix6 symmetric;
+    symmetric.add_symmetric_part(H[i]);
+    Matrix6 used = symmetric;
+    double share = 1.0;
+    while (!cholesky(6, (root_[i] = used).m) && share > 0.0) {  // NaN never is
+      share -= 0.25;
+      used = share * symmetric + (1.0 - share) * (b * mass_matrix(i));
+    }
+    H[i] = H[i] - used;
+    n_indefinite += share < 1.0;
+  }
+  const auto in_units = [&](Index row, Index m, Index first, Index second) {
+    if (m > 0 && first >= 0) forward_rows(root_[first].m, &rows(row, 0, 0), m, 12);
+    if (m > 0 && second >= 0) forward_rows(root_[second].m, &rows(row, 1, 0), m, 12);
+  };
+  for (const auto& [body, first, m, entry] : connections_) in_units(first, m, body[0], body[1]);
+  for (Index k = 0; k < springs_.item.size(); ++k) {
+    const Index j = coordinates_.joint[springs_.item[k]];
+    in_units(n_rows_ + k, 1, joints_.predecessor[j], joints_.successor[j]);
+  }
+  for (Index k = 0; k < point_springs_.first.size(); ++k)
+    in_units(n_rows_ + springs_.item.size() + k, 1, point_springs_.first[k], point_springs_.second[k]);
+  return n_indefinite;
+}
+
+void Equations::right_side(View<double> rhs) const {
+  const Index n = n_bodies();
+  std::fill(rhs.begin(), rhs.end(), 0.0);
+  for (Index k = 0; k < 6 * n; ++k) rhs[k] = -residual_.force.data()[k];
+  for (Index j = 0; j < Index(connections_.size()); ++j) {
+    const Connection& of = connections_[j];
+    const Index m = of.n_rows;
+    if (m == 0) continue;
+    double row[7];
+    load_residual(of, row);
+    for (int side = 0; side < 2; ++side) {
+      if (of.body[side] < 0) continue;
+      for (Index k = 0; k < m; ++k)
+        for (int e = 0; e < 6; ++e) rhs[6 * of.body[side] + e] -= shear_[j].Y[side][k][e] * row[k];
+    }
+    double* const dual = &rhs[6 * n + of.first_row];
+    for (Index k = 0; k < m; ++k) dual[k] = -row[k];
+    forward(int(m), &row_root_[of.first_entry], dual);
+  }
+  for (Index i = 0; i < n; ++i) forward(6, root_[i].m, &rhs[6 * i]);
+}
+
+void Equations::subtract_rest(View<const double> x, View<const double> rhs, View<double> changed) const {
+  std::copy(rhs.begin(), rhs.end(), changed.begin());
+  for (Index i = 0; i < n_bodies(); ++i) {
+    double twist[6], force[6];
+    std::copy_n(&x[6 * i], 6, twist);
+    backward(6, root_[i].m, twist);
+    rest_[i].multiply(twist, force);
+    forward(6, root_[i].m, force);
+    for (int a = 0; a < 6; ++a) changed[6 * i + a] -= force[a];
+  }
+}
+
+void Equations::to_correction(View<const double> x, View<double, 2> twist, View<double> multiplier) const {
+  const Index n = n_bodies();
+  for (Index i = 0; i < n; ++i) {
+    std::copy_n(&x[6 * i], 6, &twist(i, 0));
+    backward(6, root_[i].m, &twist(i, 0));
+  }
+  for (Index j = 0; j < Index(connections_.size()); ++j) {
+    const auto& [body, first, m, entry] = connections_[j];
+    if (m == 0) continue;
+    double* const lambda = &multiplier[first];
+    std::copy_n(&x[6 * n + first], m, lambda);
+    backward(int(m), &row_root_[entry], lambda);
+    for (int side = 0; side < 2; ++side) {
+      if (body[side] < 0) continue;
+      for (Index k = 0; k < m; ++k) lambda[k] += dot6(shear_[j].G[side][k], &twist(body[side], 0));
+    }
+  }
+}
+
+}  // namespace sparsebody::implicit

@@ -1,0 +1,1 @@
+"""Certificates of growth: how the work of a family grows, with proofs where fronts stay bounded."""

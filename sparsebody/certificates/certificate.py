@@ -1,0 +1,186 @@
+"""What is known of how a family grows in one elimination order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.certificates.laws import LogarithmicGrowth, law, local_exponents
+from sparsebody.certificates.proofs import Proof
+from sparsebody.sparse.elimination_tree import pivot_flops
+from sparsebody.study.fits import Growth
+
+MEASURED = ("largest_front", "nnz_l", "flops")
+_GROWS = 0.1  # of exponents: what differs by less is taken for equal
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the elimination of one member takes."""
+
+    n_bodies: int
+    largest_front: int  # scalar rows
+    nnz_l: int
+    flops: float
+    front_bound: int | None = None  # scalar rows that no order goes below, where it is known
+    seconds: float | None = None  # CPU time of one evaluation of the accelerations
+
+    @property
+    def least_flops(self) -> float:
+        """Operations that every order takes: a front of so many rows fills in completely."""
+        return float(pivot_flops(float(self.front_bound or 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """How a family grows in one elimination order.
+
+    `growth` has the power laws of `largest_front`, `nnz_l`, `flops`, and `front_bound` and
+    `seconds` where they are known, fitted to sizes within a factor of 16 of the largest.
+    """
+
+    family: str
+    method: str  # "sparse", or "loops-aba"
+    ordering: str  # of "sparse"; the tree of "loops-aba"
+    asked: str  # what was asked for, such as "auto"
+    sizes: tuple[Measured, ...]
+    growth: dict[str, Growth]
+    fill: LogarithmicGrowth | None
+    proof: Proof | None
+    bound_is_for: str  # the orders that `front_bound` is for
+    automatic: tuple[str, ...] = ()  # what "auto" takes at each size, if that was asked for
+
+    @property
+    def status(self) -> str:
+        """How sure it is that fronts stay bounded, or not.
+
+        "proved"; "conditional", as long as no new production comes; "observed".
+        """
+        if self.proof is None:
+            return "observed"
+        return "conditional" if self.proof.kind == "types" else "proved"
+
+    @property
+    def claim(self) -> str:
+        """The order of growth of the work: "O(n)", "O(n^1.5)", ..."""
+        return "O(n)" if self.proof is not None else f"O({law(self.growth['flops'])})"
+
+    @property
+    def width(self) -> int | None:
+        """Scalar rows that no front exceeds at any size; None where that is not proved."""
+        return None if self.proof is None else self.proof.width
+
+    @property
+    def local_exponents(self) -> dict[str, list[float]]:
+        """The slopes between neighbouring sizes, in logarithms."""
+        n = column(self.sizes, "n_bodies")
+        return {name: local_exponents(n, column(self.sizes, name)) for name in MEASURED}
+
+    @property
+    def excess(self) -> float | None:
+        """The largest front over its lower bound, at the largest size where that is known."""
+        known = [one for one in self.sizes if one.front_bound]
+        return known[-1].largest_front / (known[-1].front_bound or 1) if known else None
+
+    def __str__(self) -> str:
+        """In a few words: "O(n), width 15"."""
+        if self.proof is not None:
+            more = " if no other production comes" if self.status == "conditional" else ""
+            return f"{self.claim}, width {self.width}{more}"
+        fronts = law(self.growth["largest_front"])
+        said = "fronts seem bounded" if fronts == "1" else f"fronts grow as {fronts}"
+        return f"{self.claim}, {said}; not proved, observed"
+
+    def lines(self) -> Iterator[str]:
+        """Yield the whole certificate for people, but for its table of sizes."""
+        chosen = "" if self.asked == self.ordering else f" ({self.asked})"
+        yield f"{self.family}, {self.method}, {self.ordering}{chosen}: {self}"
+        if self.proof is not None:
+            yield f"proof by {self.proof.kind}: {self.proof.statement}"
+            yield f"premise: {self.proof.premise}"
+        others = set(self.automatic) - {self.ordering}
+        for name in sorted(others):
+            pairs = zip(self.sizes, self.automatic, strict=True)
+            bodies = ", ".join(str(one.n_bodies) for one, taken in pairs if taken == name)
+            yield f"auto takes {name} at {bodies} bodies, which this is not about"
+        for name, fit in self.growth.items():
+            yield f"{name} grows as {fit}"
+        if self.fill is not None and self.proof is None:
+            yield f"nnz_l: {self._fill_words()}"
+        yield from self._bound_lines()
+
+    def _fill_words(self) -> str:
+        assert self.fill is not None
+        fill = self.fill
+        n_log_n = f"n ({fill.constant:.3g} + {fill.slope:.3g} log2 n)"
+        errors = f"off by {fill.error:.1%}, a power of n by {fill.power_error:.1%}"
+        return f"{n_log_n} is {errors}" + (": n log n" if fill.is_better else "")
+
+    def _bound_lines(self) -> Iterator[str]:
+        known = [one for one in self.sizes if one.front_bound]
+        if not known:
+            return
+        last = known[-1]
+        yield (
+            f"no {self.bound_is_for} has fronts of less than {last.front_bound} rows at "
+            f"{last.n_bodies} bodies: {self.excess:.2f} times as wide here"
+        )
+        bound, flops = self.growth.get("front_bound"), self.growth["flops"]
+        if self.proof is None and bound is not None and bound.exponent > _GROWS:
+            alike = abs(3 * bound.exponent - flops.exponent) <= _GROWS
+            yield (
+                f"that bound grows as {bound}; such a front fills in, which takes the cube of it: "
+                f"{last.least_flops:.3g} flops, of {last.flops:.3g} here"
+                + (", so that no order grows more slowly" if alike else "")
+            )
+
+    def table(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Return header and rows of its sizes, for people."""
+        timed = any(one.seconds is not None for one in self.sizes)
+        header = ("bodies", "front", "every order", "nnz(L)", "flops", "local exponents")
+        local = zip(
+            *(["-", *map("{:.2f}".format, v)] for v in self.local_exponents.values()), strict=True
+        )
+        rows = [
+            (
+                f"{one.n_bodies}",
+                f"{one.largest_front}",
+                "-" if one.front_bound is None else f"{one.front_bound}",
+                f"{one.nnz_l}",
+                f"{one.flops:.4g}",
+                " ".join(slopes),
+                *([f"{1e6 * (one.seconds or 0.0):.4g} us"] if timed else []),
+            )
+            for one, slopes in zip(self.sizes, local, strict=True)
+        ]
+        return (*header, "time") if timed else header, rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain numbers and strings."""
+        return {
+            "family": self.family,
+            "method": self.method,
+            "ordering": self.ordering,
+            "asked": self.asked,
+            "automatic": list(self.automatic),
+            "claim": self.claim,
+            "text": str(self),
+            "status": self.status,
+            "width": self.width,
+            "proof": None if self.proof is None else asdict(self.proof),
+            "sizes": [asdict(one) for one in self.sizes],
+            "growth": {name: asdict(fit) for name, fit in self.growth.items()},
+            "local_exponents": self.local_exponents,
+            "fill": None if self.fill is None else asdict(self.fill),
+            "excess": self.excess,
+            "bound_is_for": self.bound_is_for,
+        }
+
+
+def column(sizes: Sequence[Measured], name: str) -> FloatArray:
+    """Return one number of all sizes."""
+    return np.array([getattr(one, name) for one in sizes], dtype=float)

@@ -1,0 +1,97 @@
+"""What every algorithm takes: the constants of the links, one instant of motion; and its decorator.
+
+Frames are proximal, as in Craig's modified convention: link i turns about the z axis of its
+own frame or slides along it. Arrays hold floats, or as objects numbers of any other kind: kernels
+run on both, compiled where Numba is installed (`pip install 'sparsebody[classical]'`), in plain
+Python elsewhere; only measured times depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+
+F = TypeVar("F", bound=Callable[..., Any])
+IS_COMPILED = find_spec("numba") is not None
+
+
+def kernel(function: F) -> F:
+    """Return a function compiled at its first call, or itself; `py_func` is the plain one."""
+    if IS_COMPILED:
+        from numba import njit
+
+        return cast(F, njit(cache=True)(function))
+    function.py_func = function  # type: ignore[attr-defined]
+    return function
+
+
+class Links(NamedTuple):
+    """Constants of n links, each in the axes of its own frame and about its origin."""
+
+    parent: IntArray  # (n,) -1 is the base; a parent comes before its children
+    revolute: BoolArray  # (n,) whether the joint turns; else it slides
+    cos_twist: FloatArray  # (n,) of the angle about the parent's x axis to the joint
+    sin_twist: FloatArray
+    cos_half_twist: FloatArray
+    sin_half_twist: FloatArray
+    length: FloatArray  # (n,) along the parent's x axis to the joint [m]
+    mass: FloatArray  # (n,) [kg]
+    com: FloatArray  # (n, 3) center of mass [m]
+    moment: FloatArray  # (n, 3) mass times com [kg m]
+    inertia: FloatArray  # (n, 3, 3) about the center of mass [kg m^2]
+    pseudo_inertia: FloatArray  # (n, 4, 4) integral of (x, y, z, 1)' (x, y, z, 1) dm
+    spatial_inertia: FloatArray  # (n, 6, 6) angular part first
+    subspace: FloatArray  # (n, 6) joint velocity for qd = 1, angular part first
+    generator: FloatArray  # (n, 4, 4) Q: the derivative of the transform A is A Q
+    base: FloatArray  # (4, 4) the unit matrix, from which kernels take their 0 and 1
+
+
+class Motion(NamedTuple):
+    """Joints, rates and forces at one instant."""
+
+    rotation: FloatArray  # (n, 3, 3) from link to parent axes
+    translation: FloatArray  # (n, 3) origin of the link in the parent's frame [m]
+    euler: FloatArray  # (n, 4) Euler parameters of the rotation, the scalar last
+    qd: FloatArray  # (n,) [rad/s, m/s]
+    qdd: FloatArray  # (n,) [rad/s^2, m/s^2]; of forward dynamics the joint forces [N m, N]
+    wrench: FloatArray  # (n, 6) on the links from outside, in link axes, moment first [N m, N]
+    gravity: FloatArray  # (3,) in base axes [m/s^2]
+
+
+@kernel
+def fill_transforms(
+    links: Links, cosine: FloatArray, sine: FloatArray, displacement: FloatArray, motion: Motion
+) -> None:
+    """Fill rotations and translations from joint angles and displacements (n,). Craig, (3.6)."""
+    R, p = motion.rotation, motion.translation
+    zero = links.base[3, 0]
+    for i in range(links.parent.size):
+        c, s = links.cos_twist[i], links.sin_twist[i]
+        R[i, 0, 0], R[i, 0, 1], R[i, 0, 2] = cosine[i], -sine[i], zero
+        R[i, 1, 0], R[i, 1, 1], R[i, 1, 2] = sine[i] * c, cosine[i] * c, -s
+        R[i, 2, 0], R[i, 2, 1], R[i, 2, 2] = sine[i] * s, cosine[i] * s, c
+        p[i, 0], p[i, 1], p[i, 2] = links.length[i], -s * displacement[i], c * displacement[i]
+
+
+@kernel
+def fill_euler_parameters(
+    links: Links, cos_half: FloatArray, sin_half: FloatArray, motion: Motion
+) -> None:
+    """Fill the Euler parameters of the same rotations from (n,) halves of the joint angles."""
+    for i in range(links.parent.size):
+        c, s = links.cos_half_twist[i], links.sin_half_twist[i]
+        motion.euler[i, 0] = s * cos_half[i]
+        motion.euler[i, 1] = -s * sin_half[i]
+        motion.euler[i, 2] = c * sin_half[i]
+        motion.euler[i, 3] = c * cos_half[i]
+
+
+def empty_motion(n: int, kind: object = float) -> Motion:
+    """Return arrays of a motion, not yet filled."""
+    shapes = ((n, 3, 3), (n, 3), (n, 4), (n,), (n,), (n, 6), (3,))
+    return Motion(*(np.empty(shape, dtype=kind) for shape in shapes))

@@ -1,0 +1,271 @@
+"""Compliant joints and elastic elements: constraint rows that give way, and frames on springs.
+
+A compliance C of a joint's rows is split by its eigenvectors: along those of eigenvalue zero the
+joint is rigid and keeps constraint rows, along the others it is a spring of the stiffness 1 / c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.errors import ModelError
+from sparsebody.model.checks import repeated
+from sparsebody.model.joints import JOINT_TYPES, Free, JointType
+
+LOGARITHM = -1  # kind of an element whose deformation is the logarithm of the relative pose
+_SYMMETRY_TOLERANCE = 1e-12  # relative to the largest entry
+_ZERO_TOLERANCE = 1e-14  # of eigenvalues, relative to the largest one
+_NONE = np.zeros((6, 6))
+_RIGID_PARTS = ("spherical", "planar", "cylindrical", "revolute", "prismatic")
+# Of these, rigid rows close exactly if those of the joint do.
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticElements:
+    """Compliant joints, bushings and beams: rows z = B (e - e_0) on forces z + D dz/dt.
+
+    e (6,) is the position error of a joint type, or the logarithm on SE(3) of the pose of S seen
+    from P, so that the energy is z'z / 2. Frames as in System.
+    """
+
+    names: tuple[str, ...]
+    joint: IntArray  # (n,) the compliant joint, or -1
+    predecessor: IntArray  # (n,) bodies, -1 for the world
+    successor: IntArray
+    predecessor_rotation: FloatArray  # (n, 3, 3)
+    predecessor_point: FloatArray  # (n, 3)
+    successor_rotation: FloatArray
+    successor_point: FloatArray
+    kind: IntArray  # (n,) of the joint type, or LOGARITHM
+    parameter: FloatArray  # (n,) of the joint type
+    n_rows: IntArray  # (n,)
+    rest: FloatArray  # (n, 6) e_0
+    root: FloatArray  # (n, 6, 6) B, zero beyond the rows
+    damping: FloatArray  # (n, 6, 6) D, likewise
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """All that kernels need."""
+        frames = (
+            *(self.predecessor, self.successor, self.predecessor_rotation, self.predecessor_point),
+            *(self.successor_rotation, self.successor_point),
+        )
+        numbers = self.kind, self.parameter, self.n_rows, self.rest, self.root, self.damping
+        return (frames, *numbers)
+
+
+# ---- what the user gives ------------------------------------------------------------------------
+
+
+def row_matrices(
+    names: Sequence[str],
+    types: Sequence[JointType],
+    type_index: IntArray,
+    given: Any,
+    what: str,
+) -> FloatArray:
+    """(n, 6, 6) symmetric positive semidefinite matrices on the rows of joints, else zero.
+
+    Parameters
+    ----------
+    given : number, (n,), (n or 1, rows) or (n or 1, rows, rows) array, or list of n of what one
+        joint takes
+    what : str
+        "compliance" or "damping".
+
+    Raises
+    ------
+    ModelError
+        Naming the first joint whose matrix cannot be.
+    """
+    n = len(names)
+    if given is None or (np.isscalar(given) and given == 0.0) or n == 0:
+        return repeated(_NONE, n)
+    rows = np.array([joint_type.n_constraints for joint_type in types])[type_index]
+    entries, is_same = _entries(names, given, what)
+    if is_same and (rows == rows[0]).all():
+        return repeated(_row_matrix(f"joint {names[0]!r}", entries[0], int(rows[0]), what), n)
+    matrices = [
+        _row_matrix(f"joint {name!r}", entries[0 if is_same else j], int(size), what)
+        for j, (name, size) in enumerate(zip(names, rows, strict=True))
+    ]
+    return np.array(matrices)
+
+
+def _entries(names: Sequence[str], given: Any, what: str) -> tuple[Sequence[Any], bool]:
+    """Return what each joint is given, and whether the first is meant for all."""
+    if np.ndim(given) == 0 if not isinstance(given, list | tuple) else False:
+        return [given], True
+    if len(given) == 1:
+        return given, True
+    if len(given) != len(names):
+        raise ModelError(
+            f"joints {names[0]!r}, ...: {what} has {len(given)} entries; give a number, or "
+            f"{len(names)} of what one joint takes"
+        )
+    return given, False
+
+
+def _row_matrix(who: str, given: Any, size: int, what: str) -> FloatArray:
+    """(6, 6) the matrix of one joint."""
+    matrix = np.zeros((6, 6))
+    matrix[:size, :size] = semidefinite(who, 0.0 if given is None else given, size, what)
+    matrix.flags.writeable = False
+    return matrix
+
+
+def semidefinite(who: str, given: Any, size: int, what: str) -> FloatArray:
+    """Return a (size, size) symmetric positive semidefinite matrix: number, diagonal or matrix.
+
+    Raises
+    ------
+    ModelError
+        If it is none; `who` and `what` name it.
+    """
+    try:
+        array = np.array(given, dtype=float)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ModelError(f"{who}: {what} is {given!r}; give numbers") from error
+    if array.shape not in ((), (size,), (size, size)):
+        raise ModelError(
+            f"{who}: {what} has shape {array.shape}; give a number, {size} numbers, one a row, or "
+            f"a {size} x {size} matrix"
+        )
+    if not np.isfinite(array).all():
+        raise ModelError(f"{who}: {what} is {array.tolist()}; every number must be finite")
+    matrix = array if array.ndim == 2 else np.diag(np.broadcast_to(array, size))
+    largest = float(np.abs(matrix).max(initial=0.0))
+    if np.abs(matrix - matrix.T).max(initial=0.0) > _SYMMETRY_TOLERANCE * largest:
+        raise ModelError(f"{who}: {what} is {array.tolist()}, not symmetric; give (C + C') / 2")
+    # in units that make the diagonal one, so that rows in metres and in radians compare
+    scale = np.sqrt(np.abs(np.diag(matrix)))
+    unit = np.where(scale > 0.0, scale, np.sqrt(largest) if largest > 0.0 else 1.0)
+    eigenvalues = np.linalg.eigvalsh(matrix / np.outer(unit, unit))
+    if eigenvalues.min(initial=0.0) < -_SYMMETRY_TOLERANCE:
+        raise ModelError(
+            f"{who}: {what} is {array.tolist()}, not positive semidefinite (an eigenvalue of the "
+            f"matrix scaled to unit diagonal is {eigenvalues.min():.3g}); give one that stores or "
+            "dissipates energy"
+        )
+    return 0.5 * (matrix + matrix.T)
+
+
+def plain_matrix(matrix: FloatArray) -> Any:
+    """Return a matrix as a number, a list of its diagonal or a list of rows, as files hold it."""
+    diagonal = np.diag(matrix)
+    if (matrix != np.diag(diagonal)).any():
+        return matrix.tolist()
+    return diagonal.tolist() if (diagonal != diagonal[0]).any() else float(diagonal[0])
+
+
+# ---- what is made of it -------------------------------------------------------------------------
+
+
+def square_root(stiffness: FloatArray) -> FloatArray:
+    """Return B (m, n) of full rank m with B'B = K, a semidefinite (n, n) matrix."""
+    values, vectors, unit = _scaled_eigenvectors(stiffness)
+    keep = values > 0.0
+    return np.asarray(np.sqrt(values[keep])[:, None] * vectors[:, keep].T * unit)
+
+
+def split(
+    who: str, joint_type: JointType, compliance: FloatArray, damping: FloatArray
+) -> tuple[JointType, FloatArray, FloatArray]:
+    """Return the rigid part of a compliant joint, a joint type, and B (m, rows) and D (m, m).
+
+    Raises
+    ------
+    ModelError
+        If no joint type has the rows that are left rigid, or a compliance is too small.
+    """
+    n = joint_type.n_constraints
+    given = compliance[:n, :n]
+    values, vectors, unit = _scaled_eigenvectors(given)
+    soft = values > 0.0
+    rigid_type = _rigid_type(who, joint_type, (vectors[:, ~soft] / unit[:, None]).T)
+    root = square_root(given)  # e = R' mu where C = R'R
+    with np.errstate(over="ignore"):
+        inverse = vectors[:, soft].T / np.sqrt(values[soft])[:, None] / unit
+        stiffness = inverse.T @ inverse
+    if not np.isfinite(stiffness).all():
+        raise ModelError(f"{who}: compliance is {plain_matrix(given)}; give 0 for rigid rows")
+    return rigid_type, inverse, root @ damping[:n, :n] @ root.T
+
+
+def _scaled_eigenvectors(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return eigenvalues (n,), those of rounding zero, and vectors of U^-1 matrix U^-1, and U.
+
+    U scales the diagonal to one, so that metres and radians compare.
+    """
+    scale = np.sqrt(np.diag(matrix))
+    unit = np.where(scale > 0.0, scale, 1.0)
+    values, vectors = np.linalg.eigh(matrix / np.outer(unit, unit))
+    return np.where(values > _ZERO_TOLERANCE * values.max(initial=0.0), values, 0.0), vectors, unit
+
+
+def _rigid_type(who: str, joint_type: JointType, rigid: FloatArray) -> JointType:
+    """Return the joint type of the rigid rows, combinations (k, rows) of those of the joint."""
+    n_rigid = len(rigid)
+    if n_rigid == 0:
+        return Free()
+    zero = joint_type.coordinates(np.eye(3), np.zeros(3))
+    rows = rigid @ joint_type.constraint_force_subspace(zero).T
+    for name in _RIGID_PARTS:
+        other: Any = JOINT_TYPES[name]()
+        columns = other.constraint_force_subspace(other.coordinates(np.eye(3), np.zeros(3)))
+        both = np.vstack([rows, columns.T])
+        if other.n_constraints == n_rigid == np.linalg.matrix_rank(both, tol=1e-9):
+            return other
+    raise ModelError(
+        f"{who}: with this compliance {n_rigid} of {joint_type.n_constraints} rows stay rigid, "
+        f"which are those of no {', '.join(_RIGID_PARTS)} joint; give every row a compliance, or "
+        "zero to other ones"
+    )
+
+
+def check_joints(
+    names: Sequence[str],
+    types: Sequence[JointType],
+    type_index: IntArray,
+    compliance: FloatArray,
+    damping: FloatArray,
+    prescribed: Mapping[int, Any],
+) -> None:
+    """Raise ModelError unless all joints can be compliant as given."""
+    seen: set[Any] = set()
+    for j in _candidates(type_index, compliance, damping, prescribed):
+        who = f"joint {names[j]!r}"
+        is_compliant = compliance[j].any()
+        if damping[j].any() and not is_compliant:
+            raise ModelError(
+                f"{who}: has a damping, but its rows are rigid; give them a compliance, or add a "
+                "damper to a coordinate by add_joint_force"
+            )
+        if is_compliant and j in prescribed:
+            raise ModelError(
+                f"{who}: has a compliance and a prescribed coordinate; prescribe it at a rigid "
+                "joint to a small body between the two"
+            )
+        key = int(type_index[j]), compliance[j].tobytes(), damping[j].tobytes()
+        if is_compliant and key not in seen:
+            split(who, types[type_index[j]], compliance[j], damping[j])
+            seen.add(key)
+
+
+def _candidates(
+    type_index: IntArray, compliance: FloatArray, damping: FloatArray, prescribed: Mapping[int, Any]
+) -> list[int]:
+    """Return joints that can differ from all before them."""
+    if len(type_index) == 0 or not (compliance.any() or damping.any()):
+        return []
+    if compliance.strides[0] or damping.strides[0]:
+        return list(range(len(type_index)))
+    return sorted({*np.unique(type_index, return_index=True)[1].tolist(), *prescribed})

@@ -1,0 +1,192 @@
+"""Elimination orders on the graph, their elimination trees, and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.assembly.constraint import KKTStructure
+from sparsebody.model.system import State
+from sparsebody.plots.outline import joint_points
+from sparsebody.plots.style import BLUE, FAINT, INK, ORANGE, TIME_COLORS, styled
+from sparsebody.sparse.elimination_tree import elimination_tree, postorder
+from sparsebody.sparse.pattern import BlockPattern, positions
+
+_MOST_NUMBERS = 80  # blocks up to which their places in the order are written beside them
+
+
+@styled
+def plot_elimination(
+    pattern: BlockPattern, order: IntArray, place: FloatArray, title: str = ""
+) -> Figure:
+    """Return the graph with bodies (circles) and joints (squares) coloured by when they go.
+
+    Parameters
+    ----------
+    pattern : BlockPattern
+        Bodies and joints.
+    order : (n_blocks,) int array
+        Elimination order.
+    place : (n_blocks, 2 or 3) array
+        Where the blocks are; see `graph_places`.
+    title : str
+        Above the picture.
+    """
+    flat = _flattened(place)
+    when = positions(order)
+    figure = Figure(figsize=_size(flat))
+    axes = figure.add_subplot()
+    joint, side = np.nonzero(pattern.ends >= 0)
+    ends = np.stack([pattern.n_primal + joint, pattern.ends[joint, side]], axis=1)
+    axes.add_collection(LineCollection(list(flat[ends]), colors=[FAINT], linewidths=1.2, zorder=1))
+    n = pattern.n_blocks
+    size = float(np.clip(6000.0 / max(n, 1), 8.0, 160.0))
+    shades = Normalize(0, max(n - 1, 1))
+    for blocks, marker, share in (
+        (np.arange(pattern.n_primal), "o", 1.0),
+        (np.arange(pattern.n_primal, n), "s", 0.6),
+    ):
+        axes.scatter(
+            flat[blocks, 0],
+            flat[blocks, 1],
+            s=share * size,
+            c=when[blocks],
+            cmap=TIME_COLORS,
+            norm=shades,
+            marker=marker,
+            zorder=2,
+        )
+    if n <= _MOST_NUMBERS:
+        for block in range(n):
+            ink = "white" if when[block] > 0.45 * n else "black"
+            axes.annotate(
+                str(when[block] + 1), flat[block], ha="center", va="center", fontsize=5, color=ink
+            )
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.set_title(title)
+    mappable = ScalarMappable(shades, TIME_COLORS)
+    figure.colorbar(mappable, ax=axes, label="eliminated, first to last", shrink=0.8)
+    return figure
+
+
+def graph_places(structure: KKTStructure, state: State) -> FloatArray:
+    """Return where blocks are drawn (n_blocks, 3): bodies at their centers of mass.
+
+    A joint is drawn half way from where it is to the middle of its bodies: some lie upon a center.
+    """
+    system, joints = structure.system, structure.joints
+    joint = joint_points(system).at(state)[joints]
+    ends = structure.pattern.ends
+    middle = state.position[np.where(ends >= 0, ends, ends[:, ::-1])].mean(axis=1)
+    is_between = np.all(ends >= 0, axis=1)[:, None]
+    return np.concatenate([state.position, np.where(is_between, (middle + joint) / 2, joint)])
+
+
+def _flattened(place: FloatArray) -> FloatArray:
+    """Return the two directions in which the points extend most, the longer one across."""
+    if place.shape[1] == 2:
+        return place
+    centred = place - place.mean(axis=0)
+    extent = np.ptp(centred, axis=0)
+    first, second = sorted(np.argsort(extent)[-2:])
+    flat = centred[:, [first, second]]
+    thin = extent.min() > 0.2 * extent.max()
+    if thin:  # a solid: seen from aside
+        rest = ({0, 1, 2} - {int(first), int(second)}).pop()
+        flat = flat + centred[:, [rest]] * np.array([0.45, 0.3])
+    return np.asarray(flat)
+
+
+def _size(flat: FloatArray) -> tuple[float, float]:
+    width, height = np.maximum(np.ptp(flat, axis=0), 1e-9)
+    ratio = float(np.clip(height / width, 0.2, 1.4))
+    return 6.6, 1.2 + 5.0 * ratio
+
+
+def tree_layout(parent: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return across (n,) and depth (n,) of the nodes: leaves side by side, roots at depth 0."""
+    n = len(parent)
+    depth = np.zeros(n, dtype=np.intp)
+    for node in range(n - 1, -1, -1):  # a parent is eliminated later
+        if parent[node] >= 0:
+            depth[node] = depth[parent[node]] + 1
+    low, high = np.full(n, np.inf), np.full(n, -np.inf)
+    leaves = 0
+    for node in postorder(parent):
+        if low[node] > high[node]:
+            low[node] = high[node] = leaves
+            leaves += 1
+        if parent[node] >= 0:
+            low[parent[node]] = min(low[parent[node]], low[node])
+            high[parent[node]] = max(high[parent[node]], high[node])
+    return (low + high) / 2, depth
+
+
+@styled
+def plot_elimination_tree(pattern: BlockPattern, order: IntArray, title: str = "") -> Figure:
+    """Return the tree with its last block on top; its height bounds what can run in parallel.
+
+    Parameters
+    ----------
+    pattern : BlockPattern
+        Bodies (blue) and joints (orange).
+    order : (n_blocks,) int array
+        Elimination order.
+    title : str
+        Above the picture.
+    """
+    parent = elimination_tree(pattern, order)
+    across, depth = tree_layout(parent)
+    figure = Figure(figsize=(5.6, 4.0))
+    axes = figure.add_subplot()
+    child = np.flatnonzero(parent >= 0)
+    ends = np.stack([child, parent[child]], axis=1)
+    lines = np.stack([across[ends], -depth[ends].astype(float)], axis=2)
+    axes.add_collection(LineCollection(list(lines), colors=[INK], linewidths=0.5))
+    size = float(np.clip(4000.0 / max(len(parent), 1), 2.0, 24.0))
+    is_body = order < pattern.n_primal
+    for which, color, label in ((is_body, BLUE, "bodies"), (~is_body, ORANGE, "joints")):
+        axes.scatter(across[which], -depth[which], s=size, c=color, label=label, zorder=2)
+    axes.set_xlabel("leaves, side by side")
+    axes.set_ylabel("blocks below the root")
+    axes.set_xticks([])
+    axes.grid(True, axis="y", color=FAINT)
+    height = int(depth.max(initial=-1)) + 1
+    axes.set_title(f"{title}\nheight {height} of {len(parent)} blocks".strip(), fontsize=9)
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure
+
+
+_WIDE = 12.0  # ratios beyond which the axis is logarithmic
+
+
+@styled
+def plot_fill(nnz_l: Mapping[str, float], flops: Mapping[str, float], title: str = "") -> Figure:
+    """Return bars of entries of L and of operations as ratios to the least, by ordering."""
+    names = sorted(nnz_l, key=lambda name: nnz_l[name])
+    figure = Figure(figsize=(6.6, 1.1 + 0.24 * len(names)))
+    left, right = figure.subplots(1, 2, sharey=True)
+    place = np.arange(len(names))
+    for axes, values, label, color in (
+        (left, nnz_l, "entries of L", BLUE),
+        (right, flops, "operations", ORANGE),
+    ):
+        least = min(values.values())
+        ratio = np.array([values[name] / least for name in names])
+        axes.barh(place, ratio, color=color, height=0.65)
+        if ratio.max() > _WIDE:
+            axes.set_xscale("log")
+        axes.set_xlabel(f"{label} / {least:.3g}")
+        axes.grid(True, axis="x")
+        axes.set_axisbelow(True)
+    left.set_yticks(place, names)
+    left.invert_yaxis()
+    figure.suptitle(title)
+    return figure

@@ -1,0 +1,119 @@
+"""Quantities of a run over time: energy, constraint errors, positions, joint forces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from sparsebody.arrays import FloatArray
+from sparsebody.plots.style import BLUE, INK, ORANGE, styled
+
+
+def time_axes(n_rows: int, height: float = 1.9) -> tuple[Figure, list[Axes]]:
+    """Return a figure with rows of axes over the same time."""
+    figure = Figure(figsize=(6.4, 0.6 + height * n_rows))
+    rows: Any = figure.subplots(n_rows, 1, sharex=True, squeeze=False)[:, 0]
+    for axes in rows:
+        axes.grid(axis="y")
+        axes.margins(x=0.0)
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+    rows[-1].set_xlabel("time [s]")
+    figure.align_ylabels(rows)
+    return figure, list(rows)
+
+
+@styled
+def plot_energy(
+    time: FloatArray, kinetic: FloatArray, potential: FloatArray, title: str = ""
+) -> Figure:
+    """Return kinetic, potential and total energy (n,) [J], and how far the total has moved."""
+    total = kinetic + potential
+    figure, (energy, change) = time_axes(2)
+    energy.plot(time, kinetic, color=ORANGE, label="kinetic")
+    energy.plot(time, potential - potential[0], color=BLUE, label="potential, from the start")
+    energy.plot(time, total - potential[0], color=INK, linewidth=1.0, linestyle="--", label="total")
+    energy.set_ylabel("energy [J]")
+    energy.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, borderaxespad=0.1)
+    change.plot(time, total - total[0], color=INK, linewidth=1.0)
+    largest = float(np.abs(total - total[0]).max())
+    change.set_ylabel("change of the total [J]")
+    change.set_title(f"largest change {largest:.2e} J", loc="right", fontsize=8)
+    figure.suptitle(title)
+    return figure
+
+
+_FLOOR = 1e-18  # an error of exactly zero has no place on a logarithmic axis
+
+
+@styled
+def plot_drift(
+    time: FloatArray, position_error: FloatArray, velocity_error: FloatArray, title: str = ""
+) -> Figure:
+    """Return the largest position and velocity error (n,) of all constraint rows, over time."""
+    figure, (position, velocity) = time_axes(2, 1.6)
+    _draw_error(position, time, position_error, "position error\n[m, rad]")
+    _draw_error(velocity, time, velocity_error, "velocity error\n[m/s, rad/s]")
+    position.set_title(title)
+    return figure
+
+
+def _draw_error(axes: Axes, time: FloatArray, error: FloatArray, label: str) -> None:
+    axes.semilogy(time, np.maximum(error, _FLOOR), color=BLUE, linewidth=1.0)
+    axes.set_ylabel(label)
+    axes.set_title(f"largest {error.max():.1e}", loc="right", fontsize=8)
+
+
+@styled
+def plot_path(time: FloatArray, positions: Mapping[str, FloatArray], title: str = "") -> Figure:
+    """Return x, y and z over time, one line for each named body.
+
+    Parameters
+    ----------
+    time : (n,) float array
+        Instants [s].
+    positions : mapping of str to (n, 3) float array
+        Centers of mass in the world [m], by the name of the body.
+    title : str
+        Above the picture.
+    """
+    figure, rows = time_axes(3, 1.5)
+    size = max(float(np.ptp(position, axis=0).max()) for position in positions.values())
+    for axes, axis, k in zip(rows, "xyz", range(3), strict=True):
+        for name, position in positions.items():
+            axes.plot(time, position[:, k], label=name)
+        axes.set_ylabel(f"{axis} [m]")
+        axes.ticklabel_format(axis="y", useOffset=False)
+        _keep_from_magnifying(axes, size)
+    rows[0].set_title(title)
+    figure.legend(*rows[0].get_legend_handles_labels(), loc="outside right upper", title="body")
+    return figure
+
+
+def _keep_from_magnifying(axes: Axes, size: float) -> None:
+    """Let a coordinate that stays the same but for rounding look so."""
+    low, high = axes.get_ylim()
+    if high - low < 1e-9 * size:
+        middle = 0.5 * (low + high)
+        axes.set_ylim(middle - 0.05 * size, middle + 0.05 * size)
+
+
+@styled
+def plot_joint_forces(
+    times: FloatArray,
+    forces: FloatArray,
+    names: Sequence[str],
+    title: str = "",
+    label: str = "joint torque [N m]",
+) -> Figure:
+    """Return a figure of forces (times, joints) over times [s], one line a joint."""
+    figure, (axes,) = time_axes(1, height=3.2)
+    for name, force in zip(names, forces.T, strict=True):
+        axes.plot(times, force, label=name)
+    axes.set(ylabel=label, title=title)
+    figure.legend(loc="outside right upper")
+    return figure

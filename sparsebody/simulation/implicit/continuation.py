@@ -1,0 +1,382 @@
+"""Paths of equilibria under a load parameter, past folds and with their bifurcations.
+
+Pseudo-arclength continuation: predict along the tangent, correct in the plane across it. Keller
+(1977), in Applications of Bifurcation Theory, p. 359; Allgower and Georg (2003), Introduction to
+Numerical Continuation Methods, ch. 2 and 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from scipy.sparse import block_array, coo_array, diags_array
+from scipy.sparse.linalg import splu
+
+from sparsebody.arrays import FloatArray
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.errors import SimulationError
+from sparsebody.model.system import State, System
+from sparsebody.simulation.implicit.statics import StaticEquations, StaticPoint
+from sparsebody.simulation.implicit.vibration import vibrations
+
+_CORRECTIONS = 12  # Newton iterations of a point
+_EASY, _HARD = 4, 8  # iterations after which steps become longer, or shorter
+_SHORTEST = 1e-6  # step, of the first one
+_LOCATED = 1e-9  # change of the step that locates a fold or a bifurcation, of the first one
+_STIFFEST = 0.01  # change of a pose, of typical lengths, that the first step is scaled by at least
+_ENDING = 1e-3  # distance to the end, of the first step, from which it is reached at once
+_REFINEMENTS = 60
+_TURN = 0.3  # [rad] between tangents of neighbours, and corrections over a step, that halve it
+
+
+@dataclass(frozen=True, eq=False)
+class Special:
+    """A fold, where the parameter turns back, or a bifurcation, where branches cross."""
+
+    kind: str  # "fold" or "bifurcation"
+    parameter: float
+    state: State = field(repr=False)
+    directions: FloatArray = field(repr=False)  # (k, n_bodies, 6) twists that leave a bifurcation
+    point: StaticPoint = field(repr=False)
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Points of equilibrium, in the order in which they were reached."""
+
+    parameter: FloatArray  # (n,)
+    states: tuple[State, ...]
+    n_unstable: tuple[int, ...]  # directions in which the potential falls
+    special: tuple[Special, ...]
+
+    @property
+    def folds(self) -> tuple[Special, ...]:
+        """The folds, located."""
+        return tuple(point for point in self.special if point.kind == "fold")
+
+    @property
+    def bifurcations(self) -> tuple[Special, ...]:
+        """The bifurcations, located."""
+        return tuple(point for point in self.special if point.kind == "bifurcation")
+
+
+def follow(
+    system: System,
+    parameter: str,
+    *,
+    start: float = 0.0,
+    stop: float = 1.0,
+    step: float | None = None,
+    state: State | None = None,
+    branch: Special | None = None,
+    direction: int = 0,
+    sign: float = 1.0,
+    max_points: int = 200,
+) -> Path:
+    """Follow equilibria from one value of a load parameter to another, along their whole path.
+
+    Parameters
+    ----------
+    system : System
+        The compiled mechanism.
+    parameter : str
+        The name of an external force or "gravity", which the parameter multiplies; or the name of
+        a joint with a prescribed coordinate, which the parameter is [rad, m]: then the path is one
+        of poses that are held in equilibrium, or a kinematic path where the joints leave no more.
+    start, stop : float
+        Values of the parameter; the path ends where it first reaches `stop`.
+    step : float, optional
+        First step of the parameter; default: a fiftieth of the way. On a branch, the length of
+        the first step in the units of the path.
+    state : State, optional
+        Near the first equilibrium; default: the consistent initial state.
+    branch : Special, optional
+        Begin at this bifurcation of another path instead, along its `directions`.
+    direction : int
+        Which of these.
+    sign : float
+        Which way along it, 1 or -1.
+    max_points : int
+        Of the path, at which it ends too.
+
+    Returns
+    -------
+    Path
+        With every fold and bifurcation located to about nine digits, where an eigenvalue of the
+        stiffness passes zero: the inertia of the factors has changed.
+
+    Raises
+    ------
+    SimulationError
+        If there is no equilibrium to begin with, or Newton's method fails for steps however short.
+    """
+    first = consistent_state(system, state) if branch is None else branch.state
+    equations = StaticEquations(system, first, parameter)
+    step = (stop - start) / 50.0 if step is None else step
+    if step == 0.0 or max_points < 2:
+        raise SimulationError(
+            f"step is {step} and max_points {max_points}; give a step towards stop, 2 points"
+        )
+    walk = _Walk(equations, abs(step))
+    if branch is None:
+        begin = walk.corrected(equations.start(first, start), None)
+        tangent = walk.balanced(begin, np.sign(stop - start))
+        special: list[Special] = []
+    else:
+        begin = branch.point
+        tangent = walk.tangent_along(branch.directions[direction], sign)
+        special = [branch]
+    return walk.run(begin, tangent, (start, stop), max_points, special)
+
+
+class _Walk:
+    """Points and tangents of a path.
+
+    A tangent (6 n_bodies + n_rows + 1,) has unit length in its poses and the parameter, angles
+    times a typical length over it, mean squares over the bodies, the parameter over its first step;
+    both parts are equal at the beginning, or else what is soft later would count for nothing.
+    """
+
+    def __init__(self, equations: StaticEquations, step: float) -> None:
+        self._equations, self._unit = equations, step
+        n = equations.system.n_bodies
+        weight = np.tile(np.repeat([1.0, 1.0 / equations.length**2], 3), n) / n
+        rows = np.zeros(len(equations.rigid) + equations.n_elastic)
+        self._weight = np.concatenate([weight, rows, [1.0 / step**2]])
+
+    # ---- one point --------------------------------------------------------------------------
+
+    def corrected(self, point: StaticPoint, plane: FloatArray | None) -> StaticPoint:
+        """Return the equilibrium at constant parameter, or in the plane across a tangent."""
+        return self._correct(point, plane)[0]
+
+    def _correct(
+        self, point: StaticPoint, plane: FloatArray | None
+    ) -> tuple[StaticPoint, int, float]:
+        """Return the point, the iterations, and the length of all corrections."""
+        equations = self._equations
+        across = np.zeros(len(self._weight))
+        across[-1] = self._unit**-1
+        if plane is not None:
+            across = self._weight * plane
+        last, total = np.inf, np.zeros(len(across))
+        for iteration in range(1, _CORRECTIONS + (plane is None) * 60):
+            residual = equations.evaluate(point)
+            change = -self._bordered(point, across, np.append(residual, 0.0))
+            turn, move = equations.size(change)
+            size = turn + move / equations.length + abs(change[-1]) / self._unit
+            if not size < 1e3:
+                break
+            if plane is None:
+                change *= min(1.0, 0.2 / max(turn, move / equations.length, 1e-300))
+            elif iteration > 2 and size > 2.0 * last:
+                break
+            point = equations.moved(point, change[:-1], change[-1])
+            total += change
+            if size < 1e-10:
+                return point, iteration, self._length(total)
+            last = size
+        raise SimulationError(
+            f"Newton's method finds no equilibrium at parameter {point.parameter:.6g}; begin "
+            "nearer to one, or with a smaller step"
+        )
+
+    def _bordered(self, point: StaticPoint, across: FloatArray, rhs: FloatArray) -> FloatArray:
+        """Return the solution of [K A' r; A -C r; across'], r the rate of the parameter."""
+        equations = self._equations
+        rate = equations.parameter_rate(point)
+        matrix = equations.matrix()
+        scale = np.append(equations.scale(matrix), self._unit)
+        column, row = coo_array(rate[:, None]), coo_array(across[None, :-1])
+        corner = coo_array([[across[-1]]])
+        whole = diags_array(scale) @ block_array([[matrix, column], [row, corner]])
+        try:
+            factors = splu((whole @ diags_array(scale)).tocsc())
+        except RuntimeError as error:
+            raise SimulationError(
+                f"the equations are singular at parameter {point.parameter:.6g}: a body moves "
+                "freely, or the path begins at a bifurcation; hold it, or begin elsewhere"
+            ) from error
+        return scale * factors.solve(scale * rhs)
+
+    def tangent(
+        self, point: StaticPoint, last: FloatArray | None, towards: float = 1.0
+    ) -> FloatArray:
+        """Return the unit tangent of the path that goes on from the last one, or in the parameter.
+
+        The residual must not be evaluated anywhere else before the next step.
+        """
+        across = np.zeros(len(self._weight))
+        across[-1] = 1.0
+        across = across if last is None else self._weight * last
+        rhs = np.zeros(len(across))
+        rhs[-1] = 1.0
+        self._equations.evaluate(point)
+        tangent = self._unit_length(self._bordered(point, across, rhs))
+        return tangent * towards if last is None else tangent
+
+    def balanced(self, point: StaticPoint, towards: float) -> FloatArray:
+        """Return the first tangent, in units in which poses and parameter have equal parts."""
+        tangent = self.tangent(point, None, towards)
+        of_pose = self._length(np.append(tangent[:-1], 0.0)) / abs(tangent[-1]) * self._unit
+        self._weight[:-1] /= max(of_pose, _STIFFEST) ** 2
+        return self._unit_length(tangent)
+
+    def tangent_along(self, twist: FloatArray, sign: float) -> FloatArray:
+        """Return the unit tangent of a branch that leaves along twists (n_bodies, 6)."""
+        tangent = np.zeros(len(self._weight))
+        tangent[: twist.size] = sign * twist.ravel()
+        return self._unit_length(tangent)
+
+    def _length(self, change: FloatArray) -> float:
+        return float(np.sqrt(np.sum(self._weight * change**2)))
+
+    def _unit_length(self, tangent: FloatArray) -> FloatArray:
+        return tangent / self._length(tangent)
+
+    def n_unstable(self, point: StaticPoint) -> int:
+        self._equations.evaluate(point)
+        return self._equations.n_unstable(self._equations.matrix())
+
+    # ---- the path ---------------------------------------------------------------------------
+
+    def run(
+        self,
+        point: StaticPoint,
+        tangent: FloatArray,
+        ends: tuple[float, float],
+        max_points: int,
+        special: list[Special],
+    ) -> Path:
+        """Return the path from a point until it passes one of the ends."""
+        way = np.sign(ends[1] - ends[0])
+        length = 1.0
+        points, unstable = [point], [self.n_unstable(point)]
+        while len(points) < max_points:
+            rate = way * tangent[-1]
+            if 0.0 < way * (ends[1] - point.parameter) < rate * length:
+                length = way * (ends[1] - point.parameter) / rate
+            following, next_tangent, reach, length = self._step(point, tangent, length)
+            unstable.append(self.n_unstable(following))
+            begins_at = len(points) == 1 and bool(special)
+            if not begins_at and (
+                unstable[-1] != unstable[-2] or tangent[-1] * next_tangent[-1] < 0
+            ):
+                special += self._special(point, tangent, next_tangent, reach, unstable[-2:])
+            point, tangent = following, next_tangent
+            missing = ends[1] - point.parameter
+            is_over = abs(missing) < _ENDING * self._unit or way * missing <= 0.0
+            if is_over and abs(missing) < self._unit:
+                point = self.corrected(replace(point, parameter=ends[1]), None)
+            points.append(point)
+            if is_over:
+                break
+        return Path(
+            np.array([point.parameter for point in points]),
+            tuple(point.state for point in points),
+            tuple(unstable),
+            tuple(special),
+        )
+
+    def _step(
+        self, point: StaticPoint, tangent: FloatArray, length: float
+    ) -> tuple[StaticPoint, FloatArray, float, float]:
+        """Return the next point, its tangent, the length of the step, and that of the next."""
+        while length > _SHORTEST:
+            try:
+                following, iterations, astray = self._at(point, tangent, length)
+                next_tangent = self.tangent(following, tangent)
+            except SimulationError:
+                length /= 2.0
+                continue
+            cosine = float(np.sum(self._weight * tangent * next_tangent))
+            is_far = np.arccos(np.clip(cosine, -1.0, 1.0)) > _TURN or astray > _TURN * length
+            if is_far and length > 1e3 * _SHORTEST:
+                length /= 2.0
+                continue
+            factor = 1.5 if iterations <= _EASY else 0.5 if iterations >= _HARD else 1.0
+            return following, next_tangent, length, factor * length
+        raise SimulationError(
+            f"the path cannot be followed beyond parameter {point.parameter:.6g}, however short "
+            "the steps; look at the state there"
+        )
+
+    def _at(
+        self, point: StaticPoint, tangent: FloatArray, length: float
+    ) -> tuple[StaticPoint, int, float]:
+        """Return the point of the path in the plane at this distance along a tangent."""
+        change = length * tangent
+        return self._correct(self._equations.moved(point, change[:-1], change[-1]), tangent)
+
+    # ---- folds and bifurcations -------------------------------------------------------------
+
+    def _special(
+        self,
+        point: StaticPoint,
+        tangent: FloatArray,
+        next_tangent: FloatArray,
+        reach: float,
+        unstable: list[int],
+    ) -> list[Special]:
+        """Locate what lies between a point and the next, at some distance along its tangent."""
+        is_fold = tangent[-1] * next_tangent[-1] < 0.0
+        n_crossing = abs(unstable[1] - unstable[0])
+        found = []
+        if is_fold:
+            fold = self._located(
+                point, tangent, reach, lambda there: self.tangent(there, tangent)[-1]
+            )
+            found.append(Special("fold", fold.parameter, fold.state, np.zeros((0, 0, 6)), fold))
+        if n_crossing > is_fold:
+            place = self._located(point, tangent, reach, self._nearest_eigenvalue)
+            modes = self._critical_modes(place, n_crossing)
+            found.append(Special("bifurcation", place.parameter, place.state, modes, place))
+        return found
+
+    def _located(
+        self,
+        point: StaticPoint,
+        tangent: FloatArray,
+        reach: float,
+        function: Callable[[StaticPoint], float],
+    ) -> StaticPoint:
+        """Return the point where a function of the path is zero, by the Illinois rule."""
+        ends = [0.0, reach]
+        there = [point, self._at(point, tangent, reach)[0]]
+        values = [function(place) for place in there]
+        place, last = there[1], 0
+        for _ in range(_REFINEMENTS):
+            if abs(ends[1] - ends[0]) < _LOCATED or values[0] == values[1]:
+                break
+            s = (ends[0] * values[1] - ends[1] * values[0]) / (values[1] - values[0])
+            place = self._at(point, tangent, s)[0]
+            value = function(place)
+            side = 0 if value * values[0] > 0.0 else 1
+            if abs(s - ends[side]) < _LOCATED:
+                break
+            ends[side], values[side] = s, value
+            if side == last:
+                values[1 - side] /= 2.0
+            last = side
+        return place
+
+    def _nearest_eigenvalue(self, point: StaticPoint) -> float:
+        self._equations.evaluate(point)
+        square = vibrations(self._equations, self._n_modes(4)).square
+        return float(square[np.argmin(np.abs(square))])
+
+    def _n_modes(self, wanted: int) -> int:
+        system = self._equations.system
+        return max(1, min(wanted, 6 * system.n_bodies - system.n_rows - 1))
+
+    def _critical_modes(self, point: StaticPoint, n_crossing: int) -> FloatArray:
+        """Return the twists (k, n_bodies, 6) along which the stiffness is zero."""
+        self._equations.evaluate(point)
+        modes = vibrations(self._equations, self._n_modes(n_crossing + 3))
+        order = np.argsort(np.abs(modes.square))[:n_crossing]
+        return modes.mode[order]
+
+
+__all__ = ["Path", "Special", "follow"]

@@ -1,0 +1,225 @@
+"""Cases in processes of their own, with limits of CPU time and of memory, here or on a cluster.
+
+They come from the fork server of the standard library, which has imported what a case needs: a
+process costs milliseconds, begins with one thread, and ends with the one that asked for it.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from types import ModuleType
+from typing import IO, Any
+
+from sparsebody.errors import MissingDependencyError, StudyError
+from sparsebody.study import machine
+
+_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+_PRELOADED = ["sparsebody.study.runner", "sparsebody.model.compilation", "sksparse.cholmod"]
+_MESSAGE = 300  # characters
+_POLL = 0.2  # [s] between two looks at the CPU time of a process
+_PATIENCE = 4.0  # clock time over the limit of CPU time: a process may wait for a processor
+_context = multiprocessing.get_context("forkserver")
+_starting = threading.Lock()
+_running: set[BaseProcess] = set()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A row's status and message where work came to no result."""
+
+    status: str  # timeout, out-of-memory, crashed, unsupported, unavailable, failed
+    message: str
+
+
+def isolated(
+    work: Callable[..., Any], arguments: tuple[Any, ...], seconds: float, megabytes: float
+) -> Any:
+    """Return the result of work done in a process of its own, or the Failure that it ended in.
+
+    Parameters
+    ----------
+    work : callable
+        A function of a module; its result is sent as JSON.
+    arguments : tuple
+        Of the function; they are pickled.
+    seconds : float
+        Limit of its CPU time.
+    megabytes : float
+        Limit of the memory that it may ask for beyond what the process begins with.
+    """
+    receiver, sender = _context.Pipe(duplex=False)
+    with receiver, tempfile.NamedTemporaryFile() as output:
+        with sender:
+            process = _started((work, arguments, megabytes, sender, output.name))
+        try:
+            return _received(receiver, process, seconds, output)
+        finally:
+            _stop(process)
+
+
+def _started(arguments: tuple[Any, ...]) -> BaseProcess:
+    process = _context.Process(target=_run, args=arguments)
+    with _starting, _apart_from_the_caller():
+        multiprocessing.current_process().daemon = False  # workers of Dask may not have children
+        forkserver.set_forkserver_preload(_PRELOADED)
+        forkserver.ensure_running()
+        process.start()
+        _running.add(process)
+    return process
+
+
+@contextmanager
+def _apart_from_the_caller() -> Iterator[None]:
+    """Let processes have one thread, and not run the caller's script, which may have no guard."""
+    environment, main = dict(os.environ), sys.modules["__main__"]
+    os.environ.update(_ONE_THREAD)
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+def _received(receiver: Connection, process: BaseProcess, seconds: float, output: IO[bytes]) -> Any:
+    assert process.pid is not None
+    start = time.perf_counter()
+    while not receiver.poll(_POLL):
+        waited = time.perf_counter() - start
+        if machine.cpu_seconds(process.pid) > seconds or waited > _PATIENCE * seconds:
+            return Failure("timeout", f"more than {seconds:g} s")
+    try:
+        answer = json.loads(receiver.recv_bytes())
+    except EOFError:
+        text = output.read().decode(errors="replace")
+        last = (text.strip().splitlines() or ["no message"])[-1]
+        status = "out-of-memory" if "alloc" in text.lower() else "crashed"
+        return Failure(status, f"the process died: {last}"[:_MESSAGE])
+    return answer["result"] if "result" in answer else Failure(**answer)
+
+
+def _stop(process: BaseProcess) -> None:
+    """Kill a process, with the programs that its engine started, and wait for it."""
+    assert process.pid is not None
+    with suppress(ProcessLookupError):  # it has ended, or has no group yet
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.join()
+    _running.discard(process)
+
+
+# ---- in the process ---------------------------------------------------------------------------
+
+
+def _run(
+    work: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    megabytes: float,
+    sender: Connection,
+    output: str,
+) -> None:
+    """Work, send the result and end; what engines print goes to a file."""
+    try:
+        os.setsid()
+        threading.Thread(target=_end_with_parent, daemon=True).start()
+        printed = os.open(output, os.O_WRONLY | os.O_APPEND)
+        os.dup2(printed, 1)
+        os.dup2(printed, 2)
+        _limit_memory(megabytes)
+        sender.send_bytes(json.dumps(_guarded(work, arguments)).encode())
+        sender.close()
+    finally:
+        os._exit(0)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os.killpg(0, signal.SIGKILL)
+
+
+def _limit_memory(megabytes: float) -> None:
+    """Let this process ask for so much more than it has.
+
+    A limit of CPU time would make Linux count it in steps of 4 ms: too coarse to measure by.
+    """
+    most = int((machine.address_space() + megabytes) * 1e6)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _guarded(work: Callable[..., Any], arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """Return {"result": ...}, or the fields of a Failure: any engine, any exception."""
+    try:
+        return {"result": work(*arguments)}
+    except Exception as error:
+        message = f"{type(error).__name__}: {' '.join(str(error).split())}"[:_MESSAGE]
+        return {"status": _status(error), "message": message}
+
+
+def _status(error: Exception) -> str:
+    if isinstance(error, MemoryError) or "alloc" in str(error).lower():
+        return "out-of-memory"
+    if isinstance(error, NotImplementedError):
+        return "unsupported"
+    return "unavailable" if isinstance(error, ImportError) else "failed"
+
+
+# ---- several at a time ------------------------------------------------------------------------
+
+
+@contextmanager
+def executor(jobs: int, scheduler: str | None) -> Iterator[Executor]:
+    """Yield what calls `isolated`: threads here, or the workers of a Dask cluster.
+
+    Raises
+    ------
+    MissingDependencyError
+        If a scheduler is given and Dask is not installed.
+    StudyError
+        If the scheduler does not answer.
+    """
+    if scheduler is not None:
+        with _dask(scheduler) as client:
+            yield client.get_executor(pure=False)
+        return
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        while _running:  # threads that wait for these see them end
+            _stop(next(iter(_running)))
+        pool.shutdown()
+
+
+@contextmanager
+def _dask(scheduler: str) -> Iterator[Any]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingDependencyError(
+            "--scheduler needs Dask: pip install 'sparsebody[study]'"
+        ) from error
+    try:
+        client = Client(scheduler)
+    except (OSError, ValueError) as error:
+        raise StudyError(f"no Dask scheduler answers at {scheduler}: {error}") from error
+    with client:
+        yield client

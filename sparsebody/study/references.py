@@ -1,0 +1,170 @@
+"""States and reference accelerations, solved once for all methods and kept beside the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import diags_array
+from scipy.sparse.linalg import splu
+
+from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.model.system import State, System
+from sparsebody.sparse.saddle import largest_row_sum, saddle_csc
+from sparsebody.study.families import Problem
+from sparsebody.study.plan import Case, Study
+from sparsebody.writing import replaced
+
+TRUSTED = 1e-6  # relative error of a reference beyond which it is none
+_STATE = ("position", "orientation", "velocity")
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Accelerations to compare with, and how far they can be trusted."""
+
+    acceleration: FloatArray  # (n_bodies, 6) spatial, body coordinates, angular first
+    error: float  # relative, estimated
+    kappa: float  # estimated 1-norm condition number of the scaled matrix
+
+
+def pivoted(problem: Problem) -> Reference:
+    """Return the solution by LU with partial pivoting, whose error grows with kappa alone."""
+    dynamics = ForwardDynamics(
+        problem.system, problem.state, factorization="superlu", reactions="basic"
+    )
+    solution = dynamics(problem.state)
+    kappa = condition(dynamics, problem)
+    return Reference(solution.acceleration, kappa * float(np.finfo(float).eps), kappa)
+
+
+def condition(dynamics: ForwardDynamics, problem: Problem) -> float:
+    """Estimate the 1-norm condition number of [D A'; A 0], scaled to rows of size one.
+
+    Inertias are scaled to a unit diagonal, and the kept constraint rows then to unit norm.
+    """
+    constraint = dynamics.evaluate(problem.state).constraint
+    K = saddle_csc(dynamics.structure.matrix(constraint))
+    n = dynamics.structure.pattern.n_primal_rows
+    scale = np.ones(K.shape[0])
+    scale[:n] = 1.0 / np.sqrt(K.diagonal()[:n])
+    lengths = np.sqrt((K[n:, :n].power(2) @ diags_array(scale[:n] ** 2)).sum(axis=1))
+    scale[n:] = 1.0 / np.asarray(lengths).ravel()
+    scaled = (diags_array(scale) @ K @ diags_array(scale)).tocsc()
+    solve = splu(scaled).solve
+    largest = float(abs(scaled).sum(axis=0).max())
+    return largest * largest_row_sum(solve, solve, K.shape[0])  # of a symmetric matrix
+
+
+def reference_solution(study: Study, problem: Problem) -> Reference:
+    """Return what the function that the study names says, or the solution by LU."""
+    solve: Any = pivoted if study.reference is None else study.reference.load()
+    return solve(problem)
+
+
+def relative_error(acceleration: FloatArray, exact: Reference) -> float:
+    """Return max |a - a_exact| / max |a_exact|."""
+    size = float(np.abs(exact.acceleration).max(initial=0.0)) or 1.0
+    return float(np.abs(acceleration - exact.acceleration).max(initial=0.0)) / size
+
+
+# ---- references kept beside the results -------------------------------------------------------
+
+
+def store_reference(reference: Reference, case: Case, folder: Path) -> None:
+    """Keep the reference of a case, whole or not at all."""
+    numbers = np.array([reference.error, reference.kappa])
+    _store(reference_file(case, folder), acceleration=reference.acceleration, numbers=numbers)
+
+
+def load_reference(case: Case, folder: Path) -> Reference | None:
+    """Return the stored reference."""
+    stored = _stored(reference_file(case, folder))
+    if stored is None:
+        return None
+    error, kappa = stored["numbers"].tolist()
+    return Reference(stored["acceleration"], error, kappa)
+
+
+def give_up_reference(case: Case, folder: Path, reason: str) -> None:
+    """Remember that there is none, and why."""
+    target = _missing_file(case, folder)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replaced(target) as draft:
+        draft.write_text(reason)
+
+
+def forget_missing(folder: Path) -> None:
+    """Let references that could not be solved be tried again."""
+    for file in (folder / "references").glob("*.missing"):
+        file.unlink()
+
+
+def reference_file(case: Case, folder: Path) -> Path:
+    """Return where the reference solution of a case is stored."""
+    return _file("references", case, folder)
+
+
+def _missing_file(case: Case, folder: Path) -> Path:
+    return reference_file(case, folder).with_suffix(".missing")
+
+
+# ---- states of moving mechanisms, too ---------------------------------------------------------
+
+
+def problem_of(study: Study, case: Case, system: System, folder: Path) -> Problem:
+    """Return the compiled mechanism of a case at its state, from the folder if it is there."""
+    family = study.families[case.series.family]
+    stored = _stored(state_file(case, folder)) if family.moves else None
+    if stored is None:
+        return family.problem(system, case.series.seed)
+    return Problem(family.mechanism, system, system.initial_state.with_(**stored))
+
+
+def store_state(study: Study, case: Case, state: State, folder: Path) -> None:
+    """Keep the state of a moving case, whole or not at all."""
+    if not is_known(study, case, folder):
+        _store(state_file(case, folder), **{name: getattr(state, name) for name in _STATE})
+
+
+def is_known(study: Study, case: Case, folder: Path) -> bool:
+    """Tell whether a case is at rest, or its state is stored."""
+    return not study.families[case.series.family].moves or state_file(case, folder).exists()
+
+
+def state_file(case: Case, folder: Path) -> Path:
+    """Return where the state of a case is stored."""
+    return _file("states", case, folder)
+
+
+def is_settled(study: Study, case: Case, folder: Path) -> bool:
+    """Tell whether state and reference are known, or known not to be there."""
+    if _missing_file(case, folder).exists():
+        return True
+    is_solved = not study.has_reference(case) or reference_file(case, folder).exists()
+    return is_solved and is_known(study, case, folder)
+
+
+# ---- files ------------------------------------------------------------------------------------
+
+
+def _file(kind: str, case: Case, folder: Path) -> Path:
+    family, size, seed = case.reference
+    return folder / kind / f"{family}-{size}-{seed}.npz"
+
+
+def _store(target: Path, **arrays: FloatArray) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replaced(target) as draft, draft.open("wb") as file:
+        np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def _stored(target: Path) -> Mapping[str, FloatArray] | None:
+    if not target.exists():
+        return None
+    with np.load(target) as stored:
+        return dict(stored)

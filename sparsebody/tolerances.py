@@ -1,0 +1,163 @@
+"""Tolerances of all computations but those of time steps, each with its reason.
+
+Those of rank decisions come first. Their rows are equilibrated: of unit norm, and with even parts
+on all bodies. So a remainder |R_jj|, what is left of a row beside the rows decided before it, is a
+number between 0 and 1 whatever the units, sizes and masses are, and eps = 2.2e-16 is the rounding
+of one operation on it.
+"""
+
+import numpy as np
+
+# ---- rank decisions ---------------------------------------------------------------------------
+
+# Remainder, relative to the largest one, up to which a row is dependent. Sparse QR counts the same
+# rows for any value from 1e-9 to 1e-7 on scissors of 20,000 pairs and sheets of 100 x 100 with mass
+# ratios of 1e6; and below 1e-8, the root of eps, A A' says nothing about a row.
+RANK_TOLERANCE = 1e-8
+
+# Stands for the largest remainder dropped where none is, so that gaps are finite: a few eps.
+REMAINDER_FLOOR = 1e-15
+
+# Largest remainder of a dependent row. Errors of sparse methods add up over the rows that they go
+# on with, to some 1e4 eps in fronts of bounded width, ...
+DEPENDENT_REMAINDER = 2e-12
+# ... and grow with the inverse of the least remainder kept, as those of any triangular solve.
+AMPLIFIED_ROUNDING = 2e-14
+
+# Least remainder of a clearly independent row, ten times the tolerance: a pose at 1e-9 from a
+# singular one leaves remainders of 1e-9, which are no rounding.
+INDEPENDENT_REMAINDER = 1e-7
+
+# Ratio of the least remainder kept to the largest dropped from which a decision is clear by itself:
+# every tolerance over three decades gives the same rows.
+CLEAR_GAP = 1e3
+# The same of a second method that only confirms a count: a gap of ten between neighbouring
+# remainders, out of thousands, is no accident where it is at the very same count.
+SECOND_GAP = 10.0
+
+# Shift of A A' before its pivots are taken: those of dependent rows are then about the shift, those
+# of independent ones the squares of remainders. It exceeds rounding, eps times the number of rows
+# that meet in a front; the gap grows as 1 / shift down to 1e-13.
+SCHUR_SHIFT = 1e-12
+# The same where only the least eigenvalue of A A' is computed: beyond its rounding, and below the
+# squares of remainders that count.
+GRAM_SHIFT = 1e-14
+
+# Least singular value of all rows from which none is dependent: no remainder is smaller, and ten
+# times INDEPENDENT_REMAINDER leaves room for the error of a Lanczos iteration.
+REGULAR_SINGULAR_VALUE = 1e-6
+# Least singular value of the rows kept below which another choice is tried: their Schur complement
+# has a condition number of 1e12, so that solutions with it have four digits.
+POOR_SINGULAR_VALUE = 1e-6
+
+# Part of the best conditioning that a choice made joint by joint may cost: two digits, because
+# unlike that of free pivoting it stays independent in other poses.
+JOINTWISE_SHARE = 0.01
+
+# Least pivots of a body's Gram matrix in equilibration: by its own diagonal entry, so that no
+# direction is enlarged by more than 10, ...
+OWN_PIVOT = 1e-2
+# ... and by the largest entry, so that no unit is enlarged by more than some 3,000, and rounding on
+# a body with it.
+LARGEST_PIVOT = 1e-7
+
+# Remainder up to which a freedom or a wrench of unit size depends on others in a single loop.
+CIRCULATION_TOLERANCE = RANK_TOLERANCE
+
+# ---- geometry of what a user gives -------------------------------------------------------------
+
+# A user's unit quaternion, unit axis or rotation may be off by this much.
+UNIT_TOLERANCE = 1e-6
+# Of a rotational inertia: symmetry and the triangle inequality, relative.
+INERTIA_TOLERANCE = 1e-9
+# A principal moment below this part of the largest one is zero.
+MOMENT_TOLERANCE = 1e-14
+# Smallest singular value, relative, of independent unit columns.
+SUBSPACE_TOLERANCE = 1e-10
+# Relative difference of pivots, so that rounding does not choose among equals.
+TIE_TOLERANCE = 1e-9
+# Relative distance of elements that are taken for one.
+ELEMENT_TOLERANCE = 1e-12
+# Of right angles and parallels in robot files, and of common points per length of the arms.
+AXIS_TOLERANCE = 1e-8
+
+# ---- closed joints and consistent states -------------------------------------------------------
+
+# Errors of closed joints, relative to the size of the mechanism ...
+CLOSURE_TOLERANCE = 1e-12
+# ... or, where that is more, relative to the farthest position.
+POSITION_ROUNDING = 8 * np.finfo(float).eps
+# Of points that subgroups fix in bodies, in sizes of these: integrators only correct them.
+POINT_TOLERANCE = 1e-6
+# Of the same points: rounding.
+POINT_ROUNDING = 1e-11
+# Errors of loops in other configurations, relative to the size of the mechanism.
+CONFIGURATION_CLOSURE = 1e-10
+# Difference of poses that are taken for one configuration.
+POSE_TOLERANCE = 1e-6
+# Errors of loops by a user's closure function [rad, m], times the size of the mechanism.
+FUNCTION_CLOSURE = 1e-6
+# Position error [rad, m], the smallest joint size being 1 m or less.
+NEARBY_CLOSURE = 1e-11
+# Of a random velocity before joints take their part.
+JOINT_SPEED_TOLERANCE = 1e-9
+
+# ---- solutions and their residuals -------------------------------------------------------------
+
+# Relative, of a solution or of rows that were left out, before it is told.
+WORST_RESIDUAL = 1e-6
+# What forces may lack, relative.
+FORCE_TOLERANCE = 1e-9
+# The same of multipliers, whose forces nearly cancel.
+MULTIPLIER_TOLERANCE = 1e-14
+# Of desired accelerations, on joints and on bodies, relative.
+MOTION_TOLERANCE = 1e-6
+# Relative residual of corrections, which are repeated anyway.
+CORRECTION_GOAL = 1e-9
+# Relative residual with which estimates are content.
+ESTIMATE_RESIDUAL = 1e-9
+# Residual before refinement of a solution by QR that is worth a warning, relative.
+ROUGH_RESIDUAL = 0.1
+# Relative: rounding of the residual itself.
+ROUNDING_RESIDUAL = 4e-16
+# Relative violation of constraints.
+VIOLATION_TOLERANCE = 1e-10
+# Difference of poses and velocities that a joint type in place of another takes.
+RELAXATION_TOLERANCE = 1e-9
+
+# ---- factorizations and refinement -------------------------------------------------------------
+
+# Of a matrix with a unit diagonal: what rounding leaves of a zero pivot.
+LARGEST_INVERSE = 1e15
+# |A' y| over |A|' |y|: nothing is left of this combination of rows but rounding.
+DEPENDENCE_TOLERANCE = 1e-14
+# A residual that no correction makes smaller.
+REFINED_RESIDUAL = 1e-15
+# Relative error of the primal part at which corrections end.
+REFINED_ERROR = 1e-13
+# A correction by conjugate gradients after which no other is needed.
+GRADIENT_CORRECTION = 1e-6
+# A first correction, relative, that tells of factors too rough to refine with.
+ROUGH_FACTORS = 1e-2
+# Rounding of the terms of a gap A x - g.
+GAP_ROUNDING = 1e-15
+# An error along a singular value sigma < sqrt(delta) of A shows in the residual only as sigma^2,
+# so that backward errors, |r| / (|b| + |x|), must come close to rounding.
+BACKWARD_ERROR = 5e-16
+# Backward error above which the Krylov method takes over.
+STALLED_BACKWARD_ERROR = 2e-14
+# |r| / |b| above which, the backward error being large too, nothing is found.
+ACCEPTED_RESIDUAL = 1e-10
+# Relative, of an inverse: some four Lanczos steps.
+EIGENVALUE_TOLERANCE = 1e-3
+# Relative growth of an eigenvalue in one step that ends the iteration.
+GROWTH_TOLERANCE = 1e-2
+
+# ---- loops of a spanning tree ------------------------------------------------------------------
+
+# A pivot of A, of rows of unit length, below which QR is more accurate.
+DELASSUS_PIVOT = 1e-9
+# Remainder of a row that makes it independent where it was not before.
+REGAINED_REMAINDER = 1e-5
+# Singular values below this, relative, of K with rows made comparable.
+SINGULAR_TOLERANCE = 1e-9

@@ -1,0 +1,224 @@
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from patterns import eliminated, ladder, pattern_of
+
+from sparsebody.certificates.certifying import certify
+from sparsebody.certificates.eliminations import elimination_graph
+from sparsebody.errors import ModelError, OrderingError, UnknownNameError
+from sparsebody.model.gallery import build
+from sparsebody.ordering import order
+from sparsebody.sparse.treewidth import exact_width
+from sparsebody.study.families import Family
+from sparsebody.tree import spanning_tree
+from sparsebody.tree.loops.front_order import least_elimination
+
+RAILS = Family("rails", "lattice", {"rows": 3, "layers": 1})
+SQUARES = Family("squares", "lattice", {"layers": 1})
+
+
+def strip(rails, length):
+    """Return the pattern of a lattice of some rails with joints of three rows, columns in turn."""
+    body = np.arange(rails * length).reshape(length, rails)
+    pairs = [(body[:-1], body[1:]), (body[:, :-1], body[:, 1:])]
+    ends = np.concatenate([np.c_[first.ravel(), second.ravel()] for first, second in pairs])
+    return pattern_of(ends, body.size, joint_size=3)
+
+
+@pytest.mark.parametrize(
+    ("family", "ordering", "kind"),
+    [
+        (Family("random tree", "tree", {"random": True}), "minimum-fill", "forest"),
+        ("ladder", "auto", "rules"),
+        (Family("tube", "tube", {"rails": 3}), "pathwidth-sweep", "rules"),
+        (RAILS, "reverse-cuthill-mckee", "rules"),
+    ],
+)
+def test_bounded_fronts_are_proved_and_are_those_of_dense_elimination(family, ordering, kind):
+    found = certify(family, ordering, largest=256)
+    assert (found.claim, found.status, found.proof.kind) == ("O(n)", "proved", kind)
+    assert str(found) == f"O(n), width {found.width}"
+    grown = Family(family, family) if isinstance(family, str) else family
+    system = grown.build(90).compile()
+    pattern = system_pattern(system)
+    sequence = order(pattern, found.ordering)
+    size = pattern.block_sizes[sequence]
+    fronts = [size[[i, *below]].sum() for i, below in enumerate(eliminated(pattern, sequence))]
+    assert max(fronts) == found.width
+    assert all(one.front_bound <= found.width for one in found.sizes if one.front_bound)
+    assert found.growth["flops"].exponent == pytest.approx(1.0, abs=0.05)
+    json.dumps(found.to_dict())
+
+
+def system_pattern(system):
+    sizes = np.diff(system.first_row)
+    ends = np.c_[system.predecessor, system.successor]
+    pattern = pattern_of(ends, system.n_bodies)
+    pattern.block_sizes[system.n_bodies :] = sizes
+    return pattern
+
+
+def test_the_period_and_the_beginning_of_a_ladder_are_told():
+    proof = certify("ladder", "leaves-first", largest=128).proof
+    assert (proof.period, proof.is_sweep, proof.width) == (2, True, 15)
+    assert proof.compared[0] == proof.smallest == 6
+    assert proof.compared[-1] == 128
+
+
+def test_no_order_of_a_small_ladder_has_narrower_fronts_than_the_bound_of_the_certificate():
+    found = certify(lambda k: ladder(k), "leaves-first", largest=128)
+    pattern = ladder(8)
+    width, _ = exact_width(*pattern.adjacency, pattern.block_sizes)
+    assert found.sizes[0].n_bodies == pattern.n_primal
+    assert width <= found.sizes[0].front_bound == 15 <= found.width
+
+
+def test_square_lattices_are_not_certified_and_grow_as_every_order_must():
+    found = certify(SQUARES, "nested-dissection", largest=1024)
+    assert (found.claim, found.status, found.width) == ("O(n^1.5)", "observed", None)
+    assert str(found) == "O(n^1.5), fronts grow as sqrt(n); not proved, observed"
+    assert found.fill.is_better  # n log n
+    assert found.growth["front_bound"].exponent == pytest.approx(0.5, abs=0.03)
+    assert [one.front_bound for one in found.sizes[-2:]] == [3 * 23, 3 * 32]  # rows of k paths
+    assert found.sizes[-1].least_flops < found.sizes[-1].flops
+
+
+def test_a_random_order_of_a_ladder_is_not_certified():
+    found = certify("ladder", "random", largest=256)
+    assert found.proof is None
+    assert found.growth["flops"].low > 1.0
+
+
+def late(length):
+    return strip(2 if length < 75 else 2 + length // 40, length)
+
+
+def test_a_family_that_is_narrow_while_small_is_not_certified():
+    found = certify(late, "leaves-first", largest=1024)
+    widths = [one.largest_front for one in found.sizes]
+    assert widths[0] == widths[3] < widths[-2] < widths[-1]
+    assert found.proof is None
+
+
+def wider_once(length):
+    return strip(2 if length < 75 else 4, length)
+
+
+def test_rules_of_narrow_members_do_not_stand_for_wider_ones():
+    found = certify(wider_once, "reverse-cuthill-mckee", largest=1024)
+    assert found.proof is None or found.proof.kind == "types"
+    assert found.proof is None or found.width >= max(one.largest_front for one in found.sizes)
+
+
+def trees_and_ladders(value):
+    return build("ladder", rungs=value) if value % 2 else build("chain", bodies=2 * value)
+
+
+def test_every_second_member_may_not_be_overlooked():
+    found = certify(trees_and_ladders, "leaves-first", largest=256)
+    assert (found.status, found.width) == ("conditional", 15)  # of ladders; chains have 11
+
+
+def test_members_that_double_with_every_step_are_not_made_much_too_large():
+    made = []
+
+    def doubling(value):
+        made.append(value)
+        return build("tree", bodies=2**value - 1)
+
+    found = certify(doubling, largest=256)
+    assert [one.n_bodies for one in found.sizes] == [15, 31, 63, 127, 255]
+    assert max(made) <= 10
+    assert "n^-0.00" not in "\n".join(found.lines())
+
+
+def alternating(pattern):
+    """Return a sweep along a strip that is as narrow as it can be, but for every 64th member."""
+    name = "reverse-cuthill-mckee" if pattern.n_primal % 64 else "random"
+    return order(pattern, name)
+
+
+def test_an_ordering_that_fails_at_some_sizes_only_is_caught_there():
+    assert certify(ladder, alternating, largest=256).proof is None
+
+
+def test_dissection_of_a_ladder_grows_on_several_branches():
+    found = certify("ladder", "nested-dissection", largest=256)
+    assert (str(found), found.status) == ("O(n), width 18", "proved")
+    assert (found.proof.is_sweep, found.proof.is_exact) == (False, False)
+    assert "by one of alternatives" in found.proof.premise
+
+
+def test_productions_alone_bound_fronts_on_condition_that_no_other_comes():
+    found = certify("ring", "nested-dissection", largest=256)
+    assert (found.status, found.proof.kind, found.width) == ("conditional", "types", 15)
+    assert str(found) == "O(n), width 15 if no other production comes"
+
+
+def out_and_back(system):
+    """Return the tree of a ladder that goes along one rail and back along the other."""
+    rails = [name for name in system.joint_names if name.startswith("rail")]
+    return spanning_tree(system, joints=["base-0", *rails, f"rung-{system.n_bodies // 2 - 1}"])
+
+
+def test_loops_aba_is_linear_with_a_good_tree_only():
+    good = certify("ladder", method="loops-aba", tree="minimum-fronts", largest=128)
+    assert str(good) == "O(n), width 18"
+    bad = certify("ladder", method="loops-aba", tree=out_and_back, largest=128)
+    assert (bad.proof, bad.ordering) == (None, "out_and_back")
+    assert bad.growth["flops"].low > 2.0
+    assert bad.sizes[-1].largest_front > 128
+
+
+def test_a_forest_of_links_has_fronts_of_two_links():
+    found = certify("chain", method="loops-aba", largest=128)
+    assert (found.proof.kind, found.width) == ("forest", 12)
+    assert {one.largest_front for one in found.sizes} == {12}
+
+
+@pytest.mark.parametrize("choice", ["breadth-first", "depth-first"])
+def test_the_graph_of_loops_aba_has_the_fronts_of_its_recursion(choice):
+    system = build("lattice", rows=3, columns=8, layers=1).compile()
+    found = least_elimination(spanning_tree(system, choice))
+    tree, sizes, _ = elimination_graph(found)
+    n, (indptr, indices) = len(sizes), tree.graph
+    coupled = [set(indices[a:b].tolist()) for a, b in pairwise(indptr)]
+    rows = []
+    for pivot in range(n):
+        later = {k for k in coupled[pivot] if k > pivot}
+        for k in later:
+            coupled[k] |= later - {k}
+        rows.append(sum(sizes[[pivot, *later]]))
+    assert max(rows) - 6 <= found.widest <= max(rows) + 6  # link and parent share rows; lanes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "error", "message"),
+    [
+        (("ladders",), {}, UnknownNameError, "no mechanism 'ladders' in the gallery"),
+        (("stewart",), {}, ModelError, "no size parameter of stewart is left open"),
+        (("ladder", "best"), {}, UnknownNameError, "no ordering 'best'"),
+        (("ladder",), {"method": "aba"}, UnknownNameError, "method is 'aba'; give one of sparse"),
+        (("ladder",), {"method": "loops-aba", "tree": "oak"}, UnknownNameError, "tree is 'oak'"),
+        (("ladder",), {"largest": 20}, ModelError, "has 1 of 4 sizes .* 16 to 20 bodies; give 256"),
+        (("ladder",), {"largest": 10**8}, ModelError, "largest is 100000000; give 1048576 bodies"),
+        (("ladder", "exact-treewidth"), {}, OrderingError, "takes .* at most, .* another ordering"),
+        ((lambda k: ladder(5),), {}, ModelError, "does not grow: 10 bodies at 3, no more up to 24"),
+        ((lambda k: k,), {}, ModelError, "returns int at 3; return a Mechanism"),
+        ((ladder, lambda pattern: [0]), {}, OrderingError, "returned no order"),
+        ((ladder,), {"time": True}, ModelError, "patterns only, which do not do for times"),
+        ((ladder,), {"method": "loops-aba"}, ModelError, "do not do for method 'loops-aba'"),
+    ],
+)
+def test_bad_input_is_named(arguments, options, error, message):
+    with pytest.raises(error, match=message):
+        certify(*arguments, **options)
+
+
+def test_times_are_measured_where_they_are_asked_for():
+    found = certify("chain", "leaves-first", largest=128, time=True)
+    assert all(one.seconds > 0.0 for one in found.sizes)
+    assert "seconds" in found.growth
+    assert found.table()[0][-1] == "time"

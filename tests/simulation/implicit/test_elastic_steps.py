@@ -1,0 +1,90 @@
+"""Motions of compliant joints, bushings and beams, by closed forms and by explicit steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from compliant_mechanisms import deformed
+
+import sparsebody as sb
+from sparsebody.dynamics.energy import energy
+from sparsebody.model.gallery import build
+
+
+def oscillator(**row: float) -> sb.System:
+    mechanism = sb.Mechanism("oscillator", gravity=(0, 0, 0))
+    mechanism.add_body("b", mass=2.0, inertia=[1, 1, 1], linear_velocity=(0, 0, 1.0))
+    mechanism.add_joint("weld", sb.Fixed(), "world", "b", point=(0, 0, 0), **row)
+    return mechanism.compile()
+
+
+@pytest.mark.parametrize("damping", [0.0, 1.0])
+def test_a_compliant_weld_swings_as_a_spring(damping):
+    """x'' + d / m x' + x / (m c) = 0."""
+    c, m = 0.01, 2.0
+    system = oscillator(compliance=c, damping=damping)
+    run = sb.simulate(
+        system, duration=1.0, step=5e-4, method="generalized-alpha", spectral_radius=0.9
+    )
+    decay = damping / (2 * m)
+    rate = np.sqrt(1 / (m * c) - decay**2)
+    expected = np.exp(-decay * run.time) * np.sin(rate * run.time) / rate
+    np.testing.assert_allclose(run.position[:, 0, 2], expected, atol=2e-5)
+
+
+def test_steps_converge_to_those_of_explicit_methods_at_order_two():
+    system = deformed(6, ["revolute", "universal"], damping=True).compile()
+    exact = sb.simulate(system, duration=0.2, step=1e-3, method="rk4").state(-1)
+    errors = []
+    for step in (4e-3, 2e-3):
+        end = sb.simulate(system, duration=0.2, step=step, method="generalized-alpha").state(-1)
+        errors.append(np.abs(end.position - exact.position).max())
+    assert errors[1] < 1e-4
+    assert 3.5 < errors[0] / errors[1] < 4.5
+
+
+def test_explicit_steps_keep_the_energy_of_large_openings():
+    system = deformed(7, ["revolute", "fixed"]).compile()
+    run = sb.simulate(system, duration=0.5, step=1e-3, method="rk4")
+    before, after = energy(system, run.state(0)), energy(system, run.state(-1))
+    assert abs(before.kinetic - after.kinetic) > 1.0
+    assert after.total == pytest.approx(before.total, abs=1e-6 * before.kinetic)
+
+
+def test_a_vanishing_compliance_is_a_rigid_joint():
+    """Openings fall with C, at steps that do not resolve the oscillations of any."""
+    ends = []
+    for compliance in (1e-6, 1e-9, 1e-14, 0.0):
+        system = build(
+            "ladder", rungs=3, gravity=(3.0, 1.0, -9.81), compliance=compliance
+        ).compile()
+        run = sb.simulate(
+            system, duration=0.1, step=5e-3, method="generalized-alpha", spectral_radius=0.5
+        )
+        ends.append(run.position[-1])
+    errors = [np.abs(end - ends[-1]).max() for end in ends[:3]]
+    assert errors[0] < 1e-3
+    assert errors[1] < 1e-5
+    assert errors[2] < 1e-7
+
+
+def test_a_checkpoint_holds_the_forces_of_elements(tmp_path):
+    system = build("beam", elements=4).compile()
+    options = {"step": 1e-3, "method": "generalized-alpha"}
+    whole = sb.simulate(system, duration=0.04, **options)
+    sb.simulate(system, duration=0.02, output=tmp_path / "run.h5", **options)
+    resumed = sb.simulate(system, duration=0.04, output=tmp_path / "run.h5", resume=True, **options)
+    np.testing.assert_array_equal(resumed.position[-1], whole.position[-1])
+
+
+def test_a_beam_swings_about_its_sag():
+    """A clamped beam released from its straight pose: the mean of the tip is the static one."""
+    system = build("beam", elements=8, damping=0.0).compile()
+    frequency = 8.3819  # of its first mode [Hz]
+    run = sb.simulate(
+        system, duration=2.0 / frequency, step=1e-3, method="generalized-alpha", spectral_radius=0.5
+    )
+    tip = run.position[:, -1, 2]
+    sag = sb.equilibrium(system).state.position[-1, 2]
+    assert tip.mean() == pytest.approx(sag, rel=0.02)
+    assert tip.min() == pytest.approx(2 * sag, rel=0.05)
