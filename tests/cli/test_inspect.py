@@ -19,7 +19,6 @@ SMALL = {
     "rows": 3,
     "columns": 3,
     "layers": 1,
-    "elements": 3,
 }
 COUNTS = ("bodies", "joints", "loops", "mobility", "constraint_rows", "redundant_rows", "rank")
 
