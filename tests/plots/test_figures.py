@@ -24,6 +24,7 @@ SMALL = {
     "rows": 3,
     "columns": 3,
     "layers": 1,
+    "elements": 3,
 }
 
 
