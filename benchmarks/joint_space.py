@@ -15,7 +15,7 @@ from benchmarks.criteria import Results
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
 from sparsebody.study.measure import Row
-from sparsebody.study.methods import TreePrepared
+from sparsebody.study.prepared import TreePrepared
 from sparsebody.study.promises import Finding, judged
 from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
 from sparsebody.tree.aba import ArticulatedBody

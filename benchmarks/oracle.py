@@ -39,7 +39,7 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.system import State, System
 from sparsebody.study.families import Problem
-from sparsebody.study.references import Reference
+from sparsebody.study.study_references import Reference
 
 STEPS = 30  # corrections at most
 DONE = 1e-31  # size of a correction, relative, after which none is made

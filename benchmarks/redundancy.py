@@ -28,9 +28,9 @@ from sparsebody.model.system import State, System
 from sparsebody.study.families import Family, Problem
 from sparsebody.study.journal import case_of_row
 from sparsebody.study.measure import Row
-from sparsebody.study.methods import SparsePrepared
+from sparsebody.study.prepared import SparsePrepared
 from sparsebody.study.promises import Finding, judged
-from sparsebody.study.references import Reference
+from sparsebody.study.study_references import Reference
 
 LARGEST_DENSE = 60  # bodies of a dense reference
 LARGEST_EXTENDED = 2000  # bodies up to which lifts have 25 digits: a minute for ten times as many

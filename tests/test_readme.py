@@ -45,6 +45,18 @@ def test_the_lattice_of_the_readme_runs_as_printed(capsys: pytest.CaptureFixture
     assert "implicit steps" in capsys.readouterr().out
 
 
+def test_variational_energy_does_not_drift_as_printed() -> None:
+    error = run_example('sb.build("four-bar")')["error"]
+    assert error[-200:].max() < 1.1 * error[:200].max()
+
+
+def test_the_bouncing_ball_runs_as_printed() -> None:
+    run = run_example("floor.change")["run"]
+    first = np.sqrt(4.0 / 9.81)  # falling 2 m, then up with 0.8 of the velocity
+    bounces = [event.time for event in run.events if event.kind == "event"]
+    np.testing.assert_allclose(bounces, first * np.array([1.0, 2.6]), rtol=1e-6)
+
+
 def test_the_ordering_of_the_readme_runs_as_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

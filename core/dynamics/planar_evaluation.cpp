@@ -14,7 +14,7 @@ PlanarEvaluation::Status PlanarEvaluation::assemble(const EvaluationInput& in) {
     const std::lock_guard lock(mutex);
     check.take(part);
   });
-  fill_rows(system, system.kept, in, &system.right[3 * n_bodies()], threads);
+  fill_rows(system, system.kept, in, system.right.data() + 3 * n_bodies(), threads);
   return !check.is_sound() ? not_finite : check.is_in_plane() ? good : out_of_plane;
 }
 

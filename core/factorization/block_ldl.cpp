@@ -487,35 +487,46 @@ SB_INLINE void take_solution(const Pivot& copy, const double* solution, const Wi
   });
 }
 
+// L' x = y backwards in [begin, end) of a part, but for contributions: y is what the elimination has made of the
+// right-hand side, if `carried`, or storage.x. Calls finish(pivot, size, x).
+template <bool carried, class Finish>
+SB_INLINE void substitute_back(const Layout& layout, const FillRows& A, const Storage& storage, const double* rhs,
+                               double share, const double* solution, Index begin, Index end, const Finish& finish) {
+  const bool is_large = layout.n_pivots() >= prefetch_threshold;
+  const Window window(storage.window);
+  const double* const values = storage.values.data();
+  for (Index j = end - 1; j >= begin; --j) {
+    const Pivot& pivot = layout.pivots[j];
+    if (is_large) prefetch_before(layout, pivot, A, values, rhs, solution);
+    if (pivot.kind == constant)
+      with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
+        finish(pivot, size, backward_constant<size>(layout, pivot, A, rhs, share, window));
+      });
+    else if (pivot.kind == contribution)
+      take_solution(pivot, solution + pivot.natural, window);
+    else
+      with_size(pivot.size, [&](auto size) SB_UNROLL {
+        if constexpr (size > 0) {
+          auto total = gather<size, carried>(layout, pivot, values + pivot.start, window);
+          if constexpr (!carried) total += decltype(total)::load(storage.x.data() + pivot.padded);
+          total.store(window.at(pivot.padded));
+          finish(pivot, size, total);
+        }
+      });
+  }
+}
+
 }  // namespace
 
 void substitute(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, View<double> solution,
                 Index begin, Index end) {
-  const bool is_large = layout.n_pivots() >= prefetch_threshold;
-  const Window window(storage.window);
-  const FillRows A(rows);
-  const double* const values = storage.values.data();
   for (const Part& part : layout.parts)
-    if (end == part.end) clear_empty(part, window);
-  for (Index j = end - 1; j >= begin; --j) {
-    const Pivot& pivot = layout.pivots[j];
-    if (is_large) prefetch_before(layout, pivot, A, values, rhs.data(), solution.data());
-    double* const x = solution.data() + pivot.natural;
-    if (pivot.kind == constant)
-      with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
-        backward_constant<size>(layout, pivot, A, rhs.data(), 1.0, window).template store<size>(x);
-      });
-    else if (pivot.kind == contribution)
-      take_solution(pivot, x, window);
-    else
-      with_size(pivot.size, [&](auto size) SB_UNROLL {
-        if constexpr (size > 0) {
-          const auto total = gather<size, true>(layout, pivot, values + pivot.start, window);
-          total.template store<size>(x);
-          total.store(window.at(pivot.padded));
-        }
-      });
-  }
+    if (end == part.end) clear_empty(part, Window(storage.window));
+  double* const x = solution.data();
+  substitute_back<true>(layout, FillRows(rows), storage, rhs.data(), 1.0, x, begin, end,
+                        [&](const Pivot& pivot, auto size, auto total) SB_UNROLL {
+                          total.template store<size>(x + pivot.natural);
+                        });
 }
 
 namespace {
@@ -561,10 +572,7 @@ void solve_forward(const Layout& layout, Rows rows, const Storage& storage, View
 // storage.x, too, for the parts.
 Vec<8> solve_backward(const Layout& layout, Rows rows, const Storage& storage, View<const double> rhs, double share,
                       bool adds, View<double> solution, const Part& part) {
-  const bool is_large = layout.n_pivots() >= prefetch_threshold;
   const bool is_shared = layout.n_parts() > 0 && &part == &layout.ancestors();
-  const FillRows A(rows);
-  const double* const values = storage.values.data();
   double* const x = storage.x.data();
   const Window window(storage.window);
   clear_empty(part, window);
@@ -573,33 +581,17 @@ Vec<8> solve_backward(const Layout& layout, Rows rows, const Storage& storage, V
     take_solution(copy, x + layout.pivots[layout.updates[copy.first_update]].padded, window);
   }
   Vec<8> largest;
-  for (Index j = part.contributions - 1; j >= part.begin; --j) {
-    const Pivot& pivot = layout.pivots[j];
-    if (is_large) prefetch_before(layout, pivot, A, values, rhs.data(), solution.data());
-    const auto finish = [&](auto size, auto total) SB_UNROLL {
-      double* const result = solution.data() + pivot.natural;
-      if (pivot.kind != dual) {
-        if constexpr (lanes_of(size) == 4) largest.low = larger(largest.low, total);
-        else largest = larger(largest, total);
-      }
-      if (adds) total += decltype(total)::template load<size>(result);
-      total.template store<size>(result);
-    };
-    if (pivot.kind == constant)
-      with_constant_size(pivot.size, [&](auto size) SB_UNROLL {
-        finish(size, backward_constant<size>(layout, pivot, A, rhs.data(), share, window));
-      });
-    else
-      with_size(pivot.size, [&](auto size) SB_UNROLL {
-        if constexpr (size > 0) {
-          auto total = gather<size, false>(layout, pivot, values + pivot.start, window);
-          total += decltype(total)::load(x + pivot.padded);
-          total.store(window.at(pivot.padded));
-          if (is_shared) total.template store<size>(x + pivot.padded);
-          finish(size, total);
-        }
-      });
-  }
+  substitute_back<false>(layout, FillRows(rows), storage, rhs.data(), share, solution.data(), part.begin,
+                         part.contributions, [&](const Pivot& pivot, auto size, auto total) SB_UNROLL {
+    double* const result = solution.data() + pivot.natural;
+    if (is_shared && pivot.kind != constant) total.template store<size>(x + pivot.padded);
+    if (pivot.kind != dual) {
+      if constexpr (lanes_of(size) == 4) largest.low = larger(largest.low, total);
+      else largest = larger(largest, total);
+    }
+    if (adds) total += decltype(total)::template load<size>(result);
+    total.template store<size>(result);
+  });
   return largest;
 }
 

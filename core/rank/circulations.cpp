@@ -17,7 +17,10 @@ class Basis {
   Index rank = 0;
   double gap = 0.0;  // least remainder kept by the largest one dropped
 
-  void clear() { numbers_.clear(), rank = 0; }
+  void clear() {
+    numbers_.clear();
+    std::fill_n(&q[0][0], 36, std::numeric_limits<double>::quiet_NaN());  // what no finite vectors lead to
+  }
   void add(const Vec3<double>& angular, const Vec3<double>& linear) {
     numbers_.resize(numbers_.size() + 6);
     double* const x = &numbers_.end()[-6];
@@ -34,6 +37,7 @@ class Basis {
     double least = std::numeric_limits<double>::infinity(), largest = 0.0;
     Index n_found = 0;
     const auto take = [&](Index i, double remainder) {  // orthogonalized twice: Golub and Van Loan (2013), sec. 5.2.9
+      if (n_found == 6) return;
       double* const unit = x[i].data();
       for (Index k = 0; k < n_found; ++k) dense::add_scaled(unit, -dense::dot(unit, q[k], 6), q[k], 6);
       normalize(unit);

@@ -134,8 +134,7 @@ class VariationalSteps : public ExplicitSteps<E> {
             .store(&twists_(i, 0));
       }
       model::Poses moved = model::displaced(s.position, s.orientation, twists_);
-      this->fill_errors({moved.position.view(), moved.orientation.view(), s.velocity.view()}, trial_delta_,
-                        trial_velocity_error_);
+      this->fill_errors({moved.position.view(), moved.orientation.view(), s.velocity.view()}, trial_delta_, {});
       const double opening = this->relative(trial_delta_);
       const bool is_slow = !(opening < near_singular * before);
       if (opening <= 1.0 || (is_slow && opening <= rounded_opening)) {

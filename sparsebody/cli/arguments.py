@@ -38,6 +38,14 @@ class PositiveSeconds(click.ParamType):  # type: ignore[type-arg]
         return seconds
 
 
+class StepSize(PositiveSeconds):
+    """A positive, finite number of seconds, or "auto"."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Return the number or the word, or fail with a message that names it."""
+        return value if value == "auto" else super().convert(value, param, ctx)
+
+
 class Sizes(click.ParamType):  # type: ignore[type-arg]
     """Positive whole numbers with commas in between, in rising order."""
 

@@ -13,6 +13,7 @@ import click
 from sparsebody.cli.arguments import (
     FILE,
     PositiveSeconds,
+    StepSize,
     existing_parent,
     json_option,
     load,
@@ -35,7 +36,15 @@ _INTERRUPTED = 130
 @click.argument("mechanism")
 @parameter_option
 @click.option("--duration", type=PositiveSeconds(), default=1.0, show_default=True)
-@click.option("--step", type=PositiveSeconds(), default=1e-3, show_default=True)
+@click.option(
+    "--step",
+    type=StepSize(),
+    default=1e-3,
+    show_default=True,
+    help="auto: as long as the tolerances of local errors allow.",
+)
+@click.option("--rtol", type=float, default=1e-6, show_default=True, help="Of --step auto.")
+@click.option("--atol", type=float, default=1e-9, show_default=True, help="Of --step auto.")
 @click.option(
     "--method",
     default="auto",
@@ -71,7 +80,9 @@ _INTERRUPTED = 130
 @click.option("--resume", is_flag=True, help="Go on with an output that was interrupted.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing output.")
 @click.option(
-    "--record-step", type=PositiveSeconds(), help="Time between records; default: every step."
+    "--record-step",
+    type=PositiveSeconds(),
+    help="Time between records; default: every step, 0.01 with auto.",
 )
 @click.option("--record-reactions", is_flag=True, help="Record the wrenches of the joints too.")
 @solver_options

@@ -20,7 +20,7 @@ from sparsebody.model.joints import JOINT_TYPES, Free, JointType
 LOGARITHM = -1  # kind of an element whose deformation is the logarithm of the relative pose
 _SYMMETRY_TOLERANCE = 1e-12  # relative to the largest entry
 _ZERO_TOLERANCE = 1e-14  # of eigenvalues, relative to the largest one
-_NONE = np.zeros((6, 6))
+_NONE = np.broadcast_to(0.0, (1, 6, 6))  # of one joint, stored once whatever it is joined to
 _RIGID_PARTS = ("spherical", "planar", "cylindrical", "revolute", "prismatic")
 # Of these, rigid rows close exactly if those of the joint do.
 
@@ -87,11 +87,8 @@ def row_matrices(
         Naming the first joint whose matrix cannot be.
     """
     n = len(names)
-    nothing = (
-        all(one is None for one in given) if isinstance(given, list | tuple) else given is None
-    )
-    if nothing or (np.isscalar(given) and given == 0.0) or n == 0:
-        return repeated(_NONE, n)
+    if n == 0 or (isinstance(given, int | float) and given == 0.0):
+        return _NONE if n == 1 else np.broadcast_to(0.0, (n, 6, 6))
     rows = np.array([joint_type.n_constraints for joint_type in types])[type_index]
     entries, is_same = _entries(names, given, what)
     if is_same and (rows == rows[0]).all():

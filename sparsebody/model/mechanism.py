@@ -314,8 +314,8 @@ class Mechanism:
             predecessor_frame=predecessor_frame,
             successor_frame=successor_frame,
             prescribed=[prescribed],
-            compliance=[compliance],
-            damping=[damping],
+            compliance=compliance if isinstance(compliance, int | float) else [compliance],
+            damping=damping if isinstance(damping, int | float) else [damping],
         )
         return self._joints[int(index)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.constraint_errors import largest
 from sparsebody.simulation.implicit.stepper import ImplicitStepper
 from sparsebody.simulation.implicit.stiffness import fastest_spring
+from sparsebody.simulation.integrators.base import LocalError
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
     carried,
@@ -104,6 +106,47 @@ class AutoStepper:
         others = self._stepper.memory if is_implicit else np.zeros(self._memory_size)
         own = [self._cumbersome, self._n_steps, self._n_regular, self._n_switches, is_implicit]
         return np.concatenate([others, np.array(own, dtype=float)])
+
+    @property
+    def nominal(self) -> float:
+        """How long steps are meant to be [s]."""
+        return self._stepper.nominal
+
+    @nominal.setter
+    def nominal(self, h: float) -> None:
+        self._stepper.nominal = self._step = h
+
+    @property
+    def error_order(self) -> int:
+        """The order of local errors."""
+        return self._stepper.error_order
+
+    def saved(self) -> tuple[Any, ...]:
+        """Return what `restore` takes to undo steps."""
+        own = self._cumbersome, self._n_steps, self._n_regular, self._n_switches
+        return self._stepper, self._stepper.saved(), *own
+
+    def restore(self, saved: tuple[Any, ...]) -> None:
+        """Undo the steps since then."""
+        self._stepper, inner, *own = saved
+        self._stepper.restore(inner)
+        self._cumbersome, self._n_steps, self._n_regular, self._n_switches = own
+
+    def local_error(self) -> LocalError | None:
+        """Return the errors of the newest step; None where they are not known."""
+        return self._stepper.local_error()
+
+    def closed(self, state: State) -> State:
+        """Return the nearest state that closes the joints, where these are rigid."""
+        return self._stepper.closed(state)
+
+    def acceleration_at(self, state: State) -> FloatArray:
+        """Return the accelerations (n_bodies, 6) at a state."""
+        return self._stepper.acceleration_at(state)
+
+    def restart(self, state: State) -> None:
+        """Go on from another state."""
+        self._stepper.restart(state)
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""

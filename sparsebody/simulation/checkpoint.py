@@ -57,9 +57,9 @@ class Checkpoint:
         ]
         parts = [
             np.array(scalars),
-            _pack_state(self.state),
+            pack_state(self.state),
             self.acceleration.ravel(),
-            _pack_state(self.state if analyzed is None else analyzed),
+            pack_state(self.state if analyzed is None else analyzed),
             self.memory,
         ]
         row = np.concatenate(parts)
@@ -68,7 +68,7 @@ class Checkpoint:
 
 def row_size(system: System, memory_size: int) -> int:
     """Return the length of a packed checkpoint of a stepper with so much memory."""
-    return _N_SCALARS + 2 * _state_size(system) + 6 * system.n_bodies + memory_size + 1
+    return _N_SCALARS + 2 * state_size(system) + 6 * system.n_bodies + memory_size + 1
 
 
 def unpack(system: System, row: FloatArray) -> Checkpoint | None:
@@ -76,10 +76,10 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
     if len(row) < row_size(system, 0) or row[-1] != _checksum(row[:-1]) or not row.any():
         return None
     step, n_events, wall_time, full_rank, wait, countdown, analyzed, *others = row[:_N_SCALARS]
-    ends = np.cumsum([_N_SCALARS, _state_size(system), 6 * system.n_bodies, _state_size(system)])
+    ends = np.cumsum([_N_SCALARS, state_size(system), 6 * system.n_bodies, state_size(system)])
     state, acceleration, analysis = (row[a:b] for a, b in pairwise(ends))
     rank = RankWatch(
-        _unpack_state(system, analysis) if analyzed else None,
+        unpack_state(system, analysis) if analyzed else None,
         int(full_rank),
         int(wait),
         int(countdown),
@@ -87,7 +87,7 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
     )
     return Checkpoint(
         int(step),
-        _unpack_state(system, state),
+        unpack_state(system, state),
         acceleration.reshape(-1, 6).copy(),
         int(n_events),
         float(wall_time),
@@ -96,16 +96,19 @@ def unpack(system: System, row: FloatArray) -> Checkpoint | None:
     )
 
 
-def _state_size(system: System) -> int:
+def state_size(system: System) -> int:
+    """Return how many they are."""
     return 1 + 13 * system.n_bodies + len(system.coordinates.joint)
 
 
-def _pack_state(state: State) -> FloatArray:
+def pack_state(state: State) -> FloatArray:
+    """Return the numbers of a state, one after the other."""
     arrays = (state.position, state.orientation, state.velocity, state.coordinate)
     return np.concatenate([[state.time], *(array.ravel() for array in arrays)])
 
 
-def _unpack_state(system: System, row: FloatArray) -> State:
+def unpack_state(system: System, row: FloatArray) -> State:
+    """Return the state of such numbers."""
     n = system.n_bodies
     ends = np.cumsum([1, 3 * n, 4 * n, 6 * n])
     time, position, orientation, velocity, coordinate = np.split(row.copy(), ends)

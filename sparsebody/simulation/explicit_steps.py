@@ -28,8 +28,11 @@ _NOTHING = np.zeros(0)
 class ExplicitSteps:
     """The native call for the evaluator that a ForwardDynamics has at the time."""
 
-    def __init__(self, scheme: Tableau | Composition, small: Scales) -> None:
-        self._scheme = scheme
+    def __init__(
+        self, scheme: Tableau | Composition, small: Scales, is_adaptive: bool = False
+    ) -> None:
+        self._scheme, self._is_adaptive = scheme, is_adaptive
+        self.error: FloatArray | None = None  # (n_bodies, 7) of the mean y'' of the newest step
         self._small = small
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
@@ -48,7 +51,7 @@ class ExplicitSteps:
         native, h = self._native, time - state.time
         if native is None:
             return None
-        is_closed, x, q, v, a, correction, worst, last, _ = evaluator.assembler.call(
+        is_closed, x, q, v, a, correction, worst, last, error = evaluator.assembler.call(
             lambda *arguments: self._step(solver.system, native, arguments[:3], acceleration, h),
             state,
             None,
@@ -56,6 +59,7 @@ class ExplicitSteps:
         )
         if not is_closed:
             return None
+        self.error = error if self._is_adaptive else None
         evaluator.solver.accept_assembled()
         end = State(x, q, v, state.coordinate, time)
         return Solved(end, a, correction, Pivot(*last)), Pivot(*worst)
@@ -66,7 +70,9 @@ class ExplicitSteps:
         if isinstance(self._scheme, Composition):
             inertias = system.inertia, system.mass
             return native.variational_step(start, acceleration, inertias, self._scheme.parts, h)
-        tableau = self._scheme.node, self._scheme.pose, self._scheme.rate, _NOTHING
+        scheme = self._scheme
+        error = scheme.error if self._is_adaptive else _NOTHING
+        tableau = scheme.node, scheme.pose, scheme.rate, error
         return native.step(start, acceleration, tableau, h)
 
     def _of(self, solver: ForwardDynamics) -> Native | None:

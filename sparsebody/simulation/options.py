@@ -12,6 +12,8 @@ from sparsebody.errors import SimulationOptionError, UnknownNameError
 from sparsebody.simulation.integrators import INTEGRATORS
 from sparsebody.simulation.stabilization import STABILIZATIONS
 
+_RECORD_STEP = 0.01  # [s] between records where steps are chosen by their errors
+_ADAPTIVE = ("auto", "rk4", "generalized-alpha")
 _ROUNDING = 1e-9  # by which a time may miss a whole number of steps, in steps
 
 
@@ -22,7 +24,9 @@ class SimulationOptions:
     The duration is not among them: a resumed run may be longer than the interrupted one.
     """
 
-    step: float  # [s]
+    step: float  # [s]; from one record to the next where steps are chosen by their errors
+    rtol: float | None  # of local errors; None where `step` is taken
+    atol: float | None  # [rad, m, rad/s, m/s]
     method: str
     stabilization: str
     time_constant: float  # [s], of the Baumgarte terms
@@ -34,6 +38,11 @@ class SimulationOptions:
     compliance: float | None  # [m/N] of joints in implicit steps; None: negligible
     spectral_radius: float  # of implicit steps
 
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether steps are chosen by their errors."""
+        return self.rtol is not None
+
     def as_dict(self) -> dict[str, Any]:
         """Return the options by name, for files."""
         return asdict(self)
@@ -41,7 +50,9 @@ class SimulationOptions:
 
 def simulation_options(
     *,
-    step: float,
+    step: float | str,
+    rtol: float,
+    atol: float,
     method: str,
     stabilization: str,
     time_constant: float | None,
@@ -51,7 +62,12 @@ def simulation_options(
     **others: Any,
 ) -> SimulationOptions:
     """Return the checked options; the time constant defaults to ten steps."""
-    check_positive(step, "step")
+    is_adaptive = step == "auto"
+    if is_adaptive:
+        _check_tolerances(rtol, atol, method)
+        step = _RECORD_STEP if record_step is None else record_step
+    check_positive(step, "record step" if is_adaptive else "step")
+    step = float(step)
     check_name(method, (*INTEGRATORS, "auto"), "method")
     check_name(stabilization, STABILIZATIONS, "stabilization")
     if compliance is not None:
@@ -61,7 +77,9 @@ def simulation_options(
         time_constant = 10.0 * step
     check_positive(time_constant, "time constant")
     return SimulationOptions(
-        step=float(step),
+        step=step,
+        rtol=float(rtol) if is_adaptive else None,
+        atol=float(atol) if is_adaptive else None,
         method=method,
         stabilization=stabilization,
         time_constant=float(time_constant),
@@ -70,6 +88,17 @@ def simulation_options(
         spectral_radius=float(spectral_radius),
         **others,
     )
+
+
+def _check_tolerances(rtol: float, atol: float, method: str) -> None:
+    """Raise SimulationOptionError unless steps can be chosen by such errors."""
+    if method not in _ADAPTIVE:
+        raise SimulationOptionError(
+            f"step is 'auto', but {method!r} does not tell its errors; take a step in seconds, or "
+            f"one of {', '.join(_ADAPTIVE)}"
+        )
+    check_positive(rtol, "rtol", "errors relative to what there is")
+    check_positive(atol, "atol", "rad, m, rad/s and m/s")
 
 
 def check_positive(value: object, what: str, unit: str = "seconds") -> None:

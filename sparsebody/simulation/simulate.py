@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from sparsebody.errors import (
     warn_user,
 )
 from sparsebody.model.system import State, System, check_state
+from sparsebody.simulation.adaptive_stepper import AdaptiveStepper, adaptive_memory
 from sparsebody.simulation.auto_stepper import N_OWN, AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
 from sparsebody.simulation.implicit.stepper import ImplicitStepper, memory_size
@@ -51,9 +52,11 @@ from sparsebody.simulation.trajectory_files import (
     read_checkpoint,
     rewind,
 )
+from sparsebody.simulation.user_events import EventFinder, EventFunction, event_functions
 from sparsebody.writing import check_writable
 
-MakeStepper = Callable[[Note], Stepper | ImplicitStepper | AutoStepper]
+MakeInner = Callable[[Note], Stepper | ImplicitStepper | AutoStepper]
+MakeStepper = Callable[[Note], Stepper | ImplicitStepper | AutoStepper | AdaptiveStepper]
 
 
 def simulate(
@@ -61,7 +64,9 @@ def simulate(
     state: State | None = None,
     *,
     duration: float,
-    step: float = 1e-3,
+    step: float | str = 1e-3,
+    rtol: float = 1e-6,
+    atol: float = 1e-9,
     method: str = "auto",
     stabilization: str = "projection",
     time_constant: float | None = None,
@@ -70,6 +75,7 @@ def simulate(
     factorization: str = "auto",
     reduction: str = "auto",
     control: Control | None = None,
+    events: EventFunction | Sequence[EventFunction] | None = None,
     output: str | Path | None = None,
     record_step: float | None = None,
     record_reactions: bool = False,
@@ -88,8 +94,14 @@ def simulate(
         The compiled mechanism.
     state : State, optional
         Where it begins; default: the nearest consistent state to the model's initial one.
-    duration, step : float
-        How long, and in which steps [s]; the last step is shorter if need be.
+    duration : float
+        How long [s].
+    step : float or "auto"
+        In which steps [s]; the last one is shorter if need be. "auto": as long as local errors of
+        at most `atol` + `rtol` times what there is allow, one radian and the mechanism's size for
+        poses, the largest velocities for velocities; records are interpolated.
+    rtol, atol : float
+        Tolerances of step="auto": relative, and in rad, m, rad/s and m/s.
     method : str
         A name in INTEGRATORS, or "auto": "rk4" as long as the mechanism is regular and not stiff,
         "generalized-alpha" where it is not; events say which, why, and how far joints opened.
@@ -101,10 +113,15 @@ def simulate(
     control : callable, optional
         control(time, state) returns wrenches (n_bodies, 6) about the centers of mass in body
         axes, moment first [N m, N], which act besides the forces of the model.
+    events : callable or sequence of callables, optional
+        Functions g(time, state) of which zeros are located and told in the trajectory's events, as
+        in scipy.integrate.solve_ivp: a function's attribute `terminal = True` ends the motion
+        there, `direction` > 0 or < 0 takes only zeros on the way up or down. An attribute `change`,
+        a function of time and state, returns the state that the motion goes on from.
     output : path, optional
         An HDF5 file, written while the run goes on; else the trajectory stays in memory.
     record_step : float, optional
-        Time between records [s], a multiple of `step`; default: every step.
+        Time between records [s], a multiple of `step`; default: every step, 0.01 s with "auto".
     record_reactions : bool
         Record the joint wrenches as well, which costs an evaluation per record.
     resume : bool
@@ -152,6 +169,8 @@ def simulate(
     check_positive(duration, "duration")
     options = simulation_options(
         step=step,
+        rtol=rtol,
+        atol=atol,
         method=method,
         stabilization=stabilization,
         time_constant=time_constant,
@@ -169,8 +188,10 @@ def simulate(
         _check_dynamics(system, dynamics, stabilization)
     if control is not None and not callable(control):
         raise SimulationOptionError(f"control is {control!r}; give a function of time and state")
+    functions = event_functions(events)
     path = None if output is None else _output_path(Path(output), resume, overwrite)
-    conservative = control is None and is_conservative(system)
+    is_changed = any(hasattr(function, "change") for function in functions)
+    conservative = control is None and not is_changed and is_conservative(system)
     head = header(system, options, conservative, source)
     if path is not None and resume and path.exists():
         with open_trajectory(path) as file:
@@ -179,7 +200,7 @@ def simulate(
     check_state(system, state)
     make_stepper, memory = _stepper_maker(system, state, options, dynamics, control)
     start = _start(system, state, head, path, resume, memory)
-    return _Run(system, options, start, make_stepper).run(duration, progress)
+    return _Run(system, options, start, make_stepper, functions).run(duration, progress)
 
 
 def _stepper_maker(
@@ -189,6 +210,21 @@ def _stepper_maker(
     dynamics: ForwardDynamics | None,
     control: Control | None,
 ) -> tuple[MakeStepper, int]:
+    """Return what makes the stepper, and the length of its memory."""
+    make, memory = _method_maker(system, state, options, dynamics, control)
+    if not options.is_adaptive:
+        return make, memory
+    adaptive = partial(AdaptiveStepper, make, system, options, memory)
+    return adaptive, memory + adaptive_memory(system)
+
+
+def _method_maker(
+    system: System,
+    state: State,
+    options: SimulationOptions,
+    dynamics: ForwardDynamics | None,
+    control: Control | None,
+) -> tuple[MakeInner, int]:
     """Return what makes the stepper of the method, and the length of its memory."""
     implicit = partial(ImplicitStepper, system, state, options, control)
     integrator = INTEGRATORS["rk4" if options.method == "auto" else options.method]
@@ -206,7 +242,8 @@ def _stepper_maker(
     stabilization = STABILIZATIONS[options.stabilization]
 
     def explicit(dynamics: ForwardDynamics, note: Note) -> Stepper:
-        return Stepper(dynamics, options.step, integrator, stabilization, control, note)
+        shared = options.step, integrator, stabilization, control, note, options.is_adaptive
+        return Stepper(dynamics, *shared)
 
     if options.method != "auto":
         return partial(explicit, prepared), 0
@@ -304,6 +341,7 @@ class _Run:
         options: SimulationOptions,
         start: _Start,
         make_stepper: MakeStepper,
+        functions: tuple[EventFunction, ...],
     ) -> None:
         self._system, self._options, self._recorder = system, options, start.recorder
         self._first_time = start.first.time
@@ -313,6 +351,8 @@ class _Run:
         self._recorded_at = -float("inf")
         self._clock = time.perf_counter()
         self._stepper = make_stepper(self._note)
+        self._finder = EventFinder(functions) if functions else None
+        self._is_ended = False  # by an event
         self._joint_wrench = self._stepper.joint_wrench if options.record_reactions else None
         if start.checkpoint is not None:
             self._go_back_to(start.checkpoint)
@@ -354,8 +394,12 @@ class _Run:
             self._record()
             self._stepper.start(self._state)
             self._is_under_way = True
+        if self._finder is not None:
+            self._finder.begin(self._state)
         for step in range(self._step + 1, n_whole_steps(duration, options.step) + 1):
-            self._state = self._stepper.advance(self._first_time + step * options.step)
+            self._advance(self._first_time + step * options.step)
+            if self._is_ended:
+                return
             self._step = step
             if step % options.record_every == 0:
                 self._record()
@@ -365,8 +409,30 @@ class _Run:
         if rest_of_step(duration, options.step) > 0.0:
             self._recorder.flush(self._checkpoint())
             self._is_whole = False
-            self._state = self._stepper.advance(self._first_time + duration)
+            self._advance(self._first_time + duration)
             yield
+
+    def _advance(self, time: float) -> None:
+        """Advance to a time, or to the event that ends the motion."""
+        after = self._stepper.advance(time)
+        if self._finder is None:
+            self._state = after
+            return
+        for crossing in self._finder.find(self._stepper, self._state, after):
+            here = crossing.state
+            self._note(Event(here.time, "event", crossing.name))
+            if crossing.is_terminal:
+                self._state, self._is_ended, self._is_whole = here, True, False
+                return
+            if crossing.change is not None:
+                changed = crossing.change(here.time, here)
+                check_state(self._system, changed)
+                self._state = consistent_state(self._system, changed)
+                self._stepper.restart(self._state)
+                self._finder.begin_at(crossing, self._state)
+                self._advance(time)
+                return
+        self._state = after
 
     def _record(self) -> None:
         multiplier = self._stepper.multiplier if self._is_under_way else None
@@ -397,6 +463,8 @@ class _Run:
         self._stepper.resume(self._state, checkpoint)
         self._state, self._is_under_way = checkpoint.state, True
         self._step, self._n_events = checkpoint.step, checkpoint.n_events
+        if isinstance(self._stepper, AdaptiveStepper):
+            self._state = self._stepper.advance(self._first_time + self._step * self._options.step)
         self._clock -= checkpoint.wall_time
         if self._step % self._options.record_every == 0:
             self._recorded_at = self._state.time

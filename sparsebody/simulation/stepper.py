@@ -17,7 +17,14 @@ from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.constraint_errors import Scales, largest, scales
 from sparsebody.simulation.explicit_steps import ExplicitSteps
 from sparsebody.simulation.integrators import Composition, Integrator
-from sparsebody.simulation.integrators.base import at_time, moved, pose_derivatives
+from sparsebody.simulation.integrators.base import (
+    LocalError,
+    Tableau,
+    at_time,
+    moved,
+    pose_derivatives,
+    weighted,
+)
 from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
@@ -33,6 +40,7 @@ from sparsebody.simulation.stabilization import (
     Pivot,
     Solved,
     Stabilization,
+    projected,
     smallest_pivot,
     solved,
 )
@@ -92,20 +100,24 @@ class Stepper:
         stabilization: Stabilization,
         control: Control | None,
         note: Callable[[Event], None],
+        is_adaptive: bool = False,
     ) -> None:
         self._rows = RowChoice(dynamics, note)
-        self._nominal = step
+        self.nominal = step
         self._integrator = integrator
         self._stabilization = stabilization
         self._unsolvable, self._undetermined = 0.0, 0.0  # pivots
         self._control = control
         self._note = note
+        self._is_adaptive = is_adaptive  # local errors are asked for
+        self._error: FloatArray | None = None  # of the mean y'' of the newest step
         self._small = Scales(np.zeros(0))
         self._compiled: ExplicitSteps | None = None
         self._n_others = 0  # steps that a composition could not do
         self._stages: list[Solved] = []  # of the newest step that is not compiled
 
     memory = np.zeros(0)
+    error_order = 4  # of local errors
     multiplier: FloatArray | None = None  # of compliant joints: these are rigid
 
     def last_events(self, time: float) -> list[Event]:
@@ -130,6 +142,36 @@ class Stepper:
             state, acceleration = self._rows.leave_from_rest(state, acceleration)
         self.state, self.acceleration = state, acceleration
 
+    def restart(self, state: State) -> None:
+        """Go on from another state."""
+        self.state, self.acceleration = state, self.acceleration_at(state)
+
+    def saved(self) -> tuple[State, FloatArray, ForwardDynamics, RankWatch]:
+        """Return what `restore` takes to undo steps."""
+        return self.state, self.acceleration, self._rows.dynamics, replace(self.rank)
+
+    def restore(self, saved: tuple[State, FloatArray, ForwardDynamics, RankWatch]) -> None:
+        """Undo the steps since then."""
+        self.state, self.acceleration, self._rows.dynamics, self._rows.watch = saved
+
+    def local_error(self) -> LocalError | None:
+        """Return the errors of the newest step; None where they are not known."""
+        error, self._error = self._error, None
+        return None if error is None else LocalError.of_curvature(error, self.nominal)
+
+    def closed(self, state: State) -> State:
+        """Return the nearest state that closes the joints, where these are kept closed."""
+        if not self._stabilization.closes:
+            return state
+        try:
+            return projected(self.evaluate, state, self._small).state
+        except SingularSystemError:
+            return state
+
+    def acceleration_at(self, state: State) -> FloatArray:
+        """Return the accelerations (n_bodies, 6) at a state."""
+        return self.evaluate(state).acceleration()
+
     def take_over(self, first: State, state: State, dynamics: ForwardDynamics) -> None:
         """Go on with dynamics analyzed at a closed state, in a run that began at the first."""
         self._set_scales(first)
@@ -143,10 +185,10 @@ class Stepper:
         self._rows.resume(checkpoint.rank)
 
     def _set_scales(self, first: State) -> None:
-        self._small = scales(self._rows.dynamics.system, first, self._nominal)
+        self._small = scales(self._rows.dynamics.system, first, self.nominal)
         scheme = self._integrator.scheme
         if scheme is not None and self._stabilization.closes and self._control is None:
-            self._compiled = ExplicitSteps(scheme, self._small)
+            self._compiled = ExplicitSteps(scheme, self._small, self._is_adaptive)
         largest_limit = max(_NEVER_USUAL, _USUAL * self._first_pivot(first))
         unsolvable = _UNSOLVABLE if self._stabilization.closes else _UNSOLVABLE_OPEN
         self._unsolvable = min(unsolvable, largest_limit)
@@ -192,7 +234,7 @@ class Stepper:
             return closed_by_all_rows(self._rows.dynamics, before)
         if self._rows.seek_full_rank(self.state) or self._rows.exchange(self.state):
             self.acceleration = self.evaluate(self.state).acceleration()
-        lag = (time - self.state.time) / self._nominal
+        lag = (time - self.state.time) / self.nominal
         if self.rank.left_at == self.state.time:
             return self._adopt(self._left(time), 1, "")
         best, trouble, is_open = None, "", False
@@ -236,7 +278,7 @@ class Stepper:
 
     def _plain_parts(self) -> tuple[float, ...]:
         """Return a whole step, or parts soon after a singular pose was left."""
-        n = n_parts_after(self.state.time - self.rank.left_at, self._nominal)
+        n = n_parts_after(self.state.time - self.rank.left_at, self.nominal)
         return (1.0 / n,) * n
 
     def _here(self) -> _Reached:
@@ -273,6 +315,7 @@ class Stepper:
         if self._compiled is not None:
             compiled = self._compiled(self._rows.dynamics, state, acceleration, time)
             if compiled is not None:
+                self._error = self._compiled.error
                 return self._reached(start, *compiled)
         scheme = self._integrator.scheme
         if isinstance(scheme, Composition):
@@ -283,7 +326,12 @@ class Stepper:
             self._n_others += 1
         end = self._integrated(self.evaluate, start, time)
         try:
-            return self._reached_by_stages(start, self._stabilized(self.evaluate, end))
+            solved_end = self._stabilized(self.evaluate, end)
+            if self._is_adaptive and isinstance(scheme, Tableau):
+                way = start.end, *self._stages, solved_end
+                y = [pose_derivatives(at.state, at.acceleration)[1] for at in way]
+                self._error = weighted(scheme.error, y)
+            return self._reached_by_stages(start, solved_end)
         except SparsebodyError:
             self._check_finite(end)
             raise

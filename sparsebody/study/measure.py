@@ -12,9 +12,9 @@ from typing import Any
 from sparsebody.arrays import FloatArray
 from sparsebody.study import machine
 from sparsebody.study.families import Problem
-from sparsebody.study.methods import SparsePrepared, prepare
 from sparsebody.study.plan import Case, Study
-from sparsebody.study.references import (
+from sparsebody.study.prepared import SparsePrepared, prepare
+from sparsebody.study.study_references import (
     TRUSTED,
     load_reference,
     problem_of,

@@ -19,8 +19,8 @@ from sparsebody.study.machine import record_environment
 from sparsebody.study.measure import Row, blank_row, measure, solve_reference
 from sparsebody.study.plan import Case, Series, Study
 from sparsebody.study.processes import Failure, executor, isolated
-from sparsebody.study.references import forget_missing, give_up_reference, is_settled
 from sparsebody.study.results import write_results
+from sparsebody.study.study_references import forget_missing, give_up_reference, is_settled
 from sparsebody.writing import write_errors
 
 Report = Callable[[Case, Row, int, int], None]

@@ -12,6 +12,7 @@ from sparsebody.model.gallery import GALLERY, build
 SMALL = {
     "bodies": 4,
     "rungs": 3,
+    "elements": 3,
     "pairs": 3,
     "rings": 3,
     "loops": 3,

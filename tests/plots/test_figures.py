@@ -16,6 +16,7 @@ TIME = np.linspace(0.0, 1.0, 11)
 SMALL = {
     "bodies": 4,
     "rungs": 3,
+    "elements": 3,
     "rings": 3,
     "rails": 3,
     "pairs": 3,

@@ -7,6 +7,7 @@ import pytest
 
 import sparsebody as sb
 from sparsebody.model.gallery import build
+from sparsebody.simulation import auto_stepper
 
 
 def kinds(run: sb.Trajectory) -> list[str]:
@@ -63,3 +64,35 @@ def test_a_run_that_turned_implicit_resumes_bit_for_bit(tmp_path):
     sb.simulate(system, duration=0.1, output=tmp_path / "part", **options)
     resumed = sb.simulate(system, duration=0.2, output=tmp_path / "part", resume=True, **options)
     np.testing.assert_array_equal(resumed.position, whole.position)
+
+
+def test_singular_poses_that_follow_on_each_other_are_passed_by_implicit_steps():
+    run = sb.simulate(build("four-bar-torus").compile(), duration=0.6, step=0.002)
+    (turn,) = [event for event in run.events if event.kind == "implicit steps"]
+    assert "singular poses follow on each other" in turn.message
+    assert run.position_error.max() < 1e-5
+    assert run.energy_error < 1e-3
+
+
+def test_explicit_steps_are_taken_again_where_poses_are_regular_and_resume_bit_for_bit(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr(auto_stepper, "_CHECKED", 16)
+    monkeypatch.setattr(auto_stepper, "_MOST_CHECKS", 1)
+    system = build("lattice", rows=3, columns=3).compile()
+    whole = sb.simulate(system, duration=0.5, step=0.004)
+    assert kinds(whole)[:3] == ["implicit steps", "compliance", "explicit steps"]
+    assert whole.elastic_energy[5] > 0.0
+    assert whole.energy_error < 1e-3
+    assert whole.position_error[-1] < 1e-12
+    for duration in (0.2, 0.4):  # implicit and explicit steps
+        part = tmp_path / f"{duration}"
+        sb.simulate(system, duration=duration, step=0.004, output=part)
+        resumed = sb.simulate(system, duration=0.5, step=0.004, output=part, resume=True)
+        np.testing.assert_array_equal(resumed.position, whole.position)
+
+
+def test_stiff_trees_run_without_a_word_on_the_method():
+    run = sb.simulate(build("governor").compile(), duration=0.5)
+    assert run.time[-1] == 0.5
+    assert run.events[0].kind == "implicit steps"

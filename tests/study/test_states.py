@@ -1,8 +1,8 @@
 import numpy as np
 
 from sparsebody.study.measure import solve_reference
-from sparsebody.study.references import is_known, is_settled, problem_of, state_file
 from sparsebody.study.study_files import study_of
+from sparsebody.study.study_references import is_known, is_settled, problem_of, state_file
 
 STUDY = study_of(
     {

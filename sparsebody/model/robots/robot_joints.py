@@ -285,7 +285,11 @@ def constant_joints(source: RobotSource) -> dict[int, float]:
 
 
 def add_loop_joints(mechanism: Mechanism, source: RobotSource) -> None:
-    """Add a spherical joint for every `connect`, a fixed one for every `weld`."""
+    """Add a spherical joint for every `connect`, a fixed one for every `weld`.
+
+    Both are rigid: `solref` and `solimp` set accelerations with which the solver closes a gap,
+    whatever the bodies weigh, so that they say nothing of a stiffness of the joint.
+    """
     model = source.model
     for equality in _active(source):
         kind = source.kind("mjtEq", model.eq_type[equality])

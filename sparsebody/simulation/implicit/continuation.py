@@ -47,7 +47,7 @@ class Path:
     """Points of equilibrium, in the order in which they were reached."""
 
     parameter: FloatArray  # (n,)
-    states: tuple[State, ...]
+    states: tuple[State, ...] = field(repr=False)
     n_unstable: tuple[int, ...]  # directions in which the potential falls
     special: tuple[Special, ...]
 
@@ -323,17 +323,17 @@ class _Walk:
         """Locate what lies between a point and the next, at some distance along its tangent."""
         is_fold = tangent[-1] * next_tangent[-1] < 0.0
         n_crossing = abs(unstable[1] - unstable[0])
-        found = []
+        located = []
         if is_fold:
             fold = self._located(
-                point, tangent, reach, lambda there: self.tangent(there, tangent)[-1]
+                point, tangent, reach, lambda other: self.tangent(other, tangent)[-1]
             )
-            found.append(Special("fold", fold.parameter, fold.state, np.zeros((0, 0, 6)), fold))
+            located.append(Special("fold", fold.parameter, fold.state, np.zeros((0, 0, 6)), fold))
         if n_crossing > is_fold:
             place = self._located(point, tangent, reach, self._nearest_eigenvalue)
             modes = self._critical_modes(place, n_crossing)
-            found.append(Special("bifurcation", place.parameter, place.state, modes, place))
-        return found
+            located.append(Special("bifurcation", place.parameter, place.state, modes, place))
+        return located
 
     def _located(
         self,
@@ -344,9 +344,8 @@ class _Walk:
     ) -> StaticPoint:
         """Return the point where a function of the path is zero, by the Illinois rule."""
         ends = [0.0, reach]
-        there = [point, self._at(point, tangent, reach)[0]]
-        values = [function(place) for place in there]
-        place, last = there[1], 0
+        place, last = self._at(point, tangent, reach)[0], 0
+        values = [function(point), function(place)]
         for _ in range(_REFINEMENTS):
             if abs(ends[1] - ends[0]) < _LOCATED or values[0] == values[1]:
                 break

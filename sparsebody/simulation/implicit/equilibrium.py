@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy.sparse import csc_array, diags_array
@@ -25,7 +25,7 @@ _SHIFTS = 60  # by which the matrix is made positive, each twice the last
 class Equilibrium:
     """A pose in which all forces balance."""
 
-    state: State  # at rest
+    state: State = field(repr=False)  # at rest
     n_unstable: int  # directions in which the potential falls
     residual: float  # the largest force [N] or moment over a typical length left on a body
     iterations: int

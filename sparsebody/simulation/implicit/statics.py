@@ -135,8 +135,8 @@ class StaticEquations:
 
     def parameter_rate(self, point: StaticPoint) -> FloatArray:
         """Return d(residual)/dp, of which the residual is a linear function."""
-        there = self.evaluate(replace(point, parameter=point.parameter + 1.0))
-        return there - self.evaluate(point)
+        ahead = self.evaluate(replace(point, parameter=point.parameter + 1.0))
+        return ahead - self.evaluate(point)
 
     def matrix(self) -> csc_array:
         """Return [K A'; A -C] where the residual was evaluated last."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,6 +64,22 @@ class Composition:
 def weighted(weights: FloatArray, curvatures: list[FloatArray]) -> FloatArray:
     """Return the weighted sum of the first y'' (n_bodies, 7)."""
     return np.asarray(sum(w * c for w, c in zip(weights, curvatures, strict=False)))
+
+
+class LocalError(NamedTuple):
+    """Largest errors of poses and velocities in a step."""
+
+    angle: float  # [rad]
+    distance: float  # [m]
+    turning: float  # [rad/s]
+    moving: float  # [m/s]
+
+    @classmethod
+    def of_curvature(cls, error: FloatArray, h: float) -> LocalError:
+        """Return those of an error (n_bodies, 7) of the mean y'' of a step."""
+        moving = h * float(np.linalg.norm(error[:, :3], axis=1).max(initial=0.0))
+        turning = 2.0 * h * float(np.linalg.norm(error[:, 3:], axis=1).max(initial=0.0))
+        return cls(h * turning, h * moving, turning, moving)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from compliant_mechanisms import deformed
 import sparsebody as sb
 from sparsebody.dynamics.energy import energy
 from sparsebody.model.gallery import build
+from sparsebody.simulation.implicit.stiffness import fastest_spring
 
 
 def oscillator(**row: float) -> sb.System:
@@ -88,3 +89,36 @@ def test_a_beam_swings_about_its_sag():
     sag = sb.equilibrium(system).state.position[-1, 2]
     assert tip.mean() == pytest.approx(sag, rel=0.02)
     assert tip.min() == pytest.approx(2 * sag, rel=0.05)
+
+
+@pytest.mark.parametrize("number", [0, 1, 4])
+def test_a_beam_swings_at_the_frequencies_of_euler_and_bernoulli(number):
+    """After a period of the closed form a mode is back, its velocity included."""
+    height = 0.002
+    system = build("beam", elements=100, height=height, gravity=(0, 0, 0)).compile()
+    beta = (1.87510407, 4.69409113, 7.85475744, 10.99554073, 14.13716839)[number]
+    period = 2 * np.pi / (beta**2 * np.sqrt(2.1e11 * height**2 / 12 / 7800.0))
+    vibrations = sb.natural_frequencies(system, count=12)
+    upwards = np.flatnonzero(np.abs(vibrations.mode[:, :, 5]).max(axis=1) > 0.1)
+    mode = 1e-4 * vibrations.mode[upwards[number]]
+    run = sb.simulate(
+        system,
+        system.initial_state.with_(velocity=mode),
+        duration=period,
+        step=period / 300,
+        method="generalized-alpha",
+        spectral_radius=1.0,
+    )
+    moved = run.position[-1, :, 2] - system.initial_state.position[:, 2]
+    amplitude = np.abs(run.position[:, :, 2]).max()
+    assert np.abs(moved).max() < 2 * np.pi * 1e-3 * amplitude
+    alike = np.sum(run.velocity[-1, :, 5] * mode[:, 5]) / np.sum(mode[:, 5] ** 2)
+    assert alike == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_rate_of_an_elastic_element_is_that_of_its_stiffest_row():
+    system = oscillator(compliance=[1.0, 1.0, 1.0, 0.01, 0.02, 0.04])
+    rate = fastest_spring(system, system.initial_state)
+    assert rate == pytest.approx(np.sqrt(1 / (2.0 * 0.01)))
+    damped = oscillator(compliance=1.0, damping=[0, 0, 0, 0, 0, 30.0])
+    assert fastest_spring(damped, damped.initial_state) == pytest.approx(30.0 / 2.0)

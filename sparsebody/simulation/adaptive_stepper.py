@@ -1,0 +1,210 @@
+"""Steps as long as their local errors allow, and states in between for records.
+
+Hairer, Norsett, Wanner (1993), sec. II.4 on step sizes and II.6 on dense output.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.equations.initial_state import mechanism_size
+from sparsebody.errors import SimulationError, SingularSystemError
+from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
+from sparsebody.model.system import State, System
+from sparsebody.simulation.auto_stepper import AutoStepper
+from sparsebody.simulation.checkpoint import (
+    Checkpoint,
+    RankWatch,
+    pack_state,
+    state_size,
+    unpack_state,
+)
+from sparsebody.simulation.dense_output import interpolated
+from sparsebody.simulation.implicit.stepper import ImplicitStepper
+from sparsebody.simulation.integrators.base import LocalError
+from sparsebody.simulation.options import SimulationOptions
+from sparsebody.simulation.stepper import Stepper
+from sparsebody.simulation.trajectory import Event
+
+_SAFETY, _SHORTEST, _LONGEST = 0.9, 0.2, 5.0  # factors from one step to the next
+_SAME = 1.2  # a factor up to which the step stays what it is
+_BEYOND = 1.3  # factor of a step that ended at a singular pose
+_TINY = 1e-13  # of a step, relative to the time
+_FIRST = 0.1  # of the time that a motion takes for a radian, or its own size
+
+Inner = Stepper | ImplicitStepper | AutoStepper
+Note = Callable[[Event], None]
+
+
+def adaptive_memory(system: System) -> int:
+    """Return the numbers of an AdaptiveStepper's memory besides that of the other stepper."""
+    return state_size(system) + 6 * system.n_bodies + 3
+
+
+class AdaptiveStepper:
+    """Steps of another stepper with local errors of at most atol + rtol times what there is.
+
+    That is one radian and the mechanism's size for poses, and the largest velocities.
+    """
+
+    def __init__(
+        self,
+        make_inner: Callable[[Note], Inner],
+        system: System,
+        options: SimulationOptions,
+        inner_memory: int,
+        note: Note,
+    ) -> None:
+        self._system, self._size = system, mechanism_size(system)
+        assert options.rtol is not None
+        assert options.atol is not None
+        self._rtol, self._atol = options.rtol, options.atol
+        self._note, self._n_noted, self._inner_memory = note, 0, inner_memory
+        self._inner = make_inner(self._take_note)
+        self._h, self._n_steps = 0.0, [0, 0]  # taken, and rejected
+        self._before: tuple[State, FloatArray] | None = None
+
+    def _take_note(self, event: Event) -> None:
+        self._n_noted += 1
+        self._note(event)
+
+    @property
+    def state(self) -> State:
+        """The state that the next step starts from."""
+        return self._inner.state
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Its accelerations (n_bodies, 6)."""
+        return self._inner.acceleration
+
+    @property
+    def multiplier(self) -> FloatArray | None:
+        """Those of compliant joints at the end of the newest step; None where they are rigid."""
+        return self._inner.multiplier
+
+    @property
+    def rank(self) -> RankWatch:
+        """Where the rank of the constraint rows stands."""
+        return self._inner.rank
+
+    @property
+    def memory(self) -> FloatArray:
+        """What else the next step and the next record depend on."""
+        state, acceleration = self._before or (self.state, self.acceleration)
+        own = pack_state(state), acceleration.ravel(), [self._h, *self._n_steps]
+        return np.concatenate([self._inner.memory, *own])
+
+    def start(self, state: State) -> None:
+        """Start from a consistent state."""
+        self._inner.start(state)
+        self._h = self._first_step()
+
+    def restart(self, state: State) -> None:
+        """Go on from another state."""
+        self._inner.restart(state)
+        self._before, self._h = None, min(self._h, self._first_step())
+
+    def resume(self, first: State, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint of a run that began at a state."""
+        n = self._inner_memory
+        self._inner.resume(first, replace(checkpoint, memory=checkpoint.memory[:n]))
+        own, (self._h, *counts) = np.split(checkpoint.memory[n:], [-3])
+        self._n_steps = [int(count) for count in counts]
+        split = len(own) - checkpoint.acceleration.size
+        acceleration = own[split:].reshape(checkpoint.acceleration.shape)
+        self._before = unpack_state(self._system, own[:split]), acceleration
+
+    def joint_wrench(self, state: State) -> FloatArray:
+        """Return the reactions (n_joints, 6)."""
+        return self._inner.joint_wrench(state)
+
+    def closed(self, state: State) -> State:
+        """Return the nearest state that closes the joints, where these are rigid."""
+        return self._inner.closed(state)
+
+    def acceleration_at(self, state: State) -> FloatArray:
+        """Return the accelerations (n_bodies, 6) at a state."""
+        return self._inner.acceleration_at(state)
+
+    def last_events(self, time: float) -> list[Event]:
+        """Return what is told at the end of a run."""
+        message = "{} steps, and {} with errors too large".format(*self._n_steps)
+        return [*self._inner.last_events(time), Event(time, "adaptive steps", message)]
+
+    def advance(self, time: float) -> State:
+        """Return the state at `time`, from where steps reach at least as far.
+
+        Raises
+        ------
+        SingularSystemError, SimulationError
+            If the motion does not go on however short the step is.
+        """
+        while self.state.time < time:
+            self._step()
+        if self.state.time == time or self._before is None:
+            return self.state
+        before, acceleration = self._before
+        between = interpolated(before, self.state, (acceleration, self.acceleration), time)
+        between = self._inner.closed(between)
+        if len(between.coordinate):
+            motion = coordinate_motion(self._system, between, joint_motion(self._system, between))
+            between = between.with_(coordinate=motion.value)
+        return between
+
+    def _step(self) -> None:
+        """Take a step that is short enough."""
+        inner, h, factor = self._inner, self._h, 1.0
+        inner.nominal = h
+        while True:
+            before, saved, n_noted = (inner.state, inner.acceleration), inner.saved(), self._n_noted
+            is_last_resort = h < _TINY * max(abs(before[0].time), 1.0)
+            try:
+                inner.advance(before[0].time + h)
+            except (SingularSystemError, SimulationError):
+                if is_last_resort:
+                    raise
+                factor = _SHORTEST
+            else:
+                if inner.state.time <= before[0].time:  # a singular pose, to be passed
+                    h *= _BEYOND
+                    continue
+                error = inner.local_error()
+                norm = 0.0 if error is None else self._norm(error)
+                factor = self._factor(norm)
+                if norm <= 1.0 or is_last_resort or self._n_noted > n_noted:
+                    break
+            inner.restore(saved)
+            self._n_steps[1] += 1
+            h *= min(factor, _SAFETY)
+            inner.nominal = h
+        self._before = before
+        self._n_steps[0] += 1
+        self._h = h if 1.0 <= factor < _SAME else h * factor
+
+    def _factor(self, norm: float) -> float:
+        """Return how much longer the next step is to be."""
+        if not norm < math.inf:
+            return _SHORTEST
+        best = _SAFETY * norm ** (-1.0 / self._inner.error_order) if norm > 0.0 else _LONGEST
+        return min(max(best, _SHORTEST), _LONGEST)
+
+    def _norm(self, error: LocalError) -> float:
+        velocity = np.abs(self.state.velocity)
+        sizes = 1.0, self._size, velocity[:, :3].max(), velocity[:, 3:].max()
+        shares = [e / (self._atol + self._rtol * s) for e, s in zip(error, sizes, strict=True)]
+        return float(max(shares)) if all(map(math.isfinite, shares)) else math.inf
+
+    def _first_step(self) -> float:
+        """Return a step that is short for any motion with these velocities and accelerations."""
+        (turning, moving), (angular, linear) = (
+            (np.abs(a[:, :3]).max(), np.abs(a[:, 3:]).max() / self._size)
+            for a in (self.state.velocity, self.acceleration)
+        )
+        rate = float(max(turning, moving, np.sqrt(max(angular, linear))))
+        return _FIRST * self._rtol**0.25 / rate if rate > 0.0 else 1e-3
