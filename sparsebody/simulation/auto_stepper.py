@@ -29,6 +29,7 @@ from sparsebody.simulation.trajectory import Event
 from sparsebody.tolerances import WORST_RESIDUAL
 
 _AHEAD = 1e-4  # [rad, m] where rows are looked at that may be independent only there
+_FARTHEST = 100  # steps: a motion that takes longer to get there is none yet, as that of a drive
 _STIFF = 2.0  # rate of a spring times the step, from which on explicit steps would be unstable
 _CUMBERSOME = ("step in parts", "re-analysis")  # events of steps that take long
 _MOST_CUMBERSOME, _FORGOTTEN = 1.5, 0.99  # of them on the way, and how they count less step by step
@@ -154,7 +155,7 @@ class AutoStepper:
         rate = fastest_spring(self._dynamics.system, state)
         if rate * self._step > _STIFF:
             self._switch(state, f"a spring or damper with a rate of {rate:.1e}/s is stiff")
-        elif is_singular(self._dynamics, state):
+        elif is_singular(self._dynamics, state, self._step):
             self._switch(state, "rows depend on others at this pose that do not in general")
         else:
             self._stepper.start(state)
@@ -232,17 +233,17 @@ class AutoStepper:
         self._stepper.start(state)
 
 
-def is_singular(dynamics: ForwardDynamics, state: State) -> bool:
+def is_singular(dynamics: ForwardDynamics, state: State, step: float) -> bool:
     """Tell whether the rows in use do not keep the others a little further on the way."""
     if len(dynamics.redundant_rows) == 0:
         return False
-    speed = largest(state.velocity)
+    speed, longest = largest(state.velocity), _FARTHEST * step
     try:
-        if speed > 0.0:
+        if speed * longest > _AHEAD:
             ahead = moved_on(state, _AHEAD / speed)
         else:
             acceleration = dynamics.evaluate(state).acceleration()
-            if largest(acceleration) == 0.0:
+            if largest(acceleration) * longest**2 < 2.0 * _AHEAD:
                 return False
             ahead = carried(state, acceleration, (2.0 * _AHEAD / largest(acceleration)) ** 0.5)
         projected(dynamics.evaluate, ahead).evaluation.acceleration()
@@ -265,6 +266,8 @@ def regular_near(
         closed = projected(here.evaluate, state)
         closed.evaluation.acceleration()
         is_far = smallest_pivot(closed.evaluation).sine > _REGULAR
-        return (here, closed.state) if is_far and not is_singular(here, closed.state) else None
+        return (
+            (here, closed.state) if is_far and not is_singular(here, closed.state, step) else None
+        )
     except SparsebodyError:
         return None

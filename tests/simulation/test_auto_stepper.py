@@ -96,3 +96,11 @@ def test_stiff_trees_run_without_a_word_on_the_method():
     run = sb.simulate(build("governor").compile(), duration=0.5)
     assert run.time[-1] == 0.5
     assert run.events[0].kind == "implicit steps"
+
+
+def test_a_drive_that_begins_at_rest_is_no_singular_pose():
+    """Its first accelerations are rounding, and lead nowhere for hours."""
+    lift = sb.build("scissor", pairs=10, drive=True).compile()
+    run = sb.simulate(lift, duration=0.1, step=0.005)
+    assert "implicit steps" not in [event.kind for event in run.events]
+    assert run.position_error.max() < 1e-12
