@@ -11,7 +11,7 @@ from sparsebody.factorization import FACTORIZATIONS
 from sparsebody.model.gallery import GALLERY
 from sparsebody.ordering import ORDERINGS
 from sparsebody.simulation.integrators import INTEGRATORS
-from sparsebody.simulation.trajectory import Trajectory
+from sparsebody.simulation.records.trajectory import Trajectory
 
 SOURCE = '''
 import numpy as np

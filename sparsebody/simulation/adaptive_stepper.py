@@ -25,11 +25,11 @@ from sparsebody.simulation.checkpoint import (
     unpack_state,
 )
 from sparsebody.simulation.dense_output import interpolated
-from sparsebody.simulation.implicit.stepper import ImplicitStepper
+from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.integrators.base import LocalError
 from sparsebody.simulation.options import SimulationOptions
+from sparsebody.simulation.records.trajectory import Event
 from sparsebody.simulation.stepper import Stepper
-from sparsebody.simulation.trajectory import Event
 
 _SAFETY, _SHORTEST, _LONGEST = 0.9, 0.2, 5.0  # factors from one step to the next
 _SAME = 1.2  # a factor up to which the step stays what it is

@@ -14,9 +14,10 @@ from sparsebody.errors import SimulationError, SingularSystemError, SparsebodyEr
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.constraint_errors import largest
-from sparsebody.simulation.implicit.stepper import ImplicitStepper
+from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.implicit.stiffness import fastest_spring
 from sparsebody.simulation.integrators.base import LocalError
+from sparsebody.simulation.records.trajectory import Event
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
     carried,
@@ -25,7 +26,6 @@ from sparsebody.simulation.singular_poses import (
 )
 from sparsebody.simulation.stabilization import projected, smallest_pivot
 from sparsebody.simulation.stepper import Stepper
-from sparsebody.simulation.trajectory import Event
 from sparsebody.tolerances import WORST_RESIDUAL
 
 _AHEAD = 1e-4  # [rad, m] where rows are looked at that may be independent only there

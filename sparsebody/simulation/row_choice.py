@@ -13,6 +13,7 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import RankWatch
 from sparsebody.simulation.constraint_errors import largest
+from sparsebody.simulation.records.trajectory import Event
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
     carried,
@@ -20,7 +21,6 @@ from sparsebody.simulation.singular_poses import (
     moved_on,
 )
 from sparsebody.simulation.stabilization import projected, smallest_pivot
-from sparsebody.simulation.trajectory import Event
 from sparsebody.tolerances import WORST_RESIDUAL
 
 _LONGEST_WAIT = 1024  # steps between two attempts to find more independent rows

@@ -29,7 +29,7 @@ from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.adaptive_stepper import AdaptiveStepper, adaptive_memory
 from sparsebody.simulation.auto_stepper import N_OWN, AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
-from sparsebody.simulation.implicit.stepper import ImplicitStepper, memory_size
+from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, memory_size
 from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator
 from sparsebody.simulation.interruption import stop_request
 from sparsebody.simulation.options import (
@@ -40,18 +40,18 @@ from sparsebody.simulation.options import (
     simulation_options,
 )
 from sparsebody.simulation.progress import Report, progress_report
-from sparsebody.simulation.recorder import FileRecorder, MemoryRecorder, Recorder
-from sparsebody.simulation.samples import Header, header, sample
-from sparsebody.simulation.stabilization import STABILIZATIONS
-from sparsebody.simulation.stepper import Control, Stepper
-from sparsebody.simulation.trajectory import Event, StoppedSimulationError, Trajectory
-from sparsebody.simulation.trajectory_files import (
+from sparsebody.simulation.records.recorder import FileRecorder, MemoryRecorder, Recorder
+from sparsebody.simulation.records.samples import Header, header, sample
+from sparsebody.simulation.records.trajectory import Event, StoppedSimulationError, Trajectory
+from sparsebody.simulation.records.trajectory_files import (
     check_same_run,
     first_record,
     open_trajectory,
     read_checkpoint,
     rewind,
 )
+from sparsebody.simulation.stabilization import STABILIZATIONS
+from sparsebody.simulation.stepper import Control, Stepper
 from sparsebody.simulation.user_events import EventFinder, EventFunction, event_functions
 from sparsebody.writing import check_writable
 

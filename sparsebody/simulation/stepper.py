@@ -25,6 +25,7 @@ from sparsebody.simulation.integrators.base import (
     pose_derivatives,
     weighted,
 )
+from sparsebody.simulation.records.trajectory import Event
 from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
@@ -44,7 +45,6 @@ from sparsebody.simulation.stabilization import (
     smallest_pivot,
     solved,
 )
-from sparsebody.simulation.trajectory import Event
 from sparsebody.simulation.variational_steps import variational_step
 
 Control = Callable[[float, State], FloatArray]

@@ -12,7 +12,12 @@ from sparsebody.errors import SparsebodyError
 from sparsebody.model.gallery import build
 from sparsebody.plots import Options, trajectory_subject
 from sparsebody.simulation import Trajectory, simulate
-from sparsebody.simulation.trajectory_structure import CHANNELS, EVENTS, OPTIONAL_CHANNELS, TEXTS
+from sparsebody.simulation.records.trajectory_structure import (
+    CHANNELS,
+    EVENTS,
+    OPTIONAL_CHANNELS,
+    TEXTS,
+)
 
 N_SEEDS = int(os.environ.get("SPARSEBODY_DAMAGED_FILES", "80"))  # more on demand
 RUN = {"duration": 0.05, "step": 0.005, "record_reactions": True}

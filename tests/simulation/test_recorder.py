@@ -18,7 +18,7 @@ from sparsebody.errors import InterruptionWarning, OutputError, SimulationError
 from sparsebody.model.gallery.four_bars import n_four_bar
 from sparsebody.model.gallery.lattices import lattice
 from sparsebody.model.gallery.open_chains import chain, pendulum
-from sparsebody.simulation import trajectory_files
+from sparsebody.simulation.records import trajectory_files
 
 CHANNELS = (
     *("time", "position", "orientation", "velocity", "coordinate", "kinetic_energy"),
@@ -157,7 +157,7 @@ def small_disk(size: int):
 
 @pytest.mark.parametrize("period", [0.0, 1e9])
 def test_run_that_fills_the_disk_is_readable_and_resumes(tmp_path, monkeypatch, period):
-    monkeypatch.setattr("sparsebody.simulation.recorder._FLUSH_PERIOD", period)  # [s]
+    monkeypatch.setattr("sparsebody.simulation.records.recorder._FLUSH_PERIOD", period)  # [s]
     monkeypatch.setattr(trajectory_files, "_CHUNK_BYTES", 1 << 12)
     path, start, give_up = tmp_path / "run.h5", pendulum().compile(), trajectory_files._give_up
     options = {"duration": 5.0, "step": 0.01}

@@ -20,7 +20,7 @@ from sparsebody.simulation.implicit.start import StartingValues
 from sparsebody.simulation.implicit.step_equations import Control, StepEquations, n_rows
 from sparsebody.simulation.integrators.base import LocalError
 from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.trajectory import Event
+from sparsebody.simulation.records.trajectory import Event
 
 _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
 _MOST_HALVINGS = 10

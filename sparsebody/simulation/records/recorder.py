@@ -11,16 +11,16 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray
 from sparsebody.simulation.checkpoint import Checkpoint
-from sparsebody.simulation.samples import Header, Sample
-from sparsebody.simulation.trajectory import Event, Trajectory
-from sparsebody.simulation.trajectory_files import (
+from sparsebody.simulation.records.samples import Header, Sample
+from sparsebody.simulation.records.trajectory import Event, Trajectory
+from sparsebody.simulation.records.trajectory_files import (
     create_file,
     finish_file,
     hdf5_errors,
     load_trajectory,
     write_event,
 )
-from sparsebody.simulation.trajectory_structure import (
+from sparsebody.simulation.records.trajectory_structure import (
     CHECKPOINTS,
     EVENT_TYPE,
     EVENTS,

@@ -21,9 +21,9 @@ from sparsebody.arrays import FloatArray
 from sparsebody.errors import OutputError, SimulationOptionError, SparsebodyError
 from sparsebody.model.system import System
 from sparsebody.simulation.checkpoint import Checkpoint, unpack
-from sparsebody.simulation.samples import Header
-from sparsebody.simulation.trajectory import Event, Trajectory
-from sparsebody.simulation.trajectory_structure import (
+from sparsebody.simulation.records.samples import Header
+from sparsebody.simulation.records.trajectory import Event, Trajectory
+from sparsebody.simulation.records.trajectory_structure import (
     ATTRIBUTES,
     CHANNELS,
     CHECKPOINTS,

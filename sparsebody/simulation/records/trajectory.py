@@ -137,7 +137,7 @@ class Trajectory:
             If the file does not exist, is no trajectory or is damaged; it names the dataset and
             what is wrong with it.
         """
-        from sparsebody.simulation.trajectory_files import load_trajectory
+        from sparsebody.simulation.records.trajectory_files import load_trajectory
 
         return load_trajectory(Path(path), recover)
 
