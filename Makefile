@@ -11,9 +11,8 @@ PYTEST_ARGS ?=
 STAMP := $(if $(filter 1,$(SPARSEBODY_REQUIRE_CHOLMOD)),.venv/.cholmod,.venv/.setup)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 SANITIZED := tests/core tests/spatial tests/kinematics tests/factorization tests/ordering \
-  tests/sparse/test_rank.py tests/sparse/test_front_qr.py tests/sparse/test_multifrontal_qr.py tests/sparse/test_schur_pivots.py \
-  tests/sparse/test_equilibration.py tests/model/test_joints.py tests/dynamics/test_evaluators.py \
-  tests/dynamics/test_planar_reduction.py tests/tree/test_methods.py
+  tests/sparse/test_rank.py tests/sparse/test_row_fronts.py tests/sparse/test_row_choices.py tests/sparse/test_saddle.py \
+  tests/model/test_joints.py tests/dynamics/test_evaluators.py tests/dynamics/test_reductions.py tests/tree/test_methods.py
 
 help:  ## show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14

@@ -1,6 +1,8 @@
+import re
 import subprocess
 import sys
 from importlib.metadata import requires
+from pathlib import Path
 
 import pytest
 
@@ -34,3 +36,11 @@ def test_cholmod_is_there_where_it_is_required():
     from sksparse.cholmod import CholmodError
 
     assert issubclass(CholmodError, Exception)
+
+
+@pytest.mark.parametrize("name", ["Makefile", ".ci/run"])
+def test_tests_that_commands_name_are_there(name):
+    root = Path(__file__).parents[1]
+    named = re.findall(r"\btests/[\w/.]+", (root / name).read_text())
+    assert named
+    assert [path for path in named if not (root / path).exists()] == []
