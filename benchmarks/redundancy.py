@@ -85,11 +85,11 @@ def dense_reference(problem: Problem) -> Reference:
     K, n = equations.matrix().toarray(), equations.n
     root = np.linalg.cholesky(K[:n, :n])
     free = np.linalg.solve(root, equations.force.high.ravel())  # L' a without constraints
-    whitened = np.linalg.solve(root, K[:n, n:]).T
-    size = np.linalg.norm(whitened, axis=1)
-    whitened, rate = whitened / size[:, None], equations.rate.high / size
-    change = np.linalg.lstsq(whitened, rate - whitened @ free, rcond=1e-10)[0]
-    sigma = np.linalg.svd(whitened, compute_uv=False)
+    unit_rows = np.linalg.solve(root, K[:n, n:]).T
+    size = np.linalg.norm(unit_rows, axis=1)
+    unit_rows, rate = unit_rows / size[:, None], equations.rate.high / size
+    change = np.linalg.lstsq(unit_rows, rate - unit_rows @ free, rcond=1e-10)[0]
+    sigma = np.linalg.svd(unit_rows, compute_uv=False)
     sigma = sigma[sigma > 1e-10 * sigma[0]]
     world = np.linalg.solve(root.T, free + change).reshape(-1, 6)
     kappa = float(sigma[0] / sigma[-1])

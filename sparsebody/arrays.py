@@ -58,8 +58,8 @@ def floats(value: ArrayLike, trailing: tuple[int, ...], name: str) -> FloatArray
     except (OverflowError, TypeError, ValueError) as error:
         raise ShapeError(f"{name} must be an array of numbers, got {value!r}") from error
     if array.shape[array.ndim - len(trailing) :] != trailing:
-        wanted = ", ".join(map(str, trailing))
-        raise ShapeError(f"{name} must have shape (..., {wanted}), got {array.shape}")
+        expected = ", ".join(map(str, trailing))
+        raise ShapeError(f"{name} must have shape (..., {expected}), got {array.shape}")
     return array
 
 
@@ -68,8 +68,8 @@ def leading_shape(**leading: tuple[int, ...]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*leading.values())
     except ValueError as error:
-        found = ", ".join(f"{name} {shape}" for name, shape in leading.items())
-        raise ShapeError(f"leading axes do not fit each other: {found}") from error
+        shapes = ", ".join(f"{name} {shape}" for name, shape in leading.items())
+        raise ShapeError(f"leading axes do not fit each other: {shapes}") from error
 
 
 def model_array(value: ArrayLike, shape: tuple[int, ...], what: str) -> FloatArray:

@@ -104,7 +104,7 @@ JOINT_SPEED_TOLERANCE = 1e-9
 
 # ---- solutions and their residuals -------------------------------------------------------------
 
-# Relative, of a solution or of rows that were left out, before it is told.
+# Relative, of a solution or of rows that were left out; a larger one gets a warning.
 WORST_RESIDUAL = 1e-6
 # What forces may lack, relative.
 FORCE_TOLERANCE = 1e-9

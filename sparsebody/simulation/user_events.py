@@ -93,7 +93,7 @@ class EventFinder:
                 function, motion.closed(interpolated(before, after, accelerations, time))
             )
 
-        return sorted(map(crossing, functions), key=lambda found: found.state.time)
+        return sorted(map(crossing, functions), key=lambda zero: zero.state.time)
 
     def _at(self, state: State) -> list[float]:
         return [float(function(state.time, state)) for function in self._functions]

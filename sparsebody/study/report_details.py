@@ -20,11 +20,11 @@ def findings(study: Study | None, rows: Sequence[Row]) -> list[Finding]:
     return [] if study is None or study.promises is None else list(study.promises.load()(rows))
 
 
-def promise_parts(found: Sequence[Finding]) -> Iterator[Part]:
+def promise_parts(findings: Sequence[Finding]) -> Iterator[Part]:
     """Yield a table of promises."""
-    if found:
+    if findings:
         yield Heading("Promises")
-        yield Table(("promise", "bodies: measured", "limit", "verdict"), [*map(astuple, found)])
+        yield Table(("promise", "bodies: measured", "limit", "verdict"), [*map(astuple, findings)])
 
 
 def detail_parts(study: Study, families: Sequence[FamilyRows]) -> Iterator[Part]:

@@ -366,9 +366,9 @@ class _Walk:
         square = vibrations(self._equations, self._n_modes(4)).square
         return float(square[np.argmin(np.abs(square))])
 
-    def _n_modes(self, wanted: int) -> int:
+    def _n_modes(self, n: int) -> int:
         system = self._equations.system
-        return max(1, min(wanted, 6 * system.n_bodies - system.n_rows - 1))
+        return max(1, min(n, 6 * system.n_bodies - system.n_rows - 1))
 
     def _critical_modes(self, point: StaticPoint, n_crossing: int) -> FloatArray:
         """Return the twists (k, n_bodies, 6) along which the stiffness is zero."""
