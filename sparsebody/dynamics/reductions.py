@@ -19,14 +19,14 @@ from sparsebody.dynamics.evaluators.assembler import ReactionTree
 from sparsebody.dynamics.evaluators.planar_assembler import rows_in_plane
 from sparsebody.dynamics.redundancy import independent_rows, rows_at
 from sparsebody.factorization.block_ldl import safe_order
-from sparsebody.model.planar_motion import PlanarMotion, planar_motion
-from sparsebody.model.subgroups import Classes
-from sparsebody.model.subgroups.displacements import SPHERE, TURN
+from sparsebody.model.subgroups import Classes, Kind
 from sparsebody.model.subgroups.ground_motion import (
     KEEP_DIRECTIONS,
     THROUGH_POINT,
     GroundMotion,
+    PlanarMotion,
     ground_motion,
+    planar_motion,
 )
 from sparsebody.model.system import State, System
 from sparsebody.sparse.pattern import BlockPattern
@@ -247,7 +247,7 @@ def fixed_directions(system: System, motion: GroundMotion, state: State) -> Floa
     first[rigid], second[rigid] = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]
     axis = np.einsum("nab,nb->na", R, motion.axis)
     across = np.eye(3) - axis[:, :, None] * axis[:, None, :]
-    across[np.isin(kind, (TURN, SPHERE))] = np.eye(3)
+    across[np.isin(kind, (Kind.TURN, Kind.SPHERE))] = np.eye(3)
     across[~np.isin(kind, THROUGH_POINT)] = 0.0
     gyration = np.sqrt(np.trace(system.inertia, axis1=1, axis2=2) / system.mass)
     columns = [

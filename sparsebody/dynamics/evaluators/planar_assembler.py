@@ -21,7 +21,7 @@ from sparsebody.dynamics.evaluators.assembler import (
 from sparsebody.factorization import analyze, block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
 from sparsebody.factorization.multifrontal import MultifrontalSymbolic
-from sparsebody.model.planar_motion import PlanarMotion
+from sparsebody.model.subgroups.ground_motion import PlanarMotion
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
