@@ -144,7 +144,7 @@ def _check_output(output: Path | None, resume: bool, overwrite: bool) -> None:
 
 def _source(model: Mechanism) -> str:
     """Return the mechanism as JSON text, so that the trajectory can be drawn."""
-    from sparsebody.model.documents import mechanism_document
+    from sparsebody.model.files import mechanism_document
 
     return json.dumps(mechanism_document(model))
 
