@@ -14,14 +14,14 @@ from sparsebody.kinematics.joint_motion import joint_motion
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import JOINT_SPEED_TOLERANCE, NEARBY_CLOSURE
-from sparsebody.tree.loops.loop_clusters import LoopClusters, loop_clusters
-from sparsebody.tree.loops.loop_properties import (
+from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters
+from sparsebody.tree.loop_properties import (
     assemblies,
     loop_properties,
     nearby_mobilities,
     rank_of_loops,
 )
-from sparsebody.tree.loops.loops_projection import LoopsProjection
+from sparsebody.tree.loops_projection import LoopsProjection
 from sparsebody.tree.tree_choice import spanning_tree
 
 TURN = 0.1  # [rad], and as a share of the sizes of the joints

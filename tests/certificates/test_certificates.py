@@ -13,7 +13,7 @@ from sparsebody.ordering import order
 from sparsebody.sparse.treewidth import exact_width
 from sparsebody.study.families import Family
 from sparsebody.tree import spanning_tree
-from sparsebody.tree.loops.front_order import least_elimination
+from sparsebody.tree.fronts import least_elimination
 
 RAILS = Family("rails", "lattice", {"rows": 3, "layers": 1})
 SQUARES = Family("squares", "lattice", {"layers": 1})
