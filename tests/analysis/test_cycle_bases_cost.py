@@ -13,7 +13,7 @@ from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.sparse.cycles import cycle_rank
 from sparsebody.tree import spanning_tree
-from sparsebody.tree.loops.loop_equations import loop_equations
+from sparsebody.tree.loop_constraints import loop_equations
 from sparsebody.tree.method import TreeProblem
 
 FAMILIES = {
