@@ -41,7 +41,7 @@ from sparsebody.model.system import State, System
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.rank.constraint_parts import PartOfRows, Rows
+from sparsebody.sparse.row_choices import PartOfRows, Rows
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import rotation_from_quaternion
 from sparsebody.tolerances import (
