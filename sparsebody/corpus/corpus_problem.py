@@ -13,7 +13,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.body_forces import applied_forces, bias_forces
 from sparsebody.assembly.constraint import KKTStructure, constraint_rows, kkt_structure
 from sparsebody.corpus.corpus_families import CorpusFamily
-from sparsebody.dynamics.redundancy import classes_of, rank_decision
+from sparsebody.dynamics.reductions import classes_of, rank_decision
 from sparsebody.kinematics.joint_motion import body_rotations, coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism
