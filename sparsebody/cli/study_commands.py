@@ -75,9 +75,9 @@ def study(
     row too. A study that was interrupted or killed goes on when it is started again, and nothing
     that was finished runs twice.
     """
-    from sparsebody.study.results import check_format
+    from sparsebody.study.plan import read_study
+    from sparsebody.study.rows import check_format
     from sparsebody.study.runner import run_study
-    from sparsebody.study.study_files import read_study
 
     check_format(file_format)
     plan = read_study(file).limited(time_limit, memory_limit)
@@ -93,7 +93,7 @@ def study(
             budget=budget or math.inf,
             report=report,
         )
-    from sparsebody.study.results import read_results
+    from sparsebody.study.rows import read_results
 
     counts = Counter(str(row["status"]) for row in read_results(target))
     remaining = len(plan.cases) - counts.total()
