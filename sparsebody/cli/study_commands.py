@@ -179,9 +179,8 @@ def corpus(
     if verify:
         _verify(directory, as_json)
         return
-    from sparsebody.corpus.corpus_plan import CorpusPlan
-    from sparsebody.corpus.index import read_corpus
-    from sparsebody.corpus.write import check_directory, write_corpus
+    from sparsebody.corpus.corpus_families import CorpusPlan
+    from sparsebody.corpus.corpus_files import check_directory, read_corpus, write_corpus
 
     plan = CorpusPlan(**{key: value for key, value in options.items() if value})
     check_directory(directory, plan, overwrite)
@@ -198,7 +197,7 @@ def corpus(
 
 
 def _verify(directory: Path, as_json: bool) -> None:
-    from sparsebody.corpus.index import broken_files, read_corpus
+    from sparsebody.corpus.corpus_files import broken_files, read_corpus
 
     index = read_corpus(directory)
     broken = [str(path) for path in broken_files(directory, index)]

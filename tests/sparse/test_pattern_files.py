@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from patterns import patterns
 from scipy.sparse import csr_array
 
-from sparsebody.corpus.graphs import write_metis
+from sparsebody.corpus.corpus_files import write_metis
 from sparsebody.errors import FileFormatError
 from sparsebody.sparse.matrix_market import write_array, write_matrix
 from sparsebody.sparse.pattern_files import read_order, read_pattern, write_order
