@@ -150,7 +150,7 @@ from .corpus.corpus_files import (
     read_corpus as read_corpus,
     write_corpus as write_corpus,
 )
-from .sparse.pattern_files import (
+from .sparse.matrix_files import (
     read_order as read_order,
     read_pattern as read_pattern,
     write_order as write_order,

@@ -77,7 +77,7 @@ def certify(
     if source.is_file:
         name = source.name
         raise click.UsageError(f"{name} is one mechanism; give a family of `sparsebody gallery`")
-    from sparsebody.certificates.growing_family import gallery_family
+    from sparsebody.certificates.eliminations import gallery_family
 
     family = gallery_family(source.name, source.parameters)
     certificate: Certificate | InertiaCertificate
@@ -284,7 +284,7 @@ def _time(times: dict[int, float], choose: Callable[[Iterable[int]], int]) -> st
 
 def _draw(costs: Sequence[Cost], figure: Path) -> None:
     from sparsebody.classical.costs import cost_panels
-    from sparsebody.plots.growth import plot_costs
+    from sparsebody.plots.curves import plot_costs
     from sparsebody.plots.style import save_figure
 
     save_figure(plot_costs(cost_panels(costs)), figure)

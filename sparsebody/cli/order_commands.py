@@ -30,7 +30,7 @@ from sparsebody.cli.output import (
 if TYPE_CHECKING:
     from sparsebody.analysis.algorithm_comparison import AlgorithmComparison
     from sparsebody.analysis.order_comparison import ForeignComparison, OrderingComparison
-    from sparsebody.sparse.pattern_files import FoundOrder
+    from sparsebody.sparse.matrix_files import FoundOrder
 
 PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 
@@ -100,7 +100,7 @@ def order(
         comparison = foreign.comparison
     best = next(line.name for line in comparison.lines if line.name in comparison.orders)
     if save_order is not None:
-        from sparsebody.sparse.pattern_files import write_order
+        from sparsebody.sparse.matrix_files import write_order
 
         write_order(comparison.orders[best] if foreign is None else foreign.order(best), save_order)
     if spy is not None:
@@ -121,7 +121,7 @@ def order(
 
 def _read_orders(files: tuple[Path, ...], positions: bool) -> dict[str, FoundOrder]:
     """Return the orders by the names of their files, by paths where names are the same."""
-    from sparsebody.sparse.pattern_files import read_order
+    from sparsebody.sparse.matrix_files import read_order
 
     listed, names = "positions" if positions else "auto", [file.name for file in files]
     return {
@@ -145,7 +145,7 @@ def _compared_matrix(
     file: str, blocks: Path | None, names: tuple[str, ...], read: dict[str, FoundOrder]
 ) -> ForeignComparison:
     from sparsebody.analysis.order_comparison import compare_pattern
-    from sparsebody.sparse.pattern_files import read_pattern
+    from sparsebody.sparse.matrix_files import read_pattern
 
     comparison = compare_pattern(read_pattern(file, blocks), names)
     for name, one in read.items():
@@ -208,7 +208,7 @@ def algorithms(
     check_pictures((spy, growth), overwrite)
     from sparsebody.analysis.algorithm_comparison import EPS, compare_algorithms
     from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
-    from sparsebody.plots.growth import plot_growth
+    from sparsebody.plots.curves import plot_growth
     from sparsebody.plots.spy import plot_orders
     from sparsebody.plots.style import save_figure
 

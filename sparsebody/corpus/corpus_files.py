@@ -24,9 +24,8 @@ from sparsebody.corpus.corpus_problem import CorpusProblem, Form, corpus_problem
 from sparsebody.corpus.records import Record, digests, header, matrix_record, problem_record
 from sparsebody.errors import FileFormatError, StudyError
 from sparsebody.model.mechanism import WORLD
-from sparsebody.sparse.matrix_market import write_array, write_matrix
+from sparsebody.sparse.matrix_files import lines_of, write_array, write_matrix
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.pattern_files import lines_of
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.writing import check_writable, replaced, write_errors
 

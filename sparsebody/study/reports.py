@@ -15,13 +15,13 @@ from matplotlib.figure import Figure
 from sparsebody.analysis.order_comparison import compared
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import StudyError
+from sparsebody.plots.curves import Line, plot_growth
 from sparsebody.plots.elimination_orders import (
     graph_places,
     plot_elimination,
     plot_elimination_tree,
     plot_fill,
 )
-from sparsebody.plots.growth import Line, plot_growth
 from sparsebody.plots.spy import plot_spy
 from sparsebody.plots.style import save_figure
 from sparsebody.study.families import Family
