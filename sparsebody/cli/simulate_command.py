@@ -90,7 +90,7 @@ def simulate(
     """
     _check_output(output, resume, overwrite)
     model = source.load()
-    from sparsebody.model.documents import mechanism_document
+    from sparsebody.model.files import mechanism_document
     from sparsebody.simulation import StoppedSimulationError
     from sparsebody.simulation import simulate as run
 
