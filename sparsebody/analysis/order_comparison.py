@@ -208,7 +208,8 @@ def compare_pattern(pattern: SymmetricPattern, names: Sequence[str] = ()) -> For
     """
     saddle = saddle_blocks(pattern)
     if saddle is not None:
-        return ForeignComparison(compared(saddle.pattern, names), saddle.block)
+        bodies_and_joints, block = saddle
+        return ForeignComparison(compared(bodies_and_joints, names), block)
     names = list(dict.fromkeys(names)) or available_general_orderings()
     orders = {name: general_order(pattern, name) for name in names}
     lines = [_pivoted_line(pattern, order, name) for name, order in orders.items()]

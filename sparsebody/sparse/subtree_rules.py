@@ -28,7 +28,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
-from sparsebody.sparse.elimination_tree import Elimination, filled_columns
+from sparsebody._core import graph
+from sparsebody.sparse.elimination_tree import Elimination
 
 Slot = tuple[tuple[int, int], ...]  # of a subtree: the productions above it, child by child
 Key = tuple[Slot, int]  # a slot, and the number of blocks of its subtree
@@ -126,7 +127,7 @@ class _Forest:
     """An elimination forest by position; the last node stands for the top of all."""
 
     def __init__(self, tree: Elimination, labels: Sequence[Label]) -> None:
-        start, rows = filled_columns(tree)
+        start, rows = graph.column_structures(*tree)
         first, below, n = start.tolist(), rows.tolist(), len(labels)
         entry, near = (part.tolist() for part in tree.graph)
         self.labels = labels
