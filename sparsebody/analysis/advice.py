@@ -41,18 +41,9 @@ def with_replaced_joints(
 ) -> Mechanism:
     """Return a copy of a mechanism with some joints of another type, or without them.
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        It stays as it is.
-    substitutes : mapping of joint names to (type, turn) or None
-        The new type, and the axes of both new joint frames in the old ones, whose origins they
-        keep; None takes the joint away.
-
-    Raises
-    ------
-    ModelError
-        For a joint that is not there, or one whose coordinates are in use by a drive or a force.
+    `substitutes`: the new type, and the axes of both new joint frames in the old ones, whose
+    origins they keep; None takes the joint away. Raises ModelError for a joint that is not there,
+    or one whose coordinates are in use by a drive or a force.
     """
     in_use = {f.joint for f in mechanism.forces.values() if isinstance(f, JointForce)}
     for name in substitutes:

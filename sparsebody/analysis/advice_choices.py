@@ -247,14 +247,7 @@ def choose_in_loop(
 ) -> list[list[Choice]]:
     """Return choices, the best first; each takes all that circulates in the loop, at all poses.
 
-    Parameters
-    ----------
-    loop : int
-        A cycle of the basis.
-    own : (n,) int array
-        Its joints that may be replaced.
-    poses : list of Pose
-        Where to look.
+    `own` (n,) are joints of the loop that may be replaced.
     """
     size = int(poses[-1].circulations.dimension[loop])
     if any(int(pose.circulations.dimension[loop]) != size for pose in poses):
@@ -325,17 +318,9 @@ def choose_in_cluster(
 ) -> list[list[Choice]]:
     """Return one or two choices, which may leave a rest; none where it would take too long.
 
-    Each replacement has to take wrenches that earlier ones have left. The second choice prefers
-    the last joints among equal ones.
-
-    Parameters
-    ----------
-    joints : (n,) int array
-        Of a biconnected component.
-    free : (n_joints,) bool array
-        Joints that may be replaced.
-    size : int
-        Redundant rows of the component.
+    Each replacement has to take wrenches that earlier ones have left. The second choice prefers the
+    last joints among equal ones. `joints` (n,): of a biconnected component. `free` (n_joints,):
+    joints that may be replaced. `size`: redundant rows of the component.
     """
     if size > MOST_REDUNDANT:
         return []

@@ -78,14 +78,7 @@ def successor_frames(system: System, state: State) -> tuple[FloatArray, FloatArr
 def circulations(system: System, state: State, subspace: FloatArray, seed: int = 0) -> Circulations:
     """Return what can circulate in the cycles of a short basis.
 
-    Parameters
-    ----------
-    system, state : System, State
-        A consistent state.
-    subspace : (n_rows, 6) float array
-        T' in S coordinates at this state.
-    seed : int
-        Of the random samples.
+    `subspace` (n_rows, 6) is T' in S coordinates at this state.
     """
     constrained = np.flatnonzero(np.diff(system.first_row) > 0)
     ends = np.stack([system.predecessor[constrained], system.successor[constrained]], axis=1)
@@ -148,18 +141,8 @@ def random_null_vectors(
 ) -> NullVectors:
     """Return random elements of the null space of A' restricted to some joints.
 
-    Parameters
-    ----------
-    matrix : SaddleMatrix
-        With all rows of A.
-    keep : (n_dual_rows,) bool array
-        A maximal set of independent rows.
-    duals : (n,) int array
-        Dual blocks whose rows depend on each other only: whole biconnected components.
-    n_vectors : int
-        How many.
-    seed : int
-        Of the random numbers.
+    `keep` (n_dual_rows,): a maximal set of independent rows. `duals` (n,): dual blocks whose rows
+    depend on each other only: whole biconnected components.
     """
     weight = np.random.default_rng(seed)
 

@@ -243,12 +243,8 @@ def judge_order_of_mechanism(
     """Return the comparison with an order of the mechanism's blocks or scalar rows.
 
     They are those of the matrix in use, or of the whole [M A'; A 0] with all rows of all joints, of
-    which joints without a kept row are then left out.
-
-    Raises
-    ------
-    ShapeError
-        If the order fits neither; the message lists the lengths that do.
+    which joints without a kept row are then left out. Raises ShapeError if the order fits neither;
+    the message lists the lengths that do.
     """
     structure = comparison.structure
     if structure is None:

@@ -97,10 +97,7 @@ class GrowingFamily:
 def gallery_family(name: str, parameters: Mapping[str, Any] | None = None) -> Family:
     """Return a mechanism of the gallery as a family, with parameters that stay.
 
-    Raises
-    ------
-    UnknownNameError
-        If the gallery has no such mechanism.
+    Raises UnknownNameError if the gallery has no such mechanism.
     """
     if name not in GALLERY:
         raise UnknownNameError(f"no mechanism {name!r} in the gallery; it has {', '.join(GALLERY)}")
@@ -137,10 +134,7 @@ def growing_family(family: FamilyLike) -> GrowingFamily:
 def measured_values(grown: GrowingFamily, largest: int) -> list[int]:
     """Return the size parameters of members of 16, 32, ... bodies up to the largest.
 
-    Raises
-    ------
-    ModelError
-        If they are fewer than four, or the largest is too large.
+    Raises ModelError if they are fewer than four, or the largest is too large.
     """
     if largest > MOST:
         raise ModelError(f"largest is {largest}; give {MOST} bodies or fewer")
@@ -224,10 +218,7 @@ def recursed(member: Member, choice: Tree) -> Eliminated:
 def tree_of(member: Member, choice: Tree) -> SpanningTree:
     """Return a spanning tree of a mechanism.
 
-    Raises
-    ------
-    ModelError
-        If the family is one of patterns.
+    Raises ModelError if the family is one of patterns.
     """
     if member.system is None:
         raise ModelError("a spanning tree takes a mechanism, and the family has patterns only")

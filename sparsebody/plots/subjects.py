@@ -172,10 +172,7 @@ class Subject:
     def kinds(self, names: Sequence[str]) -> list[str]:
         """Return the kinds asked for; none: the default ones, "all": every one.
 
-        Raises
-        ------
-        UnknownNameError
-            For a kind that cannot be drawn of this.
+        Raises UnknownNameError for a kind that cannot be drawn of this.
         """
         for kind in names:
             if kind != "all" and kind not in self.figures:

@@ -22,12 +22,9 @@ def crossing_bound(pattern: BlockPattern) -> int:
     """Return rows of dual blocks that some front of their graph has, by paths that cross.
 
     Directions are differences of distances from four corners. Good for square lattices; next to
-    nothing for trees, and for lattices in space, where paths pass each other.
-
-    References
-    ----------
-    Seymour and Thomas (1993), J. Comb. Theory B 58, 1 (brambles); Bodlaender, Grigoriev and Koster
-    (2008), Algorithmica 51, 1, for lower bounds by them.
+    nothing for trees, and for lattices in space, where paths pass each other. Seymour and Thomas
+    (1993), J. Comb. Theory B 58, 1 (brambles); Bodlaender, Grigoriev and Koster (2008),
+    Algorithmica 51, 1, for lower bounds by them.
     """
     inner = np.flatnonzero(np.all(pattern.ends >= 0, axis=1) & (np.ptp(pattern.ends, axis=1) > 0))
     if len(inner) == 0:
@@ -191,17 +188,10 @@ def exact_width(indptr: IntArray, indices: IntArray, weight: IntArray) -> tuple[
     """Return the least possible weight of the heaviest front, and an order (n,) that has it.
 
     A front is a node with all that it couples to when it is eliminated. With all weights one, its
-    size is the treewidth plus one. For small graphs: time grows exponentially.
-
-    Raises
-    ------
-    OrderingError
-        If the search looks at more than 20,000 sets of eliminated nodes.
-
-    References
-    ----------
-    Gogate and Dechter (2004), for the search and its reductions; Bodlaender, Fomin, Koster, Kratsch
-    and Thilikos (2006) for remembering sets.
+    size is the treewidth plus one. For small graphs: time grows exponentially. Raises OrderingError
+    if the search looks at more than 20,000 sets of eliminated nodes. Gogate and Dechter (2004), for
+    the search and its reductions; Bodlaender, Fomin, Koster, Kratsch and Thilikos (2006) for
+    remembering sets.
     """
     n = len(weight)
     neighbours = [0] * n
