@@ -22,11 +22,10 @@ from sparsebody.analysis.null_space import (
     circulations,
     cycle_wrenches,
     joint_sizes,
-    null_basis,
+    null_wrenches,
     successor_frames,
 )
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.kinematics.joint_motion import JointMotion, joint_motion
 from sparsebody.model.joints import JOINT_TYPES, JointType
@@ -353,7 +352,9 @@ def choose_in_cluster(
     """
     if size > MOST_REDUNDANT:
         return []
-    wrench = _null_wrenches(system, joints, pose)
+    constraint = pose.dynamics.evaluate(pose.state).constraint
+    wrench = null_wrenches(pose.dynamics, constraint, joints, np.eye)
+    wrench = np.linalg.qr(wrench.reshape(-1, wrench.shape[2]))[0].reshape(wrench.shape)
     order = np.arange(len(joints))
     combinations: list[list[Choice]] = []
     for may_remove in (False, True):
@@ -367,27 +368,6 @@ def choose_in_cluster(
 
 def _n_removed(choices: list[Choice]) -> int:
     return sum(choice.relaxation.n_removed for choice in choices)
-
-
-def _null_wrenches(system: System, joints: IntArray, pose: Pose) -> FloatArray:
-    """Return (n, 6, k) orthonormal null vectors as wrenches, forces and moments / joint size."""
-    structure = kkt_structure(system)
-    constraint = pose.dynamics.evaluate(pose.state).constraint
-    keep = np.ones(system.n_rows, dtype=bool)
-    keep[pose.dynamics.redundant_rows] = False
-    dual_of = np.full(system.n_joints, -1, dtype=np.intp)
-    dual_of[structure.joints] = np.arange(len(structure.joints))
-    null = null_basis(structure.matrix(constraint), keep, dual_of[joints])
-    place = np.full(system.n_joints, -1, dtype=np.intp)
-    place[joints] = np.arange(len(joints))
-    wrench = np.zeros((len(joints), 6, null.multiplier.shape[1]))
-    np.add.at(
-        wrench,
-        place[system.row_joint[null.rows]],
-        constraint.subspace[null.rows][:, :, None] * null.multiplier[:, None, :],
-    )
-    wrench[:, :3] /= joint_sizes(system)[joints][:, None, None]
-    return np.asarray(np.linalg.qr(wrench.reshape(-1, wrench.shape[2]))[0].reshape(wrench.shape))
 
 
 def _greedy(
