@@ -152,7 +152,7 @@ from .corpus.index import (
 from .corpus.write import (
     write_corpus as write_corpus,
 )
-from .sparse.pattern_files import (
+from .sparse.matrix_files import (
     read_order as read_order,
     read_pattern as read_pattern,
     write_order as write_order,

@@ -31,7 +31,7 @@ from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.system import State, System
 from sparsebody.sparse.cycles import Cycles, short_cycles
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank.constraint_parts import part_of_rows
+from sparsebody.sparse.row_choices import part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.tolerances import CIRCULATION_TOLERANCE, REMAINDER_FLOOR
 

@@ -13,7 +13,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ShapeError
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
-from sparsebody.plots.growth import Line
+from sparsebody.plots.curves import Line
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.study.families import Family, check_family
 from sparsebody.study.fits import Growth, growth

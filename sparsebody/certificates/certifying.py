@@ -8,26 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.certificates.certificate import MEASURED, Certificate, Measured, column
+from sparsebody.certificates.certificate import (
+    MEASURED,
+    Certificate,
+    Measured,
+    asymptotic,
+    column,
+    logarithmic_growth,
+)
 from sparsebody.certificates.eliminations import (
+    FEWEST,
+    FIRST,
     Eliminated,
+    FamilyLike,
+    Member,
     Ordering,
     Tree,
     automatic_ordering,
-    ordered,
-    recursed,
-)
-from sparsebody.certificates.growing_family import (
-    FEWEST,
-    FIRST,
-    FamilyLike,
-    Member,
     growing_family,
     measured_values,
-)
-from sparsebody.certificates.laws import (
-    asymptotic,
-    logarithmic_growth,
+    ordered,
+    recursed,
 )
 from sparsebody.certificates.proofs import proof_of_bounded_fronts
 from sparsebody.dynamics.forward import ForwardDynamics

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.certificates.eliminations import tree_of
-from sparsebody.certificates.growing_family import (
+from sparsebody.certificates.certificate import asymptotic, law
+from sparsebody.certificates.eliminations import (
     FamilyLike,
     Member,
     growing_family,
     measured_values,
+    tree_of,
 )
-from sparsebody.certificates.laws import asymptotic, law
 from sparsebody.errors import ModelError
 from sparsebody.study.fits import Growth
 from sparsebody.tree.nonzero_bound import MOST_BODIES, nonzero_bound

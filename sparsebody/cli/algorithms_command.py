@@ -79,7 +79,7 @@ def algorithms(
 
         save_figure(plot_orders(comparison.pattern, comparison.orders, mechanism), spy)
     if growth is not None:
-        from sparsebody.plots.growth import plot_growth
+        from sparsebody.plots.curves import plot_growth
         from sparsebody.plots.style import save_figure
 
         save_figure(plot_growth([one.line for one in grown], "flops", mechanism), growth)

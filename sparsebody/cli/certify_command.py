@@ -100,7 +100,7 @@ def _check_options(method: str, ordering: str | None, tree: str | None, time: bo
 
 def _family(name: str, parameters: tuple[tuple[str, str], ...]) -> Family:
     """Return a family of the gallery with some parameters given."""
-    from sparsebody.certificates.growing_family import gallery_family
+    from sparsebody.certificates.eliminations import gallery_family
 
     if is_file_name(name):
         raise click.UsageError(f"{name} is one mechanism; give a family of `sparsebody gallery`")

@@ -212,7 +212,7 @@ def _time(times: dict[int, float], choose: Callable[[Iterable[int]], int]) -> st
 
 def _draw(costs: Sequence[Cost], figure: Path) -> None:
     from sparsebody.classical.costs import cost_panels
-    from sparsebody.plots.growth import plot_costs
+    from sparsebody.plots.curves import plot_costs
     from sparsebody.plots.style import save_figure
 
     save_figure(plot_costs(cost_panels(costs)), figure)

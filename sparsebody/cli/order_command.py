@@ -21,7 +21,7 @@ from sparsebody.cli.output import print_json, print_orderings
 if TYPE_CHECKING:
     from sparsebody.analysis.order_comparison import ForeignComparison, OrderingComparison
     from sparsebody.arrays import IntArray
-    from sparsebody.sparse.pattern_files import FoundOrder
+    from sparsebody.sparse.matrix_files import FoundOrder
 
 PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 
@@ -97,7 +97,7 @@ def order(
         comparison = _compared_mechanism(mechanism, parameters, names, factorization, given)
     best = next(line.name for line in comparison.lines if line.name in comparison.orders)
     if save_order is not None:
-        from sparsebody.sparse.pattern_files import write_order
+        from sparsebody.sparse.matrix_files import write_order
 
         write_order(comparison.orders[best] if foreign is None else foreign.order(best), save_order)
     if spy is not None:
@@ -133,7 +133,7 @@ def _check_options(
 
 def _read_orders(files: tuple[Path, ...], positions: bool) -> dict[str, FoundOrder]:
     """Return the orders by the names of their files, by paths where names are the same."""
-    from sparsebody.sparse.pattern_files import read_order
+    from sparsebody.sparse.matrix_files import read_order
 
     listed, names = "positions" if positions else "auto", [file.name for file in files]
     return {
@@ -161,7 +161,7 @@ def _compared_matrix(
     file: str, blocks: Path | None, names: tuple[str, ...], given: dict[str, FoundOrder]
 ) -> ForeignComparison:
     from sparsebody.analysis.order_comparison import compare_pattern
-    from sparsebody.sparse.pattern_files import read_pattern
+    from sparsebody.sparse.matrix_files import read_pattern
 
     comparison = compare_pattern(read_pattern(file, blocks), names)
     for name, one in given.items():

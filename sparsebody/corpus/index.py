@@ -15,7 +15,7 @@ import jsonschema
 from sparsebody.corpus.problem_folder import is_intact
 from sparsebody.corpus.records import FORMAT, LICENSE, Record
 from sparsebody.errors import FileFormatError
-from sparsebody.sparse.pattern_files import lines_of
+from sparsebody.sparse.matrix_files import lines_of
 
 INDEX = "corpus.json"
 

@@ -13,7 +13,7 @@ from sparsebody.corpus.corpus_problem import CorpusProblem, kept_rows
 from sparsebody.corpus.forms import FORMS, Form
 from sparsebody.corpus.graphs import body_joint_graph, write_graphml, write_metis
 from sparsebody.corpus.records import Record, digests, header, matrix_record, problem_record
-from sparsebody.sparse.matrix_market import write_array, write_matrix
+from sparsebody.sparse.matrix_files import write_array, write_matrix
 from sparsebody.sparse.saddle import constraint_matrix
 from sparsebody.writing import replaced, write_errors
 

@@ -14,7 +14,7 @@ from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.model.planar_motion import planar_motion
 from sparsebody.model.system import State, System
-from sparsebody.sparse.rank.row_choices import generic_bars
+from sparsebody.sparse.row_choices import generic_bars
 
 
 @dataclass(frozen=True)

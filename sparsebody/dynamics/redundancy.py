@@ -22,7 +22,7 @@ from sparsebody.model.system import State, System
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.rank.constraint_parts import PartOfRows, Rows
+from sparsebody.sparse.row_choices import PartOfRows, Rows
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.tolerances import EIGENVALUE_TOLERANCE, GRAM_SHIFT, RANK_TOLERANCE
 

@@ -15,8 +15,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee as scalar_cuthill_mckee
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError
 from sparsebody.ordering.entry import Ordering, installed_entry, is_installed
-from sparsebody.ordering.minimum_degree import unconstrained_minimum_degree
-from sparsebody.ordering.tree_parts import leaves_then
+from sparsebody.ordering.minimum_degree import leaves_then, unconstrained_minimum_degree
 from sparsebody.sparse.elimination_tree import ordering_metrics, repair
 from sparsebody.sparse.pattern import BlockPattern, Blocks
 from sparsebody.sparse.searches import with_primal_blocks

@@ -11,7 +11,7 @@ from networkx.algorithms.approximation import treewidth_min_degree, treewidth_mi
 
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
-from sparsebody.ordering.tree_parts import leaves_then
+from sparsebody.ordering.minimum_degree import leaves_then
 from sparsebody.sparse.elimination_tree import postordered
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import dual_graph, landmark_distances, with_primal_blocks

@@ -6,8 +6,7 @@ import numpy as np
 
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.ordering.minimum_degree import in_phases
-from sparsebody.ordering.tree_parts import leaves_then
+from sparsebody.ordering.minimum_degree import in_phases, leaves_then
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import landmark_distances
 

@@ -9,10 +9,10 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
+from sparsebody.ordering.minimum_degree import leaves_then
 from sparsebody.ordering.minimum_fill import minimum_fill
 from sparsebody.ordering.nested_dissection import nested_dissection
 from sparsebody.ordering.sweeps import pathwidth_sweep
-from sparsebody.ordering.tree_parts import leaves_then
 from sparsebody.sparse.elimination_tree import ordering_metrics, postordered
 from sparsebody.sparse.pattern import BlockPattern, Graph
 from sparsebody.sparse.searches import dual_graph, with_primal_blocks

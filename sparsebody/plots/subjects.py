@@ -16,11 +16,10 @@ from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.files import mechanism_from_text
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
-from sparsebody.plots.drawing import plot_mechanism
-from sparsebody.plots.motion_figure import plot_motion
+from sparsebody.plots.curves import plot_drift, plot_energy, plot_path
+from sparsebody.plots.drawing import plot_mechanism, plot_motion
 from sparsebody.plots.outline import Outline, mechanism_outline
 from sparsebody.plots.spy import plot_spy
-from sparsebody.plots.time_series import plot_drift, plot_energy, plot_path
 from sparsebody.simulation.records.trajectory import Trajectory
 
 _MOST_TRACED = 6  # bodies traced where none is named

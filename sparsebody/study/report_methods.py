@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.figure import Figure
 
-from sparsebody.plots.growth import Line, plot_growth
+from sparsebody.plots.curves import Line, plot_growth
 from sparsebody.study.family_rows import (
     ACCURATE,
     ERROR,

@@ -20,7 +20,7 @@ from sparsebody.errors import FileFormatError, StudyError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
 from sparsebody.sparse.elimination_tree import ordering_metrics
-from sparsebody.sparse.pattern_files import read_pattern
+from sparsebody.sparse.matrix_files import read_pattern
 
 PLAN = CorpusPlan(("n-four-bar", "bricard"), (3,))
 

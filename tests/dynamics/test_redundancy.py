@@ -31,7 +31,7 @@ from sparsebody.model.gallery import build
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.rank.constraint_parts import PartOfRows, part_of_rows
+from sparsebody.sparse.row_choices import PartOfRows, part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 BACKENDS = [name for name in QUASI_DEFINITE if is_available(name)]

@@ -6,34 +6,28 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve_banded, cholesky_banded, qr
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from sparsebody._core import graph
 from sparsebody._core import rank as kernels
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.sparse.rank.constraint_parts import PartOfRows, kernel_part
-from sparsebody.sparse.rank.row_fronts import (
-    Fronts,
-    fronts,
-    halves,
-    largest_gap,
-    path,
-    remainder_flops,
-    row_remainders,
-    schur_pivots,
-)
-from sparsebody.sparse.searches import bisected
+from sparsebody.sparse.searches import bisected, cuthill_mckee
 from sparsebody.tolerances import (
     AMPLIFIED_ROUNDING,
     CLEAR_GAP,
     DEPENDENT_REMAINDER,
     INDEPENDENT_REMAINDER,
     JOINTWISE_SHARE,
+    LARGEST_PIVOT,
+    OWN_PIVOT,
     REMAINDER_FLOOR,
+    SCHUR_SHIFT,
     SECOND_GAP,
 )
 
@@ -290,3 +284,242 @@ def generic_rank(pattern: BlockPattern) -> int:
     if n == 0 or np.any(sizes[:n] != sizes[0]):
         return -1
     return int(generic_bars(pattern.ends, sizes[n:], n, int(sizes[0])).sum())
+
+
+class PartTree(NamedTuple):
+    """Nested parts of a mechanism, each after those that it holds (a postorder)."""
+
+    parent: IntArray  # (n_parts,) the part that holds each one; -1 for the whole
+    first: IntArray  # (n_parts,) part p holds the parts first[p] .. p
+    part_of_body: IntArray  # (n_primal,) the smallest part with the body
+
+
+def path(order: IntArray) -> PartTree:
+    """Return the parts of a sweep: the first body, the first two, and so on."""
+    n = len(order)
+    steps = np.arange(n, dtype=np.intp)
+    parent = np.where(steps + 1 < n, steps + 1, -1)
+    return PartTree(parent, np.zeros(n, dtype=np.intp), _inverse(order, steps))
+
+
+def halves(order: IntArray) -> PartTree:
+    """Return the halves of an order, their halves, and so on, down to single bodies."""
+    n = len(order)
+    parent, first = np.full((2, max(2 * n - 1, 0)), -1, dtype=np.intp)
+    leaf = np.empty(n, dtype=np.intp)
+    # Parts [begin, end) of n leaves, their numbers and those of what holds them, level by level.
+    begin, end, part, above = (
+        np.array([k] * (n > 0), dtype=np.intp) for k in (0, n, 2 * n - 2, -1)
+    )
+    while len(part):
+        parent[part], first[part] = above, part - 2 * (end - begin - 1)
+        is_leaf = end - begin == 1
+        leaf[begin[is_leaf]] = part[is_leaf]
+        begin, end, above = begin[~is_leaf], end[~is_leaf], part[~is_leaf]
+        middle = (begin + end) // 2
+        part = np.concatenate([above - 2 * (end - middle), above - 1])
+        begin, end = np.concatenate([begin, middle]), np.concatenate([middle, end])
+        above = np.tile(above, 2)
+    return PartTree(parent, first, _inverse(order, leaf))
+
+
+def _inverse(order: IntArray, values: IntArray) -> IntArray:
+    inverse = np.empty(len(order), dtype=np.intp)
+    inverse[order] = values
+    return inverse
+
+
+def row_remainders(
+    pattern: BlockPattern, rows: FloatArray, parts: PartTree, tolerance: float, threads: int = 1
+) -> FloatArray:
+    """Return |R_jj| of every row of A: what is left of it beside the rows decided before.
+
+    A row is decided in the smallest part that holds all its bodies; of several, joint by joint, the
+    last one listed first, and the largest remainder of a joint first. So all rows that a loop makes
+    dependent are found at one joint, and what is kept stays independent when the mechanism moves;
+    if joints are listed as they enter a sweep, that one reaches farthest, and fronts stay narrow.
+
+    Parameters
+    ----------
+    pattern : BlockPattern
+        Every dual block touches a primal one.
+    rows : (n_rows, 2, width) float array
+        Rows of A on both ends, of unit norm.
+    parts : PartTree
+        From `path` or `halves`.
+    tolerance : float
+        Remainders up to it count as zero: the row is dependent, and is not used.
+    threads : int
+        That decide parts which hold none of each other.
+
+    Returns
+    -------
+    (n_rows,) float array
+        The remainders, of independent and dependent rows.
+
+    References
+    ----------
+    George and Heath (1980), Lin. Alg. Appl. 34; Davis (2011), ACM TOMS 38, 8 (rank detection).
+    """
+    return kernels.row_remainders(parts, kernel_part(pattern, rows), tolerance, threads)
+
+
+def remainder_flops(pattern: BlockPattern, parts: PartTree) -> float:
+    """Return about how many operations `row_remainders` takes."""
+    return kernels.remainder_flops(parts, pattern.ends, pattern.dual_offsets)
+
+
+class Fronts(NamedTuple):
+    """A joint enters at the first of its bodies, and is decided at the last one."""
+
+    order: IntArray  # (n_primal,) the bodies as they are met
+    width: int  # most rows in the front
+
+
+def fronts(pattern: BlockPattern, order: IntArray) -> Fronts:
+    """Return the fronts of a sweep through the primal blocks in `order`.
+
+    Every dual block has to touch at least one primal block.
+    """
+    order, n = np.ascontiguousarray(order, dtype=np.intp), len(order)
+    ends, sizes = pattern.ends, pattern.block_sizes[pattern.n_primal :]
+    step = graph.positions(order)[ends]
+    entering = np.minimum(*np.where(ends >= 0, step, n).T)
+    leaving = np.maximum(*np.where(ends >= 0, step, -1).T) + 1
+    change = np.bincount(entering, sizes, n + 1) - np.bincount(leaving, sizes, n + 1)
+    return Fronts(order, int(np.cumsum(change).max(initial=0.0)))
+
+
+def schur_pivots(
+    pattern: BlockPattern, rows: FloatArray, sweep: Fronts, delta: float = SCHUR_SHIFT
+) -> FloatArray:
+    """Return the pivots (n_rows,) of LDL' of A A' + delta.
+
+    A row is eliminated when the last of its bodies has been met.
+
+    Parameters
+    ----------
+    pattern : BlockPattern
+        Every dual block touches a primal one.
+    rows : (n_rows, 2, width) float array
+        Rows of A on both ends, of unit norm.
+    sweep : Fronts
+        The bodies in the order in which they are met.
+    delta : float
+        The shift.
+    """
+    return kernels.schur_pivots(*sweep, kernel_part(pattern, rows), delta)
+
+
+def largest_gap(pivots: FloatArray, delta: float = SCHUR_SHIFT) -> tuple[float, float]:
+    """Return a threshold and the ratio of the pivots on its two sides.
+
+    Where all pivots are far above delta, none is dropped and the ratio is that to delta.
+    """
+    return kernels.largest_gap(pivots, delta)
+
+
+PASSES = 3  # of the equilibration
+
+
+@dataclass(frozen=True, eq=False)
+class PartOfRows:
+    """The rows of some dual blocks, on the primal blocks that these touch."""
+
+    pattern: BlockPattern  # numbered from 0
+    rows: FloatArray  # (n_rows, 2, width)
+    index: IntArray  # (n_rows,) which rows of the whole they are
+
+
+class Rows(Protocol):
+    """Rows of a mechanism, made where they are not stored."""
+
+    @property
+    def pattern(self) -> BlockPattern:
+        """Their blocks."""
+
+    def unit_rows(self, index: IntArray, part: BlockPattern, threads: int) -> FloatArray:
+        """Return some rows (n, 2, width) of unit norm, on the ends in the pattern of a part."""
+
+
+def kernel_part(
+    pattern: BlockPattern, rows: FloatArray
+) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
+    """Return rows as kernels take them: (rows, ends, first row of each joint, freedoms)."""
+    return rows, pattern.ends, pattern.dual_offsets, pattern.primal_sizes
+
+
+def part_of_rows(
+    matrix: Rows,
+    dual: IntArray,
+    label: IntArray,
+    sweep: bool = False,
+    threads: int = 1,
+) -> PartOfRows:
+    """Return the rows of the dual blocks `dual`, counted from 0, scaled to unit norm.
+
+    Parameters
+    ----------
+    matrix : Rows
+        All rows.
+    dual : (n,) int array
+        Each touches at least one primal block.
+    label : (n_primal,) int array
+        -1 everywhere, before and after: room for numbers.
+    sweep : bool
+        Whether primal blocks are numbered breadth first, from the end where more of them touch
+        nothing else, and dual ones by the first of their primal blocks; otherwise they are numbered
+        as `dual` lists them.
+    threads : int
+        That scale the rows.
+    """
+    pattern = matrix.pattern
+    primal = kernels.touched_blocks(pattern.ends, dual, label)
+    if sweep:
+        order = _grounded_first(_restricted(pattern, dual, primal, label))
+        primal = primal[order]
+        label[primal] = np.arange(len(primal))
+        dual = kernels.sorted_by_first_end(pattern.ends, dual, label, len(primal))
+    part = _restricted(pattern, dual, primal, label)
+    label[primal] = -1
+    shift = pattern.dual_offsets[dual] - part.dual_offsets[:-1]
+    index = np.repeat(shift, part.block_sizes[part.n_primal :])
+    index += np.arange(len(index))
+    return PartOfRows(part, matrix.unit_rows(index, part, threads), index)
+
+
+def _restricted(
+    pattern: BlockPattern, dual: IntArray, primal: IntArray, label: IntArray
+) -> BlockPattern:
+    """Return the pattern of some blocks in new numbers."""
+    sizes = pattern.block_sizes[np.concatenate([primal, pattern.n_primal + dual])]
+    ends = pattern.ends[dual]
+    return BlockPattern(sizes, np.where(ends >= 0, label[ends], -1))
+
+
+def _grounded_first(pattern: BlockPattern) -> IntArray:
+    """Return the primal blocks breadth first, from the end with more grounded ones."""
+    order = cuthill_mckee(pattern)
+    grounded = np.zeros(pattern.n_primal, dtype=np.bool_)
+    grounded[pattern.ends[(pattern.ends < 0).any(axis=1)].max(axis=1, initial=0)] = True
+    position = np.flatnonzero(grounded[order])
+    is_last = len(position) > 0 and 2 * position.mean() > pattern.n_primal - 1
+    return order[::-1] if is_last else order
+
+
+def equilibrate(part: PartOfRows, threads: int = 1) -> None:
+    """Give the rows of a part even parts on all bodies, and unit norm; zero rows stay.
+
+    The rank of A is that of W A S, whatever the weights W of the rows and the regular blocks S on
+    the bodies. Inertias are one choice of S, and a bad one where a crank of a gram moves a press of
+    a ton: the press alone decides. Here S makes the weighted rows on each body orthonormal columns,
+    and W gives the rows unit norm then. What is rounding on a body must stay small, so S enlarges
+    no direction by more than 10, and no unit by more than a few thousand.
+
+    References
+    ----------
+    Van der Sluis (1969), Numer. Math. 14:14, on column scaling; Ruiz (2001), RAL-TR-2001-034.
+    """
+    kernels.equilibrate(
+        *kernel_part(part.pattern, part.rows), PASSES, OWN_PIVOT, LARGEST_PIVOT, threads
+    )

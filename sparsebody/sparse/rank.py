@@ -18,28 +18,31 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from sparsebody.arrays import BoolArray, IntArray
-from sparsebody.sparse.rank.constraint_parts import PartOfRows, Rows, equilibrate, part_of_rows
-from sparsebody.sparse.rank.row_choices import (
+from sparsebody.sparse.row_choices import (
     NEAR,
     PIVOTED,
     SMALL,
     SWEPT,
+    Fronts,
+    PartOfRows,
     RowChoice,
+    Rows,
     agree,
     by_columns,
     by_fronts,
     by_halves,
     by_pivots,
     doubt_about,
+    equilibrate,
     generic_rank,
     is_clear,
     narrow_choices,
+    part_of_rows,
     small_choice,
     smallest_singular_value,
     sweep_fronts,
     wide_choices,
 )
-from sparsebody.sparse.rank.row_fronts import Fronts
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 from sparsebody.sparse.searches import biconnected_components
 from sparsebody.tolerances import (
