@@ -43,7 +43,7 @@ _INTERRUPTED = 130
     default="auto",
     metavar="NAME",
     help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
-    "or auto: rk4 where it does.",
+    "radau-iia, or auto: rk4 where it does.",
 )
 @click.option(
     "--compliance",
