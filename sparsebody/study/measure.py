@@ -258,7 +258,7 @@ def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) ->
     runs: list[dict[str, float]] = []
     start = time.perf_counter()
     while len(runs) < settings.repeats or (
-        len(runs) < 1001 and time.perf_counter() - start < _PHASES
+        len(runs) < 1001 and time.perf_counter() - start < min(_PHASES, settings.longest)
     ):
         runs.append(phases())
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
