@@ -39,6 +39,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # so that what is bound natively is destroyed in order
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("cholmod") and not HAS_CHOLMOD:
         pytest.skip("needs scikit-sparse: pip install 'sparsebody[cholmod]'")
