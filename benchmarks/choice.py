@@ -20,6 +20,7 @@ from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import SpatialAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.dynamics.solver_choice import SolverChoice
 from sparsebody.dynamics.solvers import Evaluator
 from sparsebody.errors import SparsebodyError
@@ -70,7 +71,7 @@ class Pair:
 def pairs(name: str, n_bodies: int) -> list[Pair]:
     """Return the pairs of a mechanism that are worth measuring, measured."""
     given = problem(name, n_bodies)
-    dynamics = ForwardDynamics(given.system, given.state, reactions="basic", reduction="none")
+    dynamics = ForwardDynamics(given.system, given.state, reactions="basic", formulation=SPATIAL)
     pattern = dynamics.structure.pattern
     predicted = list(_predicted(name, given.system.n_bodies, pattern, dynamics.choice))
     found = worth_measuring(predicted)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.assembler import ReductionViolated, is_plain
-from sparsebody.dynamics.compliant_reactions import Compliance, joint_compliances, least_energy
+from sparsebody.dynamics.compliant_reactions import LeastEnergy, joint_compliances, least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
 from sparsebody.dynamics.planar_assembler import PlanarAssembler
 from sparsebody.dynamics.preparation import (
+    AUTO,
+    Formulation,
     SolverOptions,
     ThreadPreparation,
     fallback,
@@ -39,7 +41,6 @@ from sparsebody.tolerances import CORRECTION_GOAL, WORST_RESIDUAL
 __all__ = ["Evaluation", "ForwardDynamics"]
 
 _NOTHING = np.zeros(0)
-Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
@@ -63,29 +64,19 @@ class ForwardDynamics:
         that they forbid, the kept ones hold exactly and the others are left with the rest
         (`dropped_residual`); with Krylov steps all rows, scaled to unit norm in the metric of the
         inertias, have the least sum of squares.
-    reduction : {"auto", "none"}
-        Which freedoms: use displacement subgroups, or decide ranks by numbers alone, with six
-        freedoms a body. Rows that are redundant within a subgroup are left out first, and bodies
-        that move within one about the world get fewer freedoms: all of them if they move parallel
-        to one plane, else where it is predicted to be faster. A factorization other than "auto",
-        or "block-qr" in the plane, asks for six. The answers are the same.
-    reactions : {"minimum-norm", "basic", "compliance"}
+    reactions : {"minimum-norm", "basic"} or LeastEnergy
         Which multipliers, where rows are dependent and they are not unique: the smallest, which do
         not depend on numbering, or those with zeros at the left-out rows (cheaper), or those of
-        least strain energy.
-    compliance : number, (6,), (6, 6) array_like or mapping of joint names to these, optional
-        Of the joints [rad/(N m), m/N], for reactions="compliance"; see joint_compliances.
+        least strain energy in joints of given compliances.
     baumgarte : float, optional
         Time constant [s] of the stabilization terms of (8.22), alpha = beta = 1 / T; default none.
     ordering, factorization : str
         Names from ORDERINGS and FACTORIZATIONS, or "auto" for the least predicted time.
-    residuals : {"double", "extended"}
-        "extended" corrects accelerations with residuals of 31 digits made from the state, so that
-        they are good to the last digits whatever the condition number, at about five times the
-        cost. In a plane only, where bodies have three freedoms; elsewhere the same as "double".
     threads : int
         That preparation and each evaluation of a large mechanism may use, from some 10^4 bodies on.
         The results are the same bits for any number.
+    formulation : Formulation
+        In which freedoms, and to how many digits, the equations are solved.
 
     Attributes
     ----------
@@ -105,7 +96,7 @@ class ForwardDynamics:
     UnknownNameError, MissingDependencyError
         For an ordering or a factorization that is not there.
     ModelError
-        If options contradict each other.
+        For compliances, a time constant or a number of threads that cannot be.
     AssemblyError
         If no state is given and the initial one cannot be made consistent.
 
@@ -121,29 +112,25 @@ class ForwardDynamics:
         state: State | None = None,
         *,
         redundancy: str = "remove",
-        reduction: str = "auto",
-        reactions: str = "minimum-norm",
-        compliance: Compliance | None = None,
+        reactions: str | LeastEnergy = "minimum-norm",
         baumgarte: float | None = None,
         ordering: str = "auto",
         factorization: str = "auto",
-        residuals: str = "double",
         threads: int = 1,
+        formulation: Formulation = AUTO,
     ) -> None:
-        of_rows = redundancy, reduction, reactions, compliance, baumgarte
-        options = SolverOptions(*of_rows, ordering, factorization, residuals, threads)
-        self._prepare(system, state, options)
+        solver = ordering, factorization, threads, formulation
+        self._prepare(system, state, SolverOptions(redundancy, reactions, baumgarte, *solver))
 
     def _prepare(self, system: System, state: State | None, options: SolverOptions) -> None:
         """Decide all that does not depend on a state to come."""
         self.system, self.options = system, options
         self._shape = system.n_bodies, 6  # of accelerations
-        self.reactions, self.reduction = options.reactions, options.reduction
-        self.baumgarte = options.baumgarte
-        self.compliance = (
-            None if options.compliance is None else joint_compliances(system, options.compliance)
-        )
-        self._wants_extended = options.residuals == "extended"
+        self.baumgarte, self.reactions = options.baumgarte, options.reactions
+        self.compliance: FloatArray | None = None
+        if isinstance(options.reactions, LeastEnergy):
+            self.compliance = joint_compliances(system, options.reactions.compliance)
+        self._wants_extended = options.formulation.residuals == "extended"
         self._has_warned = False
         at = consistent_state(system, threads=options.threads) if state is None else state
         check_state(system, at)
@@ -230,22 +217,17 @@ class ForwardDynamics:
         dynamics._prepare(self.system, state, replace(self.options, **changes))
         return dynamics
 
-    def run(
-        self,
-        function: Callable[Concatenate[Evaluator, Arguments], Result],
-        *args: Arguments.args,
-        **kwargs: Arguments.kwargs,
-    ) -> Result:
-        """Return what a function of the evaluator and of other arguments does.
+    def run(self, function: Callable[[Evaluator], Result]) -> Result:
+        """Return what a function of the evaluator does.
 
         Where it cannot, another evaluator takes its place from now on, in this thread; see
         `fallback`. At most two do: all freedoms of the bodies, then QR.
         """
         try:
-            return function(self._prepared.own.evaluator, *args, **kwargs)
+            return function(self._prepared.own.evaluator)
         except (ReductionViolated, InaccurateFactors) as failure:
             self._fall_back(failure)
-        return self.run(function, *args, **kwargs)
+        return self.run(function)
 
     def _fall_back(self, failure: ReductionViolated | InaccurateFactors) -> None:
         """Go over to another evaluator in this thread."""
@@ -259,7 +241,13 @@ class ForwardDynamics:
     @cached_property
     def unreduced(self) -> ForwardDynamics:
         """The same with all freedoms of the bodies, for errors out of their subgroups."""
-        return self._with(self._analyzed_at, reduction="none", baumgarte=None)
+        spatial = replace(self.options.formulation, reduction="none")
+        return self._with(self._analyzed_at, formulation=spatial, baumgarte=None)
+
+    @property
+    def reduction(self) -> str:
+        """Whether fewer freedoms were looked for, "auto" or "none"."""
+        return self.options.formulation.reduction
 
     @cached_property
     def subgroups(self) -> tuple[Subgroup, ...]:
@@ -430,8 +418,8 @@ class Evaluation(SystemMotion):
         """Return the evaluator, which has assembled this state."""
         dynamics = self.dynamics
         if self._assembly is not dynamics.evaluator.assembler.assembly:
-            arguments = self.state, self.body_force, self._stabilization
-            dynamics.run(lambda evaluator: evaluator.assembler.assemble(*arguments))
+            terms = self.state, self.body_force, self._stabilization
+            dynamics.run(lambda evaluator: evaluator.assembler.assemble(*terms))
             self._assembly = dynamics.evaluator.assembler.assembly
         return dynamics.evaluator
 
@@ -440,10 +428,10 @@ class Evaluation(SystemMotion):
         dynamics, state, force = self.dynamics, self.state, self.body_force
         output = np.empty((dynamics.system.n_bodies, 6)), multiplier
         if self._assembly is dynamics.evaluator.assembler.assembly:
-            residual = dynamics.run(Evaluator.solve_assembled, state, force, *output)
+            residual = dynamics.run(lambda solver: solver.solve_assembled(state, force, *output))
         else:
-            stabilization = self._stabilization
-            residual = dynamics.run(Evaluator.accelerate, state, force, stabilization, *output)
+            terms = state, force, self._stabilization
+            residual = dynamics.run(lambda solver: solver.accelerate(*terms, *output))
         evaluator = dynamics.evaluator
         self._assembly = evaluator.assembler.assembly
         if dynamics.residuals == "extended":
@@ -496,7 +484,7 @@ class Evaluation(SystemMotion):
     def condition(self) -> ConditionEstimate:
         """Return the condition number, and the error of the accelerations that it implies."""
         self.assembled()
-        estimate = self.dynamics.run(condition_estimate, self.state)
+        estimate = self.dynamics.run(lambda solver: condition_estimate(solver, self.state))
         return estimate.extended() if self.dynamics.residuals == "extended" else estimate
 
     def velocity_correction(self) -> FloatArray:

@@ -10,6 +10,7 @@ from benchmarks.cases import problem
 from benchmarks.oracle import Extended, extended_reference, scissor_reference
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL, Formulation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
@@ -46,7 +47,9 @@ def test_errors_are_about_as_large_as_estimated(name: str) -> None:
     given = CASES[name]()
     exact = extended_reference(given.system, given.state)
     for reduction in ("auto", "none"):
-        dynamics = ForwardDynamics(given.system, exact.state, reduction=reduction)
+        dynamics = ForwardDynamics(
+            given.system, exact.state, formulation=Formulation(reduction=reduction)
+        )
         found = dynamics.condition(exact.state)
         error = relative_error(dynamics(exact.state).acceleration, exact)
         assert error <= 10.0 * found.forward_error
@@ -79,7 +82,7 @@ def test_every_factorization_is_good_enough_for_a_lift_of_1000_pairs(factorizati
     """LDL' and Cholesky factors are rough by then, and need several corrections."""
     given = problem("scissor", 2000)
     dynamics = ForwardDynamics(
-        given.system, given.state, factorization=factorization, reduction="none"
+        given.system, given.state, factorization=factorization, formulation=SPATIAL
     )
     exact = scissor_reference(given)
     found = dynamics.acceleration(given.state)
@@ -141,7 +144,9 @@ def test_neither_masses_nor_which_end_is_the_world_change_pivots_and_condition(
             ):
                 bars.add_joint(f"hinge {i}", Revolute(), *pair[::ends], point=point, axis=[0, 0, 1])
             system = bars.compile()
-            dynamics = ForwardDynamics(system, reduction=reduction, factorization=factorization)
+            dynamics = ForwardDynamics(
+                system, formulation=Formulation(reduction=reduction), factorization=factorization
+            )
             dynamics.acceleration(system.initial_state)
             condition = dynamics.condition(system.initial_state)
             found.append([dynamics.evaluator.solver.smallest_pivot()[0], condition.kappa])

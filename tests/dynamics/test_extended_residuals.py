@@ -12,6 +12,7 @@ from benchmarks.cases import Problem, problem
 from benchmarks.oracle import extended_reference
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import EXTENDED, Formulation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import UnknownNameError
 from sparsebody.methods import forward_dynamics
@@ -34,7 +35,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_accelerations_at_a_state_are_exact_to_the_last_digits(name: str) -> None:
     given = CASES[name]()
-    dynamics = ForwardDynamics(given.system, given.state, residuals="extended")
+    dynamics = ForwardDynamics(given.system, given.state, formulation=EXTENDED)
     keep = dynamics.rank_decision.keep
     exact = extended_reference(given.system, given.state, keep, close=False)
     assert difference(dynamics.acceleration(given.state), exact.acceleration) < 10 * ROUNDING
@@ -46,7 +47,7 @@ def test_a_lift_of_20000_bars_is_good_to_12_digits_instead_of_8() -> None:
     exact = oracle.scissor_reference(given)
     roughly, well = (
         difference(
-            ForwardDynamics(given.system, given.state, residuals=residuals)
+            ForwardDynamics(given.system, given.state, formulation=Formulation(residuals=residuals))
             .evaluate(given.state)
             .acceleration(),
             exact,
@@ -65,7 +66,9 @@ def test_other_joints_in_a_plane_give_what_double_residuals_give(seed: int) -> N
     force = rng.normal(size=(system.n_bodies, 6))
     options = {"reactions": "basic", "baumgarte": 0.3 if seed % 2 else None}
     double, extended = (
-        ForwardDynamics(system, state, residuals=residuals, **options)(state, body_force=force)
+        ForwardDynamics(system, state, formulation=Formulation(residuals=residuals), **options)(
+            state, body_force=force
+        )
         for residuals in ("double", "extended")
     )
     condition = ForwardDynamics(system, state).condition(state)
@@ -78,7 +81,7 @@ def test_other_joints_in_a_plane_give_what_double_residuals_give(seed: int) -> N
 
 def test_in_space_residuals_are_double_and_said_to_be() -> None:
     system = build("bricard").compile()
-    dynamics = ForwardDynamics(system, residuals="extended")
+    dynamics = ForwardDynamics(system, formulation=EXTENDED)
     assert dynamics.explain()["residuals"] == "double"
     state = consistent_state(system)
     assert dynamics.acceleration(state).shape == (system.n_bodies, 6)
@@ -86,11 +89,11 @@ def test_in_space_residuals_are_double_and_said_to_be() -> None:
 
 def test_a_sheet_is_said_to_have_extended_residuals() -> None:
     given = sheet(3)
-    dynamics = ForwardDynamics(given.system, given.state, residuals="extended")
+    dynamics = ForwardDynamics(given.system, given.state, formulation=EXTENDED)
     assert dynamics.explain()["residuals"] == "extended"
     found = dynamics(given.state)
     exact = extended_reference(given.system, given.state)
-    at_rounded = ForwardDynamics(given.system, exact.state, residuals="extended")(exact.state)
+    at_rounded = ForwardDynamics(given.system, exact.state, formulation=EXTENDED)(exact.state)
     assert difference(at_rounded.acceleration, exact.acceleration) < 1e-13
     np.testing.assert_allclose(found.acceleration, at_rounded.acceleration, atol=1e-11)
 
@@ -98,11 +101,11 @@ def test_a_sheet_is_said_to_have_extended_residuals() -> None:
 def test_an_unknown_kind_of_residuals_is_refused() -> None:
     system = build("four-bar").compile()
     with pytest.raises(UnknownNameError, match="residuals is 'quad'; give one of double, extended"):
-        forward_dynamics(system, residuals="quad")
+        forward_dynamics(system, formulation=Formulation(residuals="quad"))
 
 
 def test_one_call_does_the_same() -> None:
     given: Problem = problem("scissor", 20)
-    dynamics = ForwardDynamics(given.system, given.state, residuals="extended")
-    found = forward_dynamics(given.system, given.state, residuals="extended")
+    dynamics = ForwardDynamics(given.system, given.state, formulation=EXTENDED)
+    found = forward_dynamics(given.system, given.state, formulation=EXTENDED)
     np.testing.assert_array_equal(found.acceleration, dynamics.acceleration(given.state))

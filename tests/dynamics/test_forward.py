@@ -16,6 +16,7 @@ import sparsebody as sb
 from sparsebody.dynamics import solvers
 from sparsebody.dynamics.energy import energy
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.dynamics.solvers import BlockQRSolver
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.initial_state import consistent_state
@@ -540,7 +541,7 @@ FACTORIZATIONS = ["block-ldl", "superlu"]
 
 def scissor(factorization: str) -> ForwardDynamics:
     system = build("scissor", pairs=4).compile()
-    return ForwardDynamics(system, factorization=factorization, reduction="none")
+    return ForwardDynamics(system, factorization=factorization, formulation=SPATIAL)
 
 
 @pytest.fixture
@@ -594,7 +595,7 @@ ASK: dict[str, Callable[[System, State], object]] = {
     "call": lambda system, state: dynamics(system)(state),
     "evaluation": lambda system, state: dynamics(system).evaluate(state).accelerations(),
     "its acceleration": lambda system, state: dynamics(system).evaluate(state).acceleration(),
-    "function": lambda system, state: forward_dynamics(system, state, reduction="none"),
+    "function": lambda system, state: forward_dynamics(system, state, formulation=SPATIAL),
     "simulate": lambda system, state: sb.simulate(
         system, state, duration=0.02, step=0.01, dynamics=dynamics(system)
     ),
@@ -602,7 +603,7 @@ ASK: dict[str, Callable[[System, State], object]] = {
 
 
 def dynamics(system: System) -> ForwardDynamics:
-    return ForwardDynamics(system, reduction="none")
+    return ForwardDynamics(system, formulation=SPATIAL)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from sparsebody.dynamics import preparation
 from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import count_mobility
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
 from sparsebody.kinematics.poses import displaced
 from sparsebody.methods import forward_dynamics
@@ -34,7 +35,7 @@ from sparsebody.sparse.pattern import BlockPattern
 def both(system: System, state: State, **options):
     """Accelerations with three freedoms, and with six."""
     reduced = ForwardDynamics(system, state, **options)
-    whole = ForwardDynamics(system, state, reduction="none", **options)
+    whole = ForwardDynamics(system, state, formulation=SPATIAL, **options)
     assert (reduced.is_planar, whole.is_planar) == (True, False)
     return reduced, whole
 
@@ -124,7 +125,7 @@ def test_states_out_of_the_plane_are_taken_with_six_freedoms(pose: bool) -> None
     dynamics = ForwardDynamics(system, state)
     before = dynamics.evaluate(state)
     expected = before.acceleration()
-    whole = ForwardDynamics(system, state, reduction="none")
+    whole = ForwardDynamics(system, state, formulation=SPATIAL)
     assert dynamics.is_planar
     np.testing.assert_allclose(dynamics.acceleration(away), whole.acceleration(away), atol=1e-11)
     assert not dynamics.is_planar
@@ -222,7 +223,7 @@ def moving(system: System, seed: int) -> State:
     """A consistent state at random velocities."""
     state = sb.consistent_state(system)
     twist = np.random.default_rng(seed).normal(size=state.velocity.shape)
-    evaluation = ForwardDynamics(system, state, reduction="none").evaluate(
+    evaluation = ForwardDynamics(system, state, formulation=SPATIAL).evaluate(
         state.with_(velocity=twist)
     )
     return state.with_(velocity=twist + evaluation.velocity_correction())
@@ -238,7 +239,7 @@ def wrenches(dynamics: ForwardDynamics, state: State, multiplier: np.ndarray) ->
 
 
 def assert_same_motion(reduced: ForwardDynamics, state: State, **force: np.ndarray) -> None:
-    whole = ForwardDynamics(reduced.system, state, reduction="none")
+    whole = ForwardDynamics(reduced.system, state, formulation=SPATIAL)
     found, expected = reduced(state, **force), whole(state, **force)
     size = np.abs(expected.acceleration).max() + 1.0
     np.testing.assert_allclose(found.acceleration, expected.acceleration, atol=1e-10 * size)
@@ -269,7 +270,11 @@ def test_basic_reactions_balance_every_body(seed: int, always: None) -> None:
     state = moving(system, seed)
     dynamics = ForwardDynamics(system, state, reactions="basic")
     found, expected = (
-        d(state) for d in (dynamics, ForwardDynamics(system, state, reduction="none"))
+        d(state)
+        for d in (
+            dynamics,
+            ForwardDynamics(system, state, formulation=SPATIAL),
+        )
     )
     exerted, wanted = (wrenches(dynamics, state, x.multiplier) for x in (found, expected))
     np.testing.assert_allclose(exerted, wanted, atol=1e-9 * (1.0 + np.abs(wanted).max()))
@@ -344,7 +349,7 @@ def test_states_outside_are_taken_with_all_freedoms(pose: bool) -> None:
     away = displaced(state, twist) if pose else state.with_(velocity=state.velocity + twist)
     dynamics, whole = (
         ForwardDynamics(system, state),
-        ForwardDynamics(system, state, reduction="none"),
+        ForwardDynamics(system, state, formulation=SPATIAL),
     )
     before = dynamics.evaluate(state)
     expected = before.acceleration()
@@ -395,4 +400,4 @@ def test_explain_lists_the_subgroups() -> None:
     system = scissor_with_pendulum().compile()
     (told,) = ForwardDynamics(system).explain()["subgroups"]
     assert told == "planar, about the world: 16 bodies, 23 joints, 7 loops: 21 redundant rows"
-    assert ForwardDynamics(system, reduction="none").explain()["subgroups"] == []
+    assert ForwardDynamics(system, formulation=SPATIAL).explain()["subgroups"] == []

@@ -16,6 +16,7 @@ from textbook import assemble
 
 import sparsebody as sb
 from sparsebody.dynamics import reductions
+from sparsebody.dynamics.preparation import SPATIAL, Formulation
 from sparsebody.dynamics.reductions import independent_rows, least_singular_value
 from sparsebody.errors import (
     AssemblyError,
@@ -184,7 +185,7 @@ def test_every_backend_is_as_accurate_as_pivoting(name: str, factorization: str)
     state = sb.consistent_state(system)
     expected = oracles.gauss_accelerations(system, state)[0]
     found, by_pivoting = (
-        sb.ForwardDynamics(system, state, factorization=used, reduction="none")(state)
+        sb.ForwardDynamics(system, state, factorization=used, formulation=SPATIAL)(state)
         for used in (factorization, "superlu")
     )
     error = relative_error(found.acceleration, expected)
@@ -204,7 +205,11 @@ def test_long_lifts_are_as_accurate_with_every_backend(factorization: str) -> No
     state = sb.consistent_state(system)
     expected = sb.ForwardDynamics(system, state).acceleration(state)
     dynamics = sb.ForwardDynamics(
-        system, state, factorization=factorization, reduction="none", reactions="basic"
+        system,
+        state,
+        factorization=factorization,
+        formulation=SPATIAL,
+        reactions="basic",
     )
     found = dynamics(state)
     assert relative_error(found.acceleration, expected) < 2e-11
@@ -442,7 +447,7 @@ def test_baumgarte_terms_that_contradict_each_other_are_met_in_least_squares() -
 def test_kept_rows_hold_exactly_whatever_the_others_ask_for() -> None:
     system = GALLERY["scissor"]().compile()
     state = wild(sb.consistent_state(system))
-    dynamics = sb.ForwardDynamics(system, reduction="none")
+    dynamics = sb.ForwardDynamics(system, formulation=SPATIAL)
     with pytest.warns(RankWarning):
         found = dynamics(state)
     book, n = assemble(system, state), 6 * system.n_bodies
@@ -496,8 +501,8 @@ def test_without_doubt_rows_are_left_out() -> None:
 def test_a_change_of_rank_is_told_in_either_direction(reduction: str) -> None:
     system, flat = horizontal(2, 0.0)
     raised = horizontal(2, 0.7)[1]
-    at_flat = sb.ForwardDynamics(system, flat, reduction=reduction)
-    at_raised = sb.ForwardDynamics(system, raised, reduction=reduction)
+    at_flat = sb.ForwardDynamics(system, flat, formulation=Formulation(reduction=reduction))
+    at_raised = sb.ForwardDynamics(system, raised, formulation=Formulation(reduction=reduction))
     assert at_flat.rank < at_raised.rank
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -541,7 +546,10 @@ def test_the_smallest_pivot_tells_how_near_a_singular_pose_is(
 ) -> None:
     system, _ = horizontal(3, 0.5)
     dynamics = sb.ForwardDynamics(
-        system, horizontal(3, 0.5)[1], reduction=reduction, factorization=factorization
+        system,
+        horizontal(3, 0.5)[1],
+        formulation=Formulation(reduction=reduction),
+        factorization=factorization,
     )
     found = []
     for angle in (1e-2, 1e-3, 1e-4):
@@ -554,7 +562,7 @@ def test_the_smallest_pivot_tells_how_near_a_singular_pose_is(
 
 def test_the_smallest_pivot_is_that_of_a_dense_qr() -> None:
     system = build("scissor", pairs=4).compile()
-    dynamics = sb.ForwardDynamics(system, reduction="none", factorization="block-qr")
+    dynamics = sb.ForwardDynamics(system, formulation=SPATIAL, factorization="block-qr")
     dynamics.acceleration(sb.consistent_state(system))
     matrix = dynamics.evaluator.assembler.matrix
     n = matrix.pattern.n_primal
