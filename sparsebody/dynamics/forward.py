@@ -14,6 +14,12 @@ from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.assembler import ReductionViolated, is_plain
 from sparsebody.dynamics.compliant_reactions import LeastEnergy, joint_compliances, least_energy
 from sparsebody.dynamics.conditioning import ConditionEstimate, condition_estimate
+from sparsebody.dynamics.evaluators import (
+    BlockQREvaluator,
+    Evaluator,
+    InaccurateFactors,
+    KrylovEvaluator,
+)
 from sparsebody.dynamics.planar_assembler import PlanarAssembler
 from sparsebody.dynamics.preparation import (
     AUTO,
@@ -26,7 +32,6 @@ from sparsebody.dynamics.preparation import (
 )
 from sparsebody.dynamics.reductions import classes_of
 from sparsebody.dynamics.solver_choice import SolverChoice
-from sparsebody.dynamics.solvers import Evaluator, InaccurateFactors, KrylovSolver
 from sparsebody.equations.accelerations import Accelerations, joint_reactions, minimum_norm
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion
@@ -141,7 +146,7 @@ class ForwardDynamics:
 
     @property
     def evaluator(self) -> Evaluator:
-        """Assembler and solver in use, with arrays and factors that no other thread sees."""
+        """Assembler and factors in use, with arrays that no other thread sees."""
         return self._prepared.own.evaluator
 
     @property
@@ -167,7 +172,7 @@ class ForwardDynamics:
     @property
     def is_krylov(self) -> bool:
         """Whether solutions take Krylov steps."""
-        return isinstance(self.evaluator.solver, KrylovSolver)
+        return isinstance(self.evaluator, KrylovEvaluator)
 
     @property
     def reduced_bodies(self) -> dict[str, int]:
@@ -347,7 +352,7 @@ class ForwardDynamics:
         except (ReductionViolated, InaccurateFactors) as failure:
             self._fall_back(failure)
             return self.acceleration(state, body_force=body_force, out=out)
-        if evaluator.solver.is_inaccurate:
+        if evaluator.is_inaccurate:
             self.warn_of_inaccuracy(state)
         return out
 
@@ -428,15 +433,18 @@ class Evaluation(SystemMotion):
         dynamics, state, force = self.dynamics, self.state, self.body_force
         output = np.empty((dynamics.system.n_bodies, 6)), multiplier
         if self._assembly is dynamics.evaluator.assembler.assembly:
-            residual = dynamics.run(lambda solver: solver.solve_assembled(state, force, *output))
+            residual = dynamics.run(lambda solver: solver.solve_assembled(state, *output))
         else:
             terms = state, force, self._stabilization
             residual = dynamics.run(lambda solver: solver.accelerate(*terms, *output))
         evaluator = dynamics.evaluator
         self._assembly = evaluator.assembler.assembly
-        if dynamics.residuals == "extended":
-            evaluator.solve_extended(state, force, *output)
-        if evaluator.solver.is_inaccurate:
+        if dynamics.residuals == "extended" and isinstance(evaluator, BlockQREvaluator):
+            evaluator.solve_extended(state, *output)
+        tree = evaluator.assembler.reaction_tree if multiplier.size > 0 else None
+        if tree is not None:
+            tree.add_reactions(self.system, state, force, *output)
+        if evaluator.is_inaccurate:
             dynamics.warn_of_inaccuracy(state)
         return output[0], residual
 
@@ -451,7 +459,7 @@ class Evaluation(SystemMotion):
         right = np.zeros_like(assembler.right)
         right[len(right) - len(assembler.rows) :] = -error[assembler.rows]
         time = self.state.time
-        dynamics.run(lambda evaluator: evaluator.solver.solve(right, time, CORRECTION_GOAL))
+        dynamics.run(lambda evaluator: evaluator.solve(right, time, CORRECTION_GOAL))
         twists = np.empty((dynamics.system.n_bodies, 6))
         assembler.to_user_order(twists, _NOTHING)
         return twists
@@ -478,7 +486,7 @@ class Evaluation(SystemMotion):
             joint_reactions(system, self.state, self._subspace, multiplier),
             residual,
             dropped,
-            dynamics.evaluator.solver.report,
+            dynamics.evaluator.report,
         )
 
     def condition(self) -> ConditionEstimate:

@@ -9,6 +9,13 @@ from dataclasses import dataclass, field, replace
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.assembler import ReductionViolated, SpatialAssembler
 from sparsebody.dynamics.compliant_reactions import LeastEnergy
+from sparsebody.dynamics.evaluators import (
+    BlockQREvaluator,
+    Evaluator,
+    InaccurateFactors,
+    KrylovEvaluator,
+    direct_evaluator,
+)
 from sparsebody.dynamics.reductions import (
     Reduction,
     classes_of,
@@ -23,7 +30,6 @@ from sparsebody.dynamics.solver_choice import (
     choose_solver,
     reduction_pays,
 )
-from sparsebody.dynamics.solvers import BlockQRSolver, Evaluator, InaccurateFactors, KrylovSolver
 from sparsebody.equations.accelerations import check_baumgarte, check_reactions
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
@@ -185,7 +191,7 @@ def prepared_unreduced(
     assembler = SpatialAssembler(
         system, structure, choice.order, choice.factorization, options.threads
     )
-    return Preparation(Evaluator(assembler), choice, structure, decision)
+    return Preparation(direct_evaluator(assembler), choice, structure, decision)
 
 
 def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
@@ -197,8 +203,7 @@ def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
     assembler = SpatialAssembler(
         system, structure, choice.order, choice.factorization, options.threads
     )
-    evaluator = Evaluator(assembler, KrylovSolver(assembler))
-    return Preparation(evaluator, choice, structure, None)
+    return Preparation(KrylovEvaluator(assembler), choice, structure, None)
 
 
 def _in_plane(system: System, state: State, options: SolverOptions) -> Preparation | None:
@@ -230,7 +235,8 @@ def _within_subgroups(
 
 
 def _reduced(reduction: Reduction, choice: SolverChoice, threads: int) -> Preparation:
-    evaluator = Evaluator(reduction.assembler(choice.order, choice.factorization, threads))
+    assembler = reduction.assembler(choice.order, choice.factorization, threads)
+    evaluator = direct_evaluator(assembler)
     return Preparation(evaluator, choice, reduction.structure, reduction.decision, reduction.bodies)
 
 
@@ -250,8 +256,8 @@ def fallback(
     if isinstance(failure, ReductionViolated):
         unreduced = prepared_unreduced(assembler.system, state, options)
         return replace(unreduced, history=(*preparation.history, f"all freedoms: {failure}"))
-    solver = BlockQRSolver(assembler)
-    solver.factorize(failure.time)
+    evaluator = BlockQREvaluator(assembler)
+    evaluator.factorize(failure.time)
     why = f"block-qr: rounding hides the softest motions at t = {failure.time:.6g} s"
     history = (*preparation.history, why)
-    return replace(preparation, evaluator=Evaluator(assembler, solver), history=history)
+    return replace(preparation, evaluator=evaluator, history=history)

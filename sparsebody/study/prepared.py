@@ -70,9 +70,9 @@ class SparsePrepared:
         marks = [time.process_time()]
         evaluator.assembler.assemble(state, None, nothing)
         marks.append(time.process_time())
-        evaluator.solver.factorize(state.time)
+        evaluator.factorize(state.time)
         marks.append(time.process_time())
-        evaluator.solve_assembled(state, None, self.result, nothing)
+        evaluator.solve_assembled(state, self.result, nothing)
         marks.append(time.process_time())
         spent = np.diff(marks).tolist()
         return dict(

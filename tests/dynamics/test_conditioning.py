@@ -149,5 +149,5 @@ def test_neither_masses_nor_which_end_is_the_world_change_pivots_and_condition(
             )
             dynamics.acceleration(system.initial_state)
             condition = dynamics.condition(system.initial_state)
-            found.append([dynamics.evaluator.solver.smallest_pivot()[0], condition.kappa])
+            found.append([dynamics.evaluator.smallest_pivot()[0], condition.kappa])
     np.testing.assert_allclose(found, np.broadcast_to(found[2], np.shape(found)), rtol=1e-2)

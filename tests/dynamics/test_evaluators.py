@@ -18,7 +18,6 @@ from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import SPATIAL
-from sparsebody.dynamics.solvers import Evaluator
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.gallery import build
@@ -117,13 +116,13 @@ def test_rough_factors_are_made_up_for(seed: int) -> None:
     dynamics = ForwardDynamics(system, state, factorization="block-ldl")
     evaluator = dynamics.evaluator
     evaluator.assembler.assemble(state, None, NOTHING)
-    evaluator.solver.factorize(0.0)
+    evaluator.factorize(0.0)
     exact = np.empty((system.n_bodies, 6))
-    evaluator.solve_assembled(state, None, exact, NOTHING)
+    evaluator.solve_assembled(state, exact, NOTHING)
     values = evaluator.assembler.symbolic.factors.values
     values *= 1.0 + 0.01 * np.random.default_rng(seed).uniform(-1.0, 1.0, values.shape)
     found = np.empty_like(exact)
-    dynamics.run(Evaluator.solve_assembled, state, None, found, NOTHING)
+    dynamics.run(lambda evaluator: evaluator.solve_assembled(state, found, NOTHING))
     np.testing.assert_allclose(found, exact, atol=1e-7 * np.abs(exact).max())
 
 

@@ -13,11 +13,11 @@ from pinocchio_models import PinocchioModel
 from random_mechanisms import TREE_TYPES, random_loops, random_tree
 
 import sparsebody as sb
-from sparsebody.dynamics import solvers
+from sparsebody.dynamics import evaluators
 from sparsebody.dynamics.energy import energy
+from sparsebody.dynamics.evaluators import BlockQREvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.preparation import SPATIAL
-from sparsebody.dynamics.solvers import BlockQRSolver
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
@@ -551,7 +551,7 @@ def inaccurate(monkeypatch: pytest.MonkeyPatch) -> None:
     def lose(*_: object) -> object:
         raise SingularSystemError("a pivot of dual block 2 vanishes")
 
-    monkeypatch.setattr(solvers, "ROUGH_CORRECTION", -1.0)
+    monkeypatch.setattr(evaluators, "ROUGH_CORRECTION", -1.0)
     monkeypatch.setattr(SuperLUSymbolic, "factorize", lose)
 
 
@@ -562,9 +562,9 @@ def test_qr_takes_over_in_a_new_evaluator_and_history_tells(factorization: str) 
     state, before = sb.consistent_state(dynamics.system), dynamics.evaluator
     acceleration = dynamics.acceleration(state)
     np.testing.assert_allclose(acceleration, scissor("dense").acceleration(state), atol=1e-9)
-    assert isinstance(dynamics.evaluator.solver, BlockQRSolver)
+    assert isinstance(dynamics.evaluator, BlockQREvaluator)
     assert dynamics.evaluator.assembler is before.assembler
-    assert not isinstance(before.solver, BlockQRSolver)
+    assert not isinstance(before, BlockQREvaluator)
     history = dynamics.explain()["history"]
     assert history == ["block-qr: rounding hides the softest motions at t = 0 s"]
     again = copy.deepcopy(dynamics)
@@ -579,7 +579,7 @@ def test_what_qr_refuses_too_is_refused_by_name_and_changes_nothing(
 ) -> None:
     dynamics = scissor(factorization)
     evaluator = dynamics.evaluator
-    monkeypatch.setattr(BlockQRSolver, "_factorize", refuse)
+    monkeypatch.setattr(BlockQREvaluator, "_factorize", refuse)
     with pytest.raises(SingularSystemError, match="joint 'a'"):
         dynamics.acceleration(sb.consistent_state(dynamics.system))
     assert dynamics.evaluator is evaluator
@@ -609,8 +609,8 @@ def dynamics(system: System) -> ForwardDynamics:
 @pytest.fixture
 def rough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take every solution for a rough one."""
-    monkeypatch.setattr(solvers, "ROUGH_CORRECTION", -1.0)
-    monkeypatch.setattr(solvers, "ROUGH_RESIDUAL", -1.0)
+    monkeypatch.setattr(evaluators, "ROUGH_CORRECTION", -1.0)
+    monkeypatch.setattr(evaluators, "ROUGH_RESIDUAL", -1.0)
 
 
 @pytest.mark.usefixtures("rough")
