@@ -105,14 +105,9 @@ def least_energy(
 ) -> FloatArray:
     """Return the multipliers of least strain energy that exert the same forces on the bodies.
 
-    With T' C T = L L' for each joint, mu = L' lambda are the smallest for the rows L^-1 A. Any
-    multipliers (n_rows,) that exert the right forces are given, for all rows; and compliances
-    (n_joints, 6, 6) as of `joint_compliances`.
-
-    Warns
-    -----
-    AccuracyWarning
-        If compliances differ by so many decades that the least energy is not found.
+    With T' C T = L L' for each joint, mu = L' lambda are the smallest for the rows L^-1 A. Given
+    are any multipliers (n_rows,) that exert the right forces, for all rows, and compliances
+    (n_joints, 6, 6). Warns of compliances that differ by too many decades.
     """
     rows, scaled = constraint.rows.copy(), multiplier.copy()
     roots = list(_roots(system, constraint.subspace, compliance))

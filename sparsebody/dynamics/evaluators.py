@@ -96,12 +96,9 @@ class Evaluator(ABC):
         return residual
 
     def factorize(self, time: float) -> None:
-        """Factorize what was assembled last; `time` [s] is for messages.
+        """Factorize what was assembled last; raise SingularSystemError if a pivot is lost.
 
-        Raises
-        ------
-        SingularSystemError
-            If a pivot is lost; the message names the joint or the body.
+        The message names the joint or the body, and `time` [s].
         """
         self._factorize(time)
         self._factorized = self.assembler.assembly
@@ -117,12 +114,8 @@ class Evaluator(ABC):
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
         """Fill x of the assembler for forces, then gamma, and return the relative residual.
 
-        A residual below `goal` is not corrected; 0 stands for the usual one.
-
-        Raises
-        ------
-        SingularSystemError
-            If a pivot is lost, or the residual is large.
+        A residual below `goal` is not corrected; 0 stands for the usual one. Raises
+        SingularSystemError if a pivot is lost, or the residual is large.
         """
         if self._factorized is not self.assembler.assembly:
             self.factorize(time)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
 from sparsebody.dynamics.assembler import ReductionViolated, SpatialAssembler
@@ -35,7 +36,6 @@ from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
 from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
-from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
 from sparsebody.tolerances import RANK_TOLERANCE
 
@@ -162,35 +162,45 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
 
     What is decided does not depend on the number of threads.
     """
+    names, tolerance = (options.ordering, options.factorization), options.rank_tolerance
     if options.formulation.reduction == "none" or options.redundancy not in ("remove", "auto"):
         return prepared_unreduced(system, state, options)
-    preparation = None
     if options.factorization in IN_PLANE:
-        preparation = _in_plane(system, state, options)
-    if preparation is not None:
-        return preparation
+        planar = planar_reduction(system, state, tolerance, options.threads)
+        if planar is not None:
+            pattern = planar.structure.pattern
+            choice = choose_in_plane(pattern, *names, state.position)
+            pattern.forget_adjacency()
+            return _reduced(planar, choice, options.threads)
     classes = classes_of(system)
     if classes is not None and options.factorization == "auto":
-        preparation = _within_subgroups(system, classes, state, options)
-    return preparation or prepared_unreduced(system, state, options, classes)
+        is_corrected = options.baumgarte is None
+        pays = partial(reduction_pays, ordering=options.ordering)
+        ground = ground_reduction(system, classes, state, pays, is_corrected, tolerance)
+        if ground is not None:
+            choice = choose_solver(ground.structure.pattern, *names, state.position)
+            return _reduced(ground, choice, options.threads)
+    return prepared_unreduced(system, state, options, classes)
+
+
+def _reduced(reduction: Reduction, choice: SolverChoice, threads: int) -> Preparation:
+    evaluator = direct_evaluator(reduction.assembler(choice.order, choice.factorization, threads))
+    return Preparation(evaluator, choice, reduction.structure, reduction.decision, reduction.bodies)
 
 
 def prepared_unreduced(
     system: System, state: State, options: SolverOptions, classes: Classes | None = None
 ) -> Preparation:
     """Decide with all freedoms of the bodies; displacement classes tell redundant rows."""
+    threads = options.threads
     if options.redundancy == "krylov":
         return prepared_for_krylov(system, options)
-    decision = rank_decision(
-        system, state, options.redundancy, options.rank_tolerance, classes, options.threads
-    )
+    kind = options.redundancy, options.rank_tolerance
+    decision = rank_decision(system, state, *kind, classes, threads)
     structure = kkt_structure(system, None if decision is None else decision.keep)
-    choice = choose_solver(
-        structure.pattern, options.ordering, options.factorization, state.position
-    )
-    assembler = SpatialAssembler(
-        system, structure, choice.order, choice.factorization, options.threads
-    )
+    names = options.ordering, options.factorization
+    choice = choose_solver(structure.pattern, *names, state.position)
+    assembler = SpatialAssembler(system, structure, choice.order, choice.factorization, threads)
     return Preparation(direct_evaluator(assembler), choice, structure, decision)
 
 
@@ -200,44 +210,10 @@ def prepared_for_krylov(system: System, options: SolverOptions) -> Preparation:
     if options.redundancy == "auto" and factorization not in QUASI_DEFINITE:
         factorization = "auto"
     choice = choose_quasi_definite(structure.pattern, options.ordering, factorization)
-    assembler = SpatialAssembler(
-        system, structure, choice.order, choice.factorization, options.threads
+    solver = choice.order, choice.factorization, options.threads
+    return Preparation(
+        KrylovEvaluator(SpatialAssembler(system, structure, *solver)), choice, structure, None
     )
-    return Preparation(KrylovEvaluator(assembler), choice, structure, None)
-
-
-def _in_plane(system: System, state: State, options: SolverOptions) -> Preparation | None:
-    """Decide with three freedoms; None if bodies have more."""
-    reduction = planar_reduction(system, state, options.rank_tolerance, options.threads)
-    if reduction is None:
-        return None
-    pattern = reduction.structure.pattern
-    choice = choose_in_plane(pattern, options.ordering, options.factorization, state.position)
-    pattern.forget_adjacency()
-    return _reduced(reduction, choice, options.threads)
-
-
-def _within_subgroups(
-    system: System, classes: Classes, state: State, options: SolverOptions
-) -> Preparation | None:
-    """Decide with what freedoms subgroups about the world leave; None if that does not pay."""
-    names = options.ordering, options.factorization
-
-    def pays(reduced: BlockPattern, whole: BlockPattern) -> bool:
-        return reduction_pays(reduced, whole, *names)
-
-    corrected = options.baumgarte is None
-    reduction = ground_reduction(system, classes, state, pays, corrected, options.rank_tolerance)
-    if reduction is None:
-        return None
-    choice = choose_solver(reduction.structure.pattern, *names, state.position)
-    return _reduced(reduction, choice, options.threads)
-
-
-def _reduced(reduction: Reduction, choice: SolverChoice, threads: int) -> Preparation:
-    assembler = reduction.assembler(choice.order, choice.factorization, threads)
-    evaluator = direct_evaluator(assembler)
-    return Preparation(evaluator, choice, reduction.structure, reduction.decision, reduction.bodies)
 
 
 def fallback(
