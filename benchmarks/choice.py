@@ -19,9 +19,10 @@ from scipy.optimize import nnls
 from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import SpatialAssembler
+from sparsebody.dynamics.evaluators import direct_evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.dynamics.solver_choice import SolverChoice
-from sparsebody.dynamics.solvers import Evaluator
 from sparsebody.errors import SparsebodyError
 from sparsebody.factorization import available_factorizations
 from sparsebody.factorization.cost_model import COSTS, WORK
@@ -70,7 +71,7 @@ class Pair:
 def pairs(name: str, n_bodies: int) -> list[Pair]:
     """Return the pairs of a mechanism that are worth measuring, measured."""
     given = problem(name, n_bodies)
-    dynamics = ForwardDynamics(given.system, given.state, reactions="basic", reduction="none")
+    dynamics = ForwardDynamics(given.system, given.state, reactions="basic", formulation=SPATIAL)
     pattern = dynamics.structure.pattern
     predicted = list(_predicted(name, given.system.n_bodies, pattern, dynamics.choice))
     found = worth_measuring(predicted)
@@ -114,13 +115,13 @@ def measured(pair: Pair, dynamics: ForwardDynamics, state: State) -> Pair:
     acceleration, nothing = np.empty((dynamics.system.n_bodies, 6)), np.zeros(0)
     try:
         question = dynamics.system, dynamics.structure, sequence, pair.factorization
-        evaluator = Evaluator(SpatialAssembler(*question))
-        assembler, solver = evaluator.assembler, evaluator.solver
+        evaluator = direct_evaluator(SpatialAssembler(*question))
+        assembler = evaluator.assembler
         assembler.assemble(state, None, nothing)
 
         def factorize_and_solve() -> None:
-            solver.factorize(state.time)
-            solver.solve(assembler.right, state.time, goal=np.inf)  # no refinement
+            evaluator.factorize(state.time)
+            evaluator.solve(assembler.right, state.time, goal=np.inf)  # no refinement
             assembler.to_user_order(acceleration, nothing)
 
         seconds = least_seconds(factorize_and_solve, BUDGET)

@@ -15,6 +15,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import Formulation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
     InterruptionWarning,
@@ -311,7 +312,7 @@ def _dynamics(system: System, state: State, options: SimulationOptions) -> Forwa
             state,
             ordering=options.ordering,
             factorization=options.factorization,
-            reduction=options.reduction,
+            formulation=Formulation(reduction=options.reduction),
             baumgarte=options.time_constant if uses_time_constant else None,
         )
 
