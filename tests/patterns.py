@@ -60,6 +60,13 @@ def patterns(draw, max_bodies=9, max_joints=14):
     )
 
 
+@st.composite
+def ordered_patterns(draw, **most):
+    """Draw a pattern and any order of its blocks."""
+    pattern = draw(patterns(**most))
+    return pattern, np.array(draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
+
+
 def eliminated(pattern, order):
     """Return for each position the set of later positions that couple to it: brute force."""
     position = np.argsort(order)
