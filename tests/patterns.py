@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 from hypothesis import strategies as st
 
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern
 
 
@@ -44,6 +45,11 @@ def shuffled(pattern, seed):
     sizes[body] = pattern.block_sizes[: pattern.n_primal]
     sizes[pattern.n_primal :] = pattern.block_sizes[pattern.n_primal :][joint]
     return BlockPattern(sizes, np.ascontiguousarray(ends))
+
+
+def metrics(pattern, ordering, *arguments):
+    """Return what an order that a function gives costs."""
+    return ordering_metrics(pattern, ordering(pattern, *arguments))
 
 
 @st.composite

@@ -19,12 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.analysis.null_space import (
-    N_SAMPLES,
-    Circulations,
-    circulations,
-    null_wrenches,
-)
+from sparsebody.analysis.null_space import N_SAMPLES, Circulations, circulations, null_wrenches
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics

@@ -68,11 +68,7 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
 
 
 def _anneal(
-    graph: Graph,
-    size: IntArray,
-    start: IntArray,
-    visits: int,
-    rng: np.random.Generator,
+    graph: Graph, size: IntArray, start: IntArray, visits: int, rng: np.random.Generator
 ) -> IntArray:
     """Return the best order of the nodes of a graph that was met."""
     bits = rng.bit_generator.capsule

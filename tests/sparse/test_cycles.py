@@ -5,12 +5,7 @@ import numpy as np
 import pytest
 
 from sparsebody.model.gallery import build
-from sparsebody.sparse.cycles import (
-    face_cycles,
-    fundamental_cycles,
-    minimum_cycles,
-    short_cycles,
-)
+from sparsebody.sparse.cycles import face_cycles, fundamental_cycles, minimum_cycles, short_cycles
 
 seeds = pytest.mark.parametrize("seed", range(8))
 

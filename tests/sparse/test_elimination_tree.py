@@ -5,14 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from patterns import (
-    eliminated,
-    graph_pattern,
-    ladder,
-    ordered_patterns,
-    pattern_of,
-    scalar_factor,
-)
+from patterns import eliminated, graph_pattern, ladder, ordered_patterns, pattern_of, scalar_factor
 
 from sparsebody.errors import ShapeError
 from sparsebody.sparse.elimination_tree import (
