@@ -1,6 +1,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+from exact_rank import cycle_rank
 from loop_matrix import joint_freedoms, loop_closure_matrix, loop_cycles
 from oracles import rank
 from random_mechanisms import random_loops
@@ -11,7 +12,6 @@ from sparsebody.analysis.cycle_bases import FUNDAMENTAL, LOOP_BASES, compare_loo
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.gallery import build
-from sparsebody.sparse.cycles import cycle_rank
 from sparsebody.tree import spanning_tree
 from sparsebody.tree.loops.loop_equations import loop_equations
 from sparsebody.tree.method import TreeProblem
