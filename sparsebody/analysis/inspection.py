@@ -24,14 +24,14 @@ from sparsebody.errors import ModelError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.subgroups import Subgroup
 from sparsebody.model.system import State, System
-from sparsebody.tree.loops.loop_clusters import LoopClusters, loop_clusters
-from sparsebody.tree.loops.loop_properties import (
+from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters
+from sparsebody.tree.loop_properties import (
     assemblies,
     loop_properties,
     nearby_mobilities,
     rank_of_loops,
 )
-from sparsebody.tree.loops.loops_projection import LoopsProjection
+from sparsebody.tree.loops_projection import LoopsProjection
 from sparsebody.tree.tree_choice import spanning_tree
 
 

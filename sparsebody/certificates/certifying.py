@@ -38,9 +38,8 @@ from sparsebody.ordering.entry import ANY_SIZE
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
 from sparsebody.study.families import Problem
+from sparsebody.study.measure import SparsePrepared, TreePrepared, timings
 from sparsebody.study.plan import Settings
-from sparsebody.study.prepared import SparsePrepared, TreePrepared
-from sparsebody.study.timings import timings
 from sparsebody.tree import tree_dynamics
 from sparsebody.tree.tree_choice import TREE_CHOICES
 

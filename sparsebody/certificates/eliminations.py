@@ -28,9 +28,8 @@ from sparsebody.sparse.elimination_tree import (
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.subtree_rules import Label
 from sparsebody.study.families import Family, check_family
-from sparsebody.tree.loops.front_order import SIZE, least_elimination
-from sparsebody.tree.loops.front_order import Elimination as TreeElimination
-from sparsebody.tree.loops.front_tables import LINK
+from sparsebody.tree.fronts import LINK, SIZE, least_elimination
+from sparsebody.tree.fronts import Elimination as TreeElimination
 from sparsebody.tree.spanning_tree import SpanningTree
 from sparsebody.tree.tree_choice import spanning_tree
 

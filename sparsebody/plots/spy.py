@@ -20,7 +20,7 @@ from sparsebody.sparse.elimination_tree import (
     ordering_metrics,
 )
 from sparsebody.sparse.pattern import BlockPattern
-from sparsebody.tree.loops.loops_projection import ExplicitBlocks
+from sparsebody.tree.loops_projection import ExplicitBlocks
 
 _MOST_CELLS = 480  # per side of a picture: a cell stays larger than a pixel of print
 _MOST_FILL = 20_000_000  # entries of L up to which fill-in is drawn
