@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.classical.algorithm import Algorithm
+from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm_links import IS_COMPILED, Links, Motion, kernel
 from sparsebody.classical.counting import interpreted, lifted
 from sparsebody.classical.counts import Counts, general_arm

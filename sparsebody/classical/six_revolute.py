@@ -14,12 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
-from sparsebody.classical.algorithm import Algorithm
+from sparsebody.classical.algorithms import Algorithm
 from sparsebody.classical.arm import Arm
 from sparsebody.classical.arm_links import Links, empty_motion, fill_transforms
 from sparsebody.classical.counting import interpreted, lifted
-from sparsebody.classical.operator_blocks import body_masses, shift_operators
-from sparsebody.classical.operators import SpatialOperators
+from sparsebody.classical.operators import SpatialOperators, body_masses, shift_operators
 from sparsebody.classical.symbols import array_of, constant, symbol
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.checks import numbers

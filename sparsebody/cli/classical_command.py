@@ -14,7 +14,7 @@ from sparsebody.cli.arguments import PATH, Sizes, check_picture, json_option
 from sparsebody.cli.output import Moved, print_json, print_table, progress_bar, seconds
 
 if TYPE_CHECKING:
-    from sparsebody.classical.algorithm import Algorithm
+    from sparsebody.classical.algorithms import Algorithm
     from sparsebody.classical.costs import Cost
     from sparsebody.classical.counts import Counts
     from sparsebody.classical.literature import Comparison
