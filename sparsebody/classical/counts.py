@@ -152,11 +152,11 @@ def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:
 def _fitted(name: str, geometry: str, tallies: Mapping[int, Tally]) -> Counts:
     tables = np.array([astuple(tally) for tally in tallies.values()])
     columns = *tables[:, :2].T, *(tables[:, :2] + tables[:, 2:]).T
-    polynomials = (
+    products, sums, all_products, all_sums = (
         exact_polynomial(dict(zip(tallies, column.tolist(), strict=True)), checks=_CHECKS)
         for column in columns
     )
-    return Counts(name, geometry, *polynomials, smallest=min(tallies))
+    return Counts(name, geometry, products, sums, all_products, all_sums, min(tallies))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import resources
@@ -31,22 +31,21 @@ class Published:
     remark: str
 
 
-def _polynomial(coefficients: Sequence[str | int] | None) -> Polynomial | None:
-    """Of coefficients, the highest power first."""
-    return coefficients and Polynomial(tuple(Fraction(c) for c in reversed(coefficients)))
+def _polynomial(coefficients: Sequence[str | int]) -> Polynomial | None:
+    """Of coefficients, the highest power first; None if there are none."""
+    exact = tuple(Fraction(c) for c in reversed(coefficients))
+    return Polynomial(exact) if exact else None
 
 
-def _published() -> tuple[Published, ...]:
+def _published() -> Iterator[Published]:
     text = resources.files(__package__).joinpath("published_counts.toml").read_text("utf-8")
-    rows = tomllib.loads(text)["published"]
-    for row in rows:
-        for key in ("multiplications", "additions"):
-            row[key] = _polynomial(row.get(key))
-        row["printed"] = tuple(row["printed"]) if "printed" in row else None
-    return tuple(Published(**row) for row in rows)
+    for row in tomllib.loads(text)["published"]:
+        formulas = {key: _polynomial(row.get(key, ())) for key in ("multiplications", "additions")}
+        printed = tuple(row["printed"]) if "printed" in row else None
+        yield Published(**(row | formulas | {"printed": printed}))
 
 
-PUBLISHED = _published()
+PUBLISHED = tuple(_published())
 PRINTED_AT = 6  # joints
 
 

@@ -39,11 +39,7 @@ class Row(NamedTuple):
 
 TABLE = (
     Row("w", "0", "L6", "w"),
-    Row("theta6", "0", "L5", "0"),
-    Row("theta5", "0", "L4", "0"),
-    Row("theta4", "0", "L3", "0"),
-    Row("theta3", "0", "L2", "0"),
-    Row("theta2", "0", "L1", "0"),
+    *(Row(f"theta{k}", "0", f"L{k - 1}", "0") for k in range(6, 1, -1)),
     Row("theta1", "0", "0", "0"),
 )
 

@@ -18,7 +18,7 @@ Rotation = tuple[float, float, float, float, float, float, float, float, float] 
 
 
 @kernel
-def vector(a: Vector) -> Vector:
+def vector(a: FloatArray) -> Vector:
     """Return what an array begins with as a tuple."""
     return a[0], a[1], a[2]
 
@@ -51,7 +51,7 @@ def zeros_like(links: Links, array: FloatArray) -> FloatArray:
 
 
 @kernel
-def opposite(a: Vector) -> Vector:
+def opposite(a: FloatArray) -> Vector:
     """Return -a: of gravity, the acceleration of the base that stands for it."""
     return -a[0], -a[1], -a[2]
 
