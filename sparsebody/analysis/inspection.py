@@ -215,17 +215,7 @@ class ClosedLoops:
 
 
 def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
-    """Return the properties of the loops at a consistent state, None for trees.
-
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    state : State
-        A consistent state.
-    rank : int
-        Of all its constraint rows.
-    """
+    """Return the properties of the loops at a consistent state, None for trees."""
     clusters = loop_clusters(spanning_tree(system, TREE))
     if len(clusters.loop) == 0:
         return None

@@ -21,7 +21,7 @@ from sparsebody.classical.arm_links import Links, Motion
 from sparsebody.classical.counting import interpreted
 from sparsebody.classical.kernels.operator_recursions import velocity_terms
 from sparsebody.errors import ModelError, SingularSystemError
-from sparsebody.model.checks import vector
+from sparsebody.model.columns import vector
 from sparsebody.spatial import rotation_about
 
 Matrix = Any  # a NumPy array, of floats or of objects, or a SciPy sparse array
