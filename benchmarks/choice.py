@@ -18,8 +18,9 @@ from scipy.optimize import nnls
 
 from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import Evaluator, SpatialAssembler
+from sparsebody.dynamics.assembler import SpatialAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.solvers import Evaluator
 from sparsebody.errors import SparsebodyError
 from sparsebody.factorization import available_factorizations
 from sparsebody.factorization.cost_model import COSTS, WORK

@@ -197,10 +197,7 @@ def _growth(sizes: Sequence[Measured]) -> dict[str, Growth]:
 def timer(method: str, choice: Ordering | Tree) -> Timer:
     """Return what measures the CPU time [s] of one evaluation of the accelerations of a member.
 
-    Raises
-    ------
-    ModelError
-        For an ordering or a tree that has no name.
+    Raises ModelError for an ordering or a tree that has no name.
     """
     if not isinstance(choice, str):
         raise ModelError(

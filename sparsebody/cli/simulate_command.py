@@ -43,7 +43,7 @@ _INTERRUPTED = 130
     default="auto",
     metavar="NAME",
     help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
-    "or auto: rk4 where it does.",
+    "radau-iia, or auto: rk4 where it does.",
 )
 @click.option("--compliance", type=float, help="Of joints in generalized-alpha [m/N].")
 @click.option(
@@ -74,7 +74,7 @@ def simulate(
     """
     _check_output(output, resume, overwrite)
     model = source.load()
-    from sparsebody.model.documents import mechanism_document
+    from sparsebody.model.files import mechanism_document
     from sparsebody.simulation import StoppedSimulationError
     from sparsebody.simulation import simulate as run
 

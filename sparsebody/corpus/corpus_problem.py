@@ -30,7 +30,7 @@ from sparsebody.corpus.reference_solution import (
     least_multipliers,
     refined,
 )
-from sparsebody.dynamics.redundancy import classes_of, rank_decision
+from sparsebody.dynamics.reductions import classes_of, rank_decision
 from sparsebody.kinematics.joint_motion import body_rotations, coordinate_motion, joint_motion
 from sparsebody.model.gallery import GALLERY
 from sparsebody.model.mechanism import Mechanism

@@ -17,7 +17,7 @@ from sparsebody.errors import ModelError
 from sparsebody.model.frames import Frames
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.planar_motion import planar_motion
+from sparsebody.model.subgroups.ground_motion import planar_motion
 from sparsebody.model.system import State, System
 
 _CONTRADICTION = 1e-6  # relative residual of redundant rows

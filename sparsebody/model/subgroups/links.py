@@ -1,49 +1,236 @@
-"""Elements that joints link, and the graphs of links whose components are the classes.
+"""Displacement subgroups, joints on rigid groups, and the links whose components are the classes.
 
-An element is a direction, a line or a point fixed in a body, or in a *part* of the mechanism: a
-rigid group, or groups that slides join along a line, in a plane, or at will. Slides come first and
-parts take part in larger subgroups as a whole, so that no loop is counted twice. Slides keep
-directions: all bodies that they join, directly or not, share every direction, so directions are
-compared in the frame of the part that slides join at will.
+Rigid groups are bodies that fixed joints hold together, the world being one. An element is a
+direction, a line or a point, compared but for rounding, fixed in a body or in a *part* of the
+mechanism: a rigid group, or groups that slides join along a line, in a plane, or at will. Slides
+come first and parts take part in larger subgroups as a whole, so that no loop is counted twice.
+Slides keep directions: all bodies that they join, directly or not, share every direction, so
+directions are compared in the frame of the part that slides join at will.
+
+References
+----------
+Herve (1999), Mech. Mach. Theory 34:719, on displacement subgroups.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
+from scipy.linalg import qr
 
 from sparsebody._core import model
-from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.model.subgroups.displacements import (
-    BALL,
-    CYLINDER,
-    CYLINDRICAL,
-    FIXED,
-    HELICAL,
-    IN_KIND,
-    PLANAR,
-    PLANE,
-    PRISMATIC,
-    REVOLUTE,
-    RIGID,
-    SCHOENFLIES,
-    SCREW,
-    SLIDE,
-    SLIDES,
-    SPHERE,
-    TRANSLATION,
-    TURN,
-    Geometry,
-    Placement,
-    find,
-    paired,
-    placement,
-    same_elements,
-    signs,
-    sizes,
-)
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.model.joints import JointType
+from sparsebody.model.system import System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
+
+
+class Kind(IntEnum):
+    """The displacement subgroups by dimension; loops in smaller ones have more redundant rows."""
+
+    RIGID = 0
+    TURN = 1
+    SLIDE = 2
+    SCREW = 3
+    SLIDES = 4
+    CYLINDER = 5
+    SPHERE = 6
+    TRANSLATION = 7
+    PLANE = 8
+    SCHOENFLIES = 9
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return _SUBGROUPS[self][0]
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Twists that span it, the z axis of a joint in it being its axis or normal."""
+        return _SUBGROUPS[self][1]
+
+    @property
+    def freedoms(self) -> int:
+        """Its dimension."""
+        return len(self.axes)
+
+
+RX, RY, RZ, TX, TY, TZ = range(6)
+_SUBGROUPS: tuple[tuple[str, tuple[int, ...]], ...] = (
+    ("rigid", ()),
+    ("rotation about a line", (RZ,)),
+    ("translation along a line", (TZ,)),
+    ("helical", (RZ,)),  # and the pitch times TZ
+    ("planar translations", (TZ, TY)),  # TY or TX, with a slide along z
+    ("cylindrical", (RZ, TZ)),
+    ("spherical", (RX, RY, RZ)),
+    ("translational", (TX, TY, TZ)),
+    ("planar", (RZ, TX, TY)),
+    ("Schoenflies", (RZ, TX, TY, TZ)),
+)
+
+# Joints by the smallest subgroups that they move in, numbered as Subgroup in core/joints/joint.hpp.
+OTHER, FIXED, REVOLUTE, PRISMATIC, HELICAL, CYLINDRICAL, PLANAR, SPHERICAL = range(8)
+_CODES = {
+    "rigid": FIXED,
+    "rotation": REVOLUTE,
+    "translation": PRISMATIC,
+    "screw": HELICAL,
+    "cylindrical": CYLINDRICAL,
+    "planar": PLANAR,
+    "spherical": SPHERICAL,
+}
+IN_KIND = {  # joints that link bodies of a class, slides within it and fixed joints left aside
+    Kind.TURN: (REVOLUTE,),
+    Kind.SCREW: (HELICAL,),
+    Kind.CYLINDER: (REVOLUTE, HELICAL, CYLINDRICAL),
+    Kind.PLANE: (REVOLUTE, PLANAR),
+    Kind.SCHOENFLIES: (REVOLUTE, HELICAL, CYLINDRICAL, PLANAR),
+}
+
+
+def joint_codes(system: System) -> IntArray:
+    """Return (n_joints,) the type of each joint, by the subgroups that it moves in."""
+    code = np.full(system.n_joints, OTHER, dtype=np.intp)
+    for group in system.groups:
+        code[group.joints] = _CODES.get(group.subgroup, OTHER)
+    return code
+
+
+def rows_within(joint_type: JointType, kinds: int) -> BoolArray:
+    """Return (n_constraints,) which rows of a joint to keep where subgroups see to the rest.
+
+    `kinds` has one bit for each kind: the bodies move within the intersection of these, and the
+    joint within all of them.
+    """
+    axes = set(range(6))
+    for kind in Kind:
+        if kinds >> kind & 1:
+            axes &= set(kind.axes)
+    keep = np.zeros(joint_type.n_constraints, dtype=bool)
+    if axes and not kinds >> Kind.SCREW & 1 and len(keep):
+        neutral = joint_type.coordinates(np.eye(3), np.zeros(3))
+        rows = joint_type.constraint_force_subspace(neutral).T[:, sorted(axes)]
+        r, order = qr(rows.T, mode="r", pivoting=True)
+        keep[order[: np.count_nonzero(np.abs(np.diagonal(r)) > 1e-9)]] = True
+    return keep
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Nodes of a graph in the frame of the first node of their component."""
+
+    label: IntArray  # (n,) component, numbered from 0
+    place: IntArray  # (n,) when each node was reached
+    rotation: FloatArray  # (n, 3, 3) from the axes of a node to those of its component
+    offset: FloatArray  # (n, 3) of the origin of a node
+
+    @property
+    def n_components(self) -> int:
+        """Number of components."""
+        return int(self.label.max(initial=-1)) + 1
+
+
+def placement(
+    n: int, ends: IntArray, rotation: FloatArray, point: FloatArray, first: int = 0
+) -> Placement:
+    """Return the components of a graph of n nodes, breadth first, its edges being stiff joints.
+
+    `ends` (2, m) are nodes, predecessors first; rotation (2, m, 3, 3) and point (2, m, 3) the joint
+    frames in theirs.
+    """
+    return Placement(*model.placement(n, ends, rotation, point, first))
+
+
+_ASIDE = np.array([0.7548776662466927, 0.5698402909980532, 0.3247179572447460])  # a side to face
+
+
+def same_elements(group: IntArray, numbers: FloatArray) -> IntArray:
+    """Number elements (m,) so that only those of one group with equal numbers (m, k) share one."""
+    label = np.unique(group, return_inverse=True)[1].astype(np.intp).reshape(len(group))
+    for column in numbers.T:
+        order = np.lexsort((column, label))
+        is_new = np.diff(label[order]) != 0
+        is_new |= np.diff(column[order]) > ELEMENT_TOLERANCE
+        label[order] = np.cumsum(np.concatenate([[0], is_new])) if len(order) else 0
+    return label
+
+
+def signs(directions: FloatArray) -> FloatArray:
+    """Return (..., 1) the signs that turn directions and their opposites the same way."""
+    return np.where(directions @ _ASIDE < 0.0, -1.0, 1.0)[..., None]
+
+
+def sizes(group: IntArray, points: FloatArray, n: int) -> FloatArray:
+    """Return (n,) the distance of the farthest point of each group; 1 where there is none."""
+    size = np.zeros(n)
+    np.maximum.at(size, group, np.linalg.norm(points, axis=-1))
+    return np.where(size > 0.0, size, 1.0)
+
+
+def paired(first: IntArray, second: IntArray, n: int) -> IntArray:
+    """Return one number for each pair of numbers, the second ones below n."""
+    return first.astype(np.int64) * n + second
+
+
+def find(keys: IntArray, numbers: IntArray) -> IntArray:
+    """Return the places of numbers in sorted keys, -1 where there is none."""
+    if len(keys) == 0:
+        return np.full(numbers.shape, -1, dtype=np.intp)
+    index = np.minimum(np.searchsorted(keys, numbers), len(keys) - 1)
+    return np.where(keys[index] == numbers, index, -1).astype(np.intp)
+
+
+@dataclass(frozen=True, eq=False)
+class Geometry:
+    """Rigid groups of n + 1 bodies, the world being the last, and m joints on them."""
+
+    bodies: Placement  # in their groups
+    body_ends: IntArray  # (2, m) bodies of each joint, n for the world
+    code: IntArray  # (m,) type of each joint, by the subgroups that it moves in
+    group: IntArray  # (2, m) groups of each joint
+    rotation: FloatArray  # (2, m, 3, 3) from joint axes to those of the groups
+    point: FloatArray  # (2, m, 3) origins of the joint frames in those of the groups [m]
+    order: IntArray  # (m,) the joints as met from the world outwards
+
+    @property
+    def n_groups(self) -> int:
+        """Number of rigid groups."""
+        return self.bodies.n_components
+
+    @property
+    def is_inside(self) -> BoolArray:
+        """(m,) whether a joint is within a group."""
+        return np.asarray(self.group[0] == self.group[1])
+
+    def joints(self, *codes: int) -> IntArray:
+        """Return the joints of some types between different groups, from the world outwards."""
+        is_chosen = np.isin(self.code, codes) & ~self.is_inside
+        return self.order[is_chosen[self.order]]
+
+
+def geometry(system: System) -> Geometry:
+    """Return the rigid groups of a system and the joints on them."""
+    n = system.n_bodies
+    code = joint_codes(system)
+    ends = np.stack([system.predecessor, system.successor]) % (n + 1)
+    rotation = np.stack([system.predecessor_rotation, system.successor_rotation])
+    point = np.stack([system.predecessor_point, system.successor_point])
+    fixed = np.flatnonzero(code == FIXED)
+    bodies = placement(n + 1, ends[:, fixed], rotation[:, fixed], point[:, fixed], n)
+    if len(fixed):
+        turn = bodies.rotation[ends]
+        point = np.einsum("smab,smb->sma", turn, point) + bodies.offset[ends]
+        rotation = turn @ rotation
+    groups = bodies.label[ends]
+    place = placement(bodies.n_components, groups, rotation, point, int(bodies.label[n])).place
+    met = np.sort(place[groups], axis=0)
+    return Geometry(bodies, ends, code, groups, rotation, point, np.lexsort((met[1], met[0])))
+
+
+# ---- slides ---------------------------------------------------------------------------------
 
 MANY_SLIDES = 8  # directions of slides in one part beyond which planes are not looked for
 
@@ -197,9 +384,9 @@ def point_links(g: Geometry) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     An element is a point of a group, so high above the origin of the joint frame. A hinge whose
     axis passes through several points links several pairs.
     """
-    joints = g.joints(REVOLUTE, BALL)
+    joints = g.joints(REVOLUTE, SPHERICAL)
     groups = g.group[:, joints]
-    is_ball = g.code[joints] == BALL
+    is_ball = g.code[joints] == SPHERICAL
     point = np.ascontiguousarray(g.point[:, joints])
     axis = np.ascontiguousarray(g.rotation[:, joints][..., 2])
     size = sizes(groups.ravel(), point.reshape(-1, 3), g.n_groups)
@@ -222,7 +409,7 @@ def point_links(g: Geometry) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
 class Links:
     """Joints that link elements, of bodies that move within subgroups of one kind."""
 
-    kind: int
+    kind: Kind
     joint: IntArray  # (m,) in the order in which they are taken for a tree
     ends: IntArray  # (2, m) elements
     part: IntArray  # (n_elements,) what each is an element of; see `PartNumbers`
@@ -252,13 +439,13 @@ def all_links(g: Geometry, s: Sliding, parameter: FloatArray) -> tuple[Links, ..
     joint, lines, planes = s.joint, s.lines, s.planes
     return (
         _rigid_links(g, begin),
-        _line_links(g, s, TURN),
-        Links(SLIDE, joint, lines.ends, lines.group),
-        _line_links(g, s, SCREW, parameter),
-        Links(SLIDES, joint[planes.edge], planes.ends, planes.group),
-        _line_links(g, s, CYLINDER),
-        Links(SPHERE, *point_links(g)),
-        Links(TRANSLATION, joint, g.group[:, joint], np.arange(g.n_groups)),
+        _line_links(g, s, Kind.TURN),
+        Links(Kind.SLIDE, joint, lines.ends, lines.group),
+        _line_links(g, s, Kind.SCREW, parameter),
+        Links(Kind.SLIDES, joint[planes.edge], planes.ends, planes.group),
+        _line_links(g, s, Kind.CYLINDER),
+        Links(Kind.SPHERE, *point_links(g)),
+        Links(Kind.TRANSLATION, joint, g.group[:, joint], np.arange(g.n_groups)),
         _plane_links(g, s, begin),
         _schoenflies_links(g, s, begin),
     )
@@ -269,16 +456,16 @@ def _rigid_links(g: Geometry, begin: PartNumbers) -> Links:
     inside = np.flatnonzero(g.is_inside)
     joint = inside[np.argsort(g.code[inside] != FIXED, kind="stable")]
     n_bodies = len(g.bodies.label)
-    return Links(RIGID, joint, g.body_ends[:, joint], begin.bodies + np.arange(n_bodies))
+    return Links(Kind.RIGID, joint, g.body_ends[:, joint], begin.bodies + np.arange(n_bodies))
 
 
-def _line_links(g: Geometry, s: Sliding, kind: int, pitch: FloatArray | None = None) -> Links:
+def _line_links(g: Geometry, s: Sliding, kind: Kind, pitch: FloatArray | None = None) -> Links:
     """Link lines; those along a slide belong to all that slides along them, in cylinders."""
     joint = g.joints(*IN_KIND[kind])
     group, d = g.group[:, joint], s.directions
     direction = d.label[:, joint]
     part, axis, point = group.copy(), d.axis[:, joint], g.point[:, joint]
-    if kind == CYLINDER:
+    if kind == Kind.CYLINDER:
         place = find(s.lines.keys, paired(group, direction, max(d.n, 1)))
         slides = place >= 0
         turn = s.placed.rotation[place[slides]]
@@ -300,11 +487,11 @@ def _line_links(g: Geometry, s: Sliding, kind: int, pitch: FloatArray | None = N
 
 def _plane_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
     """Link normals; a slide across a normal takes it along."""
-    joint = g.joints(*IN_KIND[PLANE])
+    joint = g.joints(*IN_KIND[Kind.PLANE])
     group, d = g.group[:, joint], s.directions
     normal = d.label[:, joint]
     if len(s.joint) == 0 or len(joint) == 0:
-        return _numbered(PLANE, joint, group, normal.ravel())
+        return _numbered(Kind.PLANE, joint, group, normal.ravel())
     along = np.flatnonzero(s.rank >= 0)  # the directions of slides, by part
     along = along[np.lexsort((s.rank[along], d.part[along]))]
     first = np.searchsorted(d.part[along], d.part[normal])
@@ -321,21 +508,21 @@ def _plane_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
     place = find(s.lines.keys, paired(group, one, d.n))
     part = np.where(alone & (place >= 0), begin.lines + s.lines.label[place], group)
     if len(s.normal) == 0:
-        return _numbered(PLANE, joint, part, paired(part, normal, d.n).ravel())
+        return _numbered(Kind.PLANE, joint, part, paired(part, normal, d.n).ravel())
     plane = s.of_pair[one, s.rank[other]]
     place = find(s.planes.keys, paired(plane, group, g.n_groups))
     part = np.where((other >= 0) & (place >= 0), begin.planes + s.planes.label[place], part)
-    return _numbered(PLANE, joint, part, paired(part, normal, d.n).ravel())
+    return _numbered(Kind.PLANE, joint, part, paired(part, normal, d.n).ravel())
 
 
 def _schoenflies_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
     """Link directions, which all slides take along."""
-    joint = g.joints(*IN_KIND[SCHOENFLIES])
+    joint = g.joints(*IN_KIND[Kind.SCHOENFLIES])
     part = begin.at_will + s.at_will.label[g.group[:, joint]]
-    return _numbered(SCHOENFLIES, joint, part, s.directions.label[:, joint].ravel())
+    return _numbered(Kind.SCHOENFLIES, joint, part, s.directions.label[:, joint].ravel())
 
 
-def _numbered(kind: int, joint: IntArray, part: IntArray, key: IntArray) -> Links:
+def _numbered(kind: Kind, joint: IntArray, part: IntArray, key: IntArray) -> Links:
     """Number the elements (2 m,) that occur."""
     keys, ends = np.unique(key, return_inverse=True)
     of_element = np.zeros(len(keys), dtype=np.intp)

@@ -20,19 +20,22 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.equations.system_motion import joint_ends
 from sparsebody.errors import AccuracyWarning, warn_user
 from sparsebody.model.system import State
-from sparsebody.tree.aba import NONE_PRESCRIBED
-from sparsebody.tree.loops.front_order import least_elimination
-from sparsebody.tree.loops.front_tables import (
-    FrontPlan,
+from sparsebody.tree.fronts import (
     Fronts,
     VaryingLoops,
     empty_fronts,
+    least_elimination,
     loop_table,
 )
-from sparsebody.tree.loops.loop_equations import loop_rows
-from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, check_finite
-from sparsebody.tree.rnea import NO_FORCE
-from sparsebody.tree.tree_motion import TreeMotion, body_states, empty_motion
+from sparsebody.tree.loop_constraints import loop_rows
+from sparsebody.tree.method import TreeDynamics, TreeProblem, TreeSolution, checked_finite
+from sparsebody.tree.recursions import (
+    NO_FORCE,
+    NONE_PRESCRIBED,
+    TreeMotion,
+    body_states,
+    empty_motion,
+)
 
 SOFT = 1e-14  # proximal term of a row, relative to A I^-1 A' of its two bodies
 SOFT_EARLY = 1e-12  # where a loop is eliminated before its ends have met
@@ -54,20 +57,6 @@ class ProximalWork(NamedTuple):
     multiplier_step: FloatArray
 
 
-def empty_proximal(plan: FrontPlan, n_links: int, n_velocities: int, n_rows: int) -> ProximalWork:
-    """Return arrays of the right sizes."""
-    return ProximalWork(
-        empty_fronts(plan),
-        np.zeros((n_links, 6)),
-        np.zeros((n_links, 6)),
-        np.zeros((n_links, 6)),
-        np.zeros(n_velocities),
-        np.zeros(n_rows),
-        np.zeros(n_velocities),
-        np.zeros(n_rows),
-    )
-
-
 class LoopsArticulatedBody(TreeDynamics):
     """O(n) on ladders too. Parameters as in TreeDynamics."""
 
@@ -79,41 +68,36 @@ class LoopsArticulatedBody(TreeDynamics):
         """Plan the elimination of the tree that has the smallest fronts."""
         tree, system = self.tree, self.system
         elimination = least_elimination(tree)
-        self.front_size, self.plan = elimination.size, elimination.plan()
-        self.n_early = int(elimination.closed_early.sum())
-        n_rows = int(elimination.loops.first_row[-1])
-        early = np.repeat(elimination.closed_early, np.diff(elimination.loops.first_row))
+        self.front_size, self.n_early = elimination.size, int(elimination.closed_early.sum())
+        self.plan, rows = elimination.plan(), np.diff(elimination.loops.first_row)
+        n_rows, early = int(rows.sum()), np.repeat(elimination.closed_early, rows)
         self._compliance = self._row_compliance()
         self._soft = np.where(early, SOFT_EARLY, SOFT) * self._compliance
         self._table = loop_table(tree)
         is_plain = not system.has_loads and len(system.coordinates.joint) == 0
         self._varying = VaryingLoops(tree) if is_plain else None  # None: by the general way
         self._motion = empty_motion(tree)
-        self._work = empty_proximal(self.plan, tree.n_bodies, tree.n_velocities, n_rows)
+        links, n_v = (tree.n_bodies, 6), tree.n_velocities
+        shapes = links, links, links, n_v, n_rows, n_v, n_rows
+        self._work = ProximalWork(empty_fronts(self.plan), *(np.zeros(shape) for shape in shapes))
         self._wrench, self._gamma = np.zeros((n_rows, 2, 6)), np.zeros(n_rows)
         self._at_rest = np.zeros(tree.n_velocities)
-        self._row_links = np.repeat(self._table.ends, np.diff(elimination.loops.first_row), axis=0)
+        self._row_links = np.repeat(self._table.ends, rows, axis=0)
         self.iterations, self.factorizations, self.last_step = 0, 0, 0.0
 
     def _row_compliance(self) -> FloatArray:
         """Return A I^-1 A' (m,) of every loop row, of its two bodies alone."""
         problem = self.problem(self.system.initial_state)
-        row = problem.loop_rows
+        row = self.tree.loop_rows
         ends = joint_ends(self.system, self.system.row_joint[row])
         rows, inverse = problem.constraint.rows, self.system.inverse_inertia
         return native.free_lengths(rows, row, ends, inverse) ** 2
 
     def solve(self, problem: TreeProblem) -> TreeSolution:
         """Return qdd and the multipliers."""
-        rows = loop_rows(problem)
-        qdd, of_loops = self._iterate(
-            problem.motion,
-            problem.force,
-            (rows.link, rows.wrench, rows.gamma),
-            problem.is_prescribed,
-            problem.prescribed_qdd,
-            problem.state,
-        )
+        rows, prescribed = loop_rows(problem), (self.tree.is_prescribed, problem.prescribed_qdd)
+        at = rows.link, rows.wrench, rows.gamma
+        qdd, of_loops = self._iterate(problem.motion, problem.force, at, *prescribed, problem.state)
         multiplier = np.zeros(problem.system.n_rows)
         multiplier[rows.row] = of_loops
         return TreeSolution(qdd, multiplier, is_unique=self._is_unique())
@@ -131,8 +115,7 @@ class LoopsArticulatedBody(TreeDynamics):
         result = np.empty((self.tree.n_bodies, 6))
         native.link_accelerations(links, motion, qdd, self._work.acceleration)
         native.body_accelerations(links, motion, self._work.acceleration, result)
-        check_finite(result, state.time)
-        return result
+        return checked_finite(result, state.time)
 
     def _iterate(
         self,
@@ -146,34 +129,24 @@ class LoopsArticulatedBody(TreeDynamics):
         """Return qdd and the multipliers of loop rows."""
         link, wrench, gamma = rows
         qdd, multiplier = np.empty(self.tree.n_velocities), np.empty(len(gamma))
+        loops = (link, self._table.first_row, wrench, gamma), self._soft
+        prescribed = is_prescribed, prescribed_qdd
         outcome = native.proximal_iterations(
-            self.tree.links,
-            self.plan,
-            motion,
-            force,
-            (link, self._table.first_row, wrench, gamma),
-            self._soft,
-            is_prescribed,
-            prescribed_qdd,
-            LEVELS,
-            STIFFER,
-            self._work,
-            qdd,
-            multiplier,
+            *(self.tree.links, self.plan, motion, force, *loops, *prescribed),
+            *(LEVELS, STIFFER, self._work, qdd, multiplier),
         )
         self.note_outcome(outcome, state)
         return qdd, multiplier
 
     def explain(self) -> dict[str, object]:
         """Say which tree is used, how wide its fronts are, and how the last iterations went."""
-        size = self.front_size
         return {
             **super().explain(),
             "loop_rows": len(self._gamma),
             "loops_closed_early": self.n_early,
-            "widest_front": size.widest,
-            "front_work": size.work,
-            "factor_entries": size.numbers,
+            "widest_front": self.front_size.widest,
+            "front_work": self.front_size.work,
+            "factor_entries": self.front_size.numbers,
             "solutions": self.iterations,
             "proximal_term": SOFT * STIFFER ** max(self.factorizations - 1, 0),
             "last_step": self.last_step,
@@ -192,7 +165,5 @@ class LoopsArticulatedBody(TreeDynamics):
 
     def _is_unique(self) -> bool:
         """Tell whether no pivot of a loop's row was small."""
-        weakest = native.weakest_pivot(
-            self.plan, self._table.first_row, self._compliance, self._work.fronts
-        )
-        return bool(weakest > DEPENDENT)
+        rows = self._table.first_row, self._compliance
+        return bool(native.weakest_pivot(self.plan, *rows, self._work.fronts) > DEPENDENT)

@@ -1,9 +1,7 @@
-"""Properties of mechanisms with loops: mobility, ways to close. Featherstone (2008), sec. 8.10.
+"""Properties of mechanisms with loops. Featherstone (2008), sec. 8.10 and fig. 8.2.
 
 Mobility and redundancy in a pose, whether they are others nearby, and whether the independent
 coordinates determine the configuration.
-
-Featherstone (2008), sec. 8.10 and fig. 8.2(b).
 """
 
 from __future__ import annotations
@@ -20,14 +18,12 @@ from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
 from sparsebody.spatial import plucker_parts
 from sparsebody.tolerances import CONFIGURATION_CLOSURE, POSE_TOLERANCE
-from sparsebody.tree.crba import free_equations
 from sparsebody.tree.joint_coordinates import joint_coordinates, tree_state
-from sparsebody.tree.loops.loop_clusters import LoopClusters, loop_clusters
-from sparsebody.tree.loops.loop_equations import loop_equations
-from sparsebody.tree.loops.loops_projection import ExplicitBlocks, LoopsProjection, explicit_blocks
+from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters, loop_equations
+from sparsebody.tree.loops_projection import LoopsProjection, explicit_at
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.spanning_tree import SpanningTree
-from sparsebody.tree.tree_motion import body_accelerations, link_accelerations
+from sparsebody.tree.recursions import body_accelerations, link_accelerations
+from sparsebody.tree.spanning_tree import N_POSITIONS, N_SCALARS, N_VELOCITIES, SpanningTree
 
 
 @dataclass(frozen=True)
@@ -76,8 +72,7 @@ def loop_properties(clusters: LoopClusters, rank: int) -> LoopProperties:
 
 def loop_rank(tree: SpanningTree, state: State, clusters: LoopClusters | None = None) -> int:
     """Return the rank of K at a state."""
-    clusters = loop_clusters(tree) if clusters is None else clusters
-    return int(_explicit(clusters, state).rank.sum())
+    return int(explicit_at(TreeProblem(tree, state), clusters).rank.sum())
 
 
 def rank_of_loops(tree: SpanningTree, rank_of_all: int) -> int:
@@ -89,13 +84,6 @@ def rank_of_loops(tree: SpanningTree, rank_of_all: int) -> int:
     return rank_of_all - (tree.system.n_rows - len(tree.loop_rows))
 
 
-def _explicit(clusters: LoopClusters, state: State) -> ExplicitBlocks:
-    problem = TreeProblem(clusters.tree, state)
-    H, _ = free_equations(problem)
-    weight = 1.0 / np.sqrt(H[clusters.tree.pattern.start[1:] - 1])
-    return explicit_blocks(loop_equations(problem, clusters), weight)
-
-
 def nearby_mobilities(
     tree: SpanningTree, state: State, *, step: float = 0.02, tries: int = 8, seed: int = 0
 ) -> tuple[int, ...]:
@@ -105,27 +93,15 @@ def nearby_mobilities(
     Poses whose mobility differs from the one at `state` make that a singular pose; which of them
     are found, of several branches, is a matter of chance.
 
-    Parameters
-    ----------
-    tree : SpanningTree
-        A spanning tree.
-    state : State
-        A consistent state; its velocity plays no role.
-    step : float
-        Length of the moves [rad, or mean lengths of bodies].
-    tries : int
-        How many are made.
-    seed : int
-        Of the random numbers.
+    `state` is a consistent one, whose velocity plays no role; moves have length `step` [rad, or
+    mean lengths of bodies].
     """
     clusters, rng, mobilities = loop_clusters(tree), np.random.default_rng(seed), set()
-    explicit = _explicit(clusters, state)
-    is_prescribed = TreeProblem(tree, state).is_prescribed
+    explicit = explicit_at(TreeProblem(tree, state), clusters)
     size = explicit.weight / np.sqrt(np.mean(explicit.weight**2))
     for _ in range(tries):
         change = explicit.G @ rng.normal(size=len(explicit.independent))
-        if len(is_prescribed):
-            change[is_prescribed] = 0.0
+        change[tree.prescribed.velocity] = 0.0
         largest = np.abs(change / size).max(initial=0.0)
         if largest == 0.0:
             break
@@ -186,13 +162,13 @@ def assemblies(
     """
     clusters, rng = loop_clusters(tree), np.random.default_rng(seed)
     is_fixed = _independent(tree, state, list(independent))
-    fixed = _fixed_positions(tree, clusters, is_fixed)
+    fixed = _fixed_positions(clusters, is_fixed)
     at_rest = state.with_(velocity=np.zeros_like(state.velocity))
     q = joint_coordinates(tree, at_rest)[0]
     states, length = [at_rest], mechanism_size(tree.system)
     for _ in range(tries if not is_fixed.all() else 0):
         start = _shuffled(tree, q, is_fixed, length, rng)
-        trial = _closed(tree, clusters, start, is_fixed, fixed, length)
+        trial = _closed(clusters, start, is_fixed, fixed, length)
         if trial is not None and not any(_is_same(trial, other, length) for other in states):
             states.append(trial)
     return states
@@ -212,24 +188,27 @@ def _independent(tree: SpanningTree, state: State, given: list[str | tuple[str, 
     return is_fixed
 
 
-def _fixed_positions(tree: SpanningTree, clusters: LoopClusters, is_fixed: BoolArray) -> IntArray:
-    """Return the position coordinates that are fixed, with those of all joints of no loop."""
-    fixed: list[int] = []
-    for i in range(tree.n_bodies):
-        first, own = int(tree.first_position[i]), tree.velocities(i)
-        if clusters.joint_cluster[i] < 0:
-            fixed.extend(range(*tree.positions(i).indices(tree.n_positions)))
-            continue
-        scalars = tree.system.joint_types[int(tree.joint[i])].scalar_positions
-        shift = int(tree.first_position[i + 1]) - first - (own.stop - own.start)
-        for k in np.flatnonzero(is_fixed[own]):
-            if int(k) not in scalars:
-                raise ModelError(
-                    f"{tree.velocity_name(own.start + int(k))} is no position by itself; choose "
-                    "other independent coordinates"
-                )
-            fixed.append(first + shift + int(k))
-    return np.array(fixed, dtype=np.intp)
+def _fixed_positions(clusters: LoopClusters, is_fixed: BoolArray) -> BoolArray:
+    """Return which positions (n_positions,) are fixed, with those of all joints of no loop."""
+    tree, in_loop = clusters.tree, clusters.layout.local >= 0
+    position, is_scalar = _position_of_velocity(tree)
+    own = np.flatnonzero(is_fixed & in_loop)
+    if not is_scalar[own].all():
+        raise ModelError(
+            f"{tree.velocity_name(int(own[np.argmin(is_scalar[own])]))} is no position by itself; "
+            "choose other independent coordinates"
+        )
+    fixed = np.repeat(clusters.joint_cluster < 0, np.diff(tree.first_position))
+    fixed[position[own]] = True
+    return fixed
+
+
+def _position_of_velocity(tree: SpanningTree) -> tuple[IntArray, BoolArray]:
+    """Return the position (n_velocities,) beside each velocity, and whether this is its rate."""
+    joint = np.repeat(np.arange(tree.n_bodies), tree.freedoms)
+    local, kind = np.arange(tree.n_velocities) - tree.first_velocity[joint], tree.kind[joint]
+    position = tree.first_position[joint] + (N_POSITIONS - N_VELOCITIES)[kind] + local
+    return position, local >= (N_VELOCITIES - N_SCALARS)[kind]
 
 
 def _shuffled(
@@ -240,29 +219,24 @@ def _shuffled(
     rng: np.random.Generator,
 ) -> FloatArray:
     """Return q with random values of all joints that are not fixed."""
-    q = q.copy()
-    for i in range(tree.n_bodies):
-        own, first, last = tree.velocities(i), *tree.first_position[i : i + 2]
-        free = np.flatnonzero(~is_fixed[own])
-        shift = int(last - first) - (own.stop - own.start)
-        if len(free) and shift:  # a quaternion comes first
-            turn = rng.normal(size=4)
-            q[first : first + 4] = turn / np.linalg.norm(turn)
-            q[first + 4 : last] += length * rng.normal(size=last - first - 4)
-        else:
-            q[first + free] += rng.uniform(-np.pi, np.pi, size=len(free))
+    q, position, free = q.copy(), _position_of_velocity(tree)[0], np.flatnonzero(~is_fixed)
+    joint = np.searchsorted(tree.first_velocity, free, side="right") - 1
+    has_quaternion = (N_POSITIONS > N_VELOCITIES)[tree.kind[joint]]
+    scalars = position[free[~has_quaternion]]
+    q[scalars] += rng.uniform(-np.pi, np.pi, size=len(scalars))
+    for i in np.unique(joint[has_quaternion]):
+        first, last = tree.first_position[i : i + 2]
+        turn = rng.normal(size=4)
+        q[first : first + 4] = turn / np.linalg.norm(turn)
+        q[first + 4 : last] += length * rng.normal(size=last - first - 4)
     return q
 
 
 def _closed(
-    tree: SpanningTree,
-    clusters: LoopClusters,
-    q: FloatArray,
-    is_fixed: BoolArray,
-    fixed: IntArray,
-    length: float,
+    clusters: LoopClusters, q: FloatArray, is_fixed: BoolArray, fixed: BoolArray, length: float
 ) -> State | None:
     """Return the state with closed loops that Gauss-Newton steps lead to, None if to none."""
+    tree = clusters.tree
     fixed_q, nothing = q[fixed], np.zeros(tree.n_velocities)
     state = tree_state(tree, q, nothing)
     for _ in range(MOST_STEPS):

@@ -12,7 +12,10 @@ loop_constraints lose none; these are the book's algorithm, and show what it cos
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,14 +24,152 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.equations.system_motion import joint_ends, padded
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.spatial import motion_cross
-from sparsebody.tree.loops.loop_clusters import BlockLayout, LoopClusters, loop_clusters
 from sparsebody.tree.method import TreeProblem
-from sparsebody.tree.spanning_tree import SpanningTree
-from sparsebody.tree.tree_motion import link_accelerations, powers
+from sparsebody.tree.recursions import link_accelerations, powers
+from sparsebody.tree.spanning_tree import SpanningTree, offsets
+
+
+class BlockLayout(NamedTuple):
+    """The blocks of K in its packed values; entry (r, k) is at row[r] + local[k]."""
+
+    row: IntArray  # (m,) where each row begins, rows in the order of LoopClusters.row
+    local: IntArray  # (n_velocities,) column in the block of its cluster, -1 for none
+    row_cluster: IntArray  # (m,)
+    column_cluster: IntArray  # (n_velocities,) -1 for none
+    first_column: IntArray  # (n_clusters + 1,) into `column`
+    column: IntArray  # velocity coordinates cluster by cluster, ascending
 
 
 @dataclass(frozen=True, eq=False)
-class LoopRows:
+class LoopClusters:
+    """The minimal loop clusters of a spanning tree, in the order of their first tree joints.
+
+    Loop joints that constrain nothing close no loop.
+    """
+
+    tree: SpanningTree
+    loop: IntArray  # loops, numbers into tree.loop_joint, cluster by cluster
+    first_loop: IntArray  # (n_clusters + 1,)
+    joint_cluster: IntArray  # (n_bodies,) cluster of each tree joint, -1 for none
+    joint_order: IntArray  # (n_bodies,) a regular numbering in which clusters are consecutive
+    row: IntArray  # (m,) the system's rows of the loop joints, cluster by cluster
+    first_row: IntArray  # (n_clusters + 1,)
+    layout: BlockLayout
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.first_loop) - 1
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of K, n^c."""
+        return len(self.row)
+
+    def loops(self, cluster: int) -> IntArray:
+        """Return the loops of a cluster, numbers into tree.loop_joint."""
+        return self.loop[self.first_loop[cluster] : self.first_loop[cluster + 1]]
+
+    def joints(self, cluster: int) -> IntArray:
+        """Return the tree joints of a cluster."""
+        return np.flatnonzero(self.joint_cluster == cluster)
+
+    def rows(self, cluster: int) -> slice:
+        """Return where the rows of a cluster are in `row`."""
+        return slice(int(self.first_row[cluster]), int(self.first_row[cluster + 1]))
+
+    def columns(self, cluster: int) -> IntArray:
+        """Return the velocity coordinates of a cluster, ascending."""
+        first = self.layout.first_column
+        return self.layout.column[first[cluster] : first[cluster + 1]]
+
+    @cached_property
+    def start(self) -> IntArray:
+        """(n_clusters + 1,) where each block begins in the packed values of K."""
+        return offsets(np.diff(self.first_row) * self.n_columns)
+
+    @cached_property
+    def n_columns(self) -> IntArray:
+        """(n_clusters,) velocity coordinates of each cluster."""
+        return np.diff(self.layout.first_column)
+
+    @cached_property
+    def numbered_columns(self) -> tuple[IntArray, IntArray]:
+        """The cluster of each entry of layout.column, and its number within the cluster."""
+        cluster = np.repeat(np.arange(self.n_clusters), self.n_columns)
+        return cluster, np.arange(len(cluster)) - self.layout.first_column[cluster]
+
+    @cached_property
+    def velocity_order(self) -> IntArray:
+        """(n_velocities,) velocity coordinates in the order of `joint_order`."""
+        first, sizes = self.tree.first_velocity[self.joint_order], self.tree.freedoms
+        return _ranges(first, sizes[self.joint_order])
+
+    def blocks(self, values: FloatArray) -> Iterator[FloatArray]:
+        """Yield the blocks (n_rows, n_columns) of packed values, cluster by cluster; views."""
+        for c in range(self.n_clusters):
+            shape = self.first_row[c + 1] - self.first_row[c], len(self.columns(c))
+            yield values[self.start[c] : self.start[c + 1]].reshape(shape)
+
+    def dense(self, values: FloatArray) -> FloatArray:
+        """Return K (m, n_velocities): rows as in `row`, columns as the tree numbers them."""
+        K = np.zeros((self.n_rows, self.tree.n_velocities))
+        for c, block in enumerate(self.blocks(values)):
+            K[self.rows(c), self.columns(c)] = block
+        return K
+
+
+def loop_clusters(tree: SpanningTree) -> LoopClusters:
+    """Return the minimal loop clusters of a tree."""
+    system = tree.system
+    n_rows = np.diff(system.first_row)[tree.loop_joint]
+    loop = np.flatnonzero(n_rows > 0)
+    ends = tree.loop_ends[loop]
+    label, loop_label = native.loop_labels(tree.parent, ends)
+    known, cluster = np.unique(loop_label, return_inverse=True)
+    order = np.lexsort((ends.max(axis=1), cluster))
+    loop, cluster = loop[order], cluster[order]
+    joint_cluster = np.full(tree.n_bodies, -1, dtype=np.intp)
+    index = np.searchsorted(known, label)
+    on_a_loop = (index < len(known)) & (np.append(known, -1)[index] == label)
+    joint_cluster[on_a_loop] = index[on_a_loop]
+    first_loop = np.searchsorted(cluster, np.arange(len(known) + 1))
+    row = _ranges(system.first_row[tree.loop_joint[loop]], n_rows[loop])
+    first_row = offsets(n_rows[loop])[first_loop]
+    return LoopClusters(
+        tree=tree,
+        loop=loop,
+        first_loop=first_loop,
+        joint_cluster=joint_cluster,
+        joint_order=np.argsort(label, kind="stable"),
+        row=row,
+        first_row=first_row,
+        layout=_block_layout(tree, joint_cluster, first_row),
+    )
+
+
+def _block_layout(tree: SpanningTree, joint_cluster: IntArray, first_row: IntArray) -> BlockLayout:
+    n_clusters = len(first_row) - 1
+    velocity_cluster = np.repeat(joint_cluster, tree.freedoms)
+    column = np.argsort(velocity_cluster, kind="stable")
+    column = column[np.count_nonzero(velocity_cluster < 0) :]
+    n_columns = np.bincount(velocity_cluster[column], minlength=n_clusters)[:n_clusters]
+    first_column = offsets(n_columns)
+    local = np.full(tree.n_velocities, -1, dtype=np.intp)
+    local[column] = np.arange(len(column)) - np.repeat(first_column[:-1], n_columns)
+    n_rows = np.diff(first_row)
+    row_cluster = np.repeat(np.arange(n_clusters), n_rows)
+    starts = offsets(n_columns[row_cluster])[:-1]
+    return BlockLayout(starts, local, row_cluster, velocity_cluster, first_column, column)
+
+
+def _ranges(first: IntArray, sizes: IntArray) -> IntArray:
+    """Return first[0], first[0] + 1, ..., and so on for each range."""
+    before = offsets(sizes)
+    return np.asarray(np.arange(before[-1]) + np.repeat(first - before[:-1], sizes), dtype=np.intp)
+
+
+class LoopRows(NamedTuple):
     """The rows of the loop joints, drives among them, on the links at their ends."""
 
     row: IntArray  # (m,) numbers in the system
@@ -36,15 +177,10 @@ class LoopRows:
     wrench: FloatArray  # (m, 2, 6) A on either link, in world axes about its origin
     gamma: FloatArray  # (m,) right-hand sides of A a = gamma, with Baumgarte's terms
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, dependent ones included."""
-        return len(self.row)
-
 
 def loop_rows(problem: TreeProblem, row: IntArray | None = None) -> LoopRows:
     """Return the rows of the loop joints at a state, in the order of `row` if it is given."""
-    tree, row = problem.tree, problem.loop_rows if row is None else row
+    tree, row = problem.tree, problem.tree.loop_rows if row is None else row
     link, wrench = tree.ends(problem.system.row_joint[row]), problem.constraint.rows[row]
     native.rows_to_links(tree.links, problem.motion, link, wrench)
     return LoopRows(row, link, wrench, problem.gamma[row])
@@ -62,12 +198,12 @@ def loop_right_hand_side(problem: TreeProblem, rows: LoopRows) -> FloatArray:
     return np.asarray(rows.gamma - np.einsum("mea,mea->m", rows.wrench, ends))
 
 
-def fill_about_one_origin(
+def _fill_about_one_origin(
     problem: TreeProblem, rows: LoopRows, is_floating: bool, layout: BlockLayout, values: FloatArray
 ) -> FloatArray:
     """Fill the values of K, packed as `layout` says, and return k (m,) with Baumgarte's terms.
 
-    `is_floating`: whether the origin is that of the floating base, or the world's.
+    About the origin of the floating base, or the world's.
     """
     tree, motion = problem.tree, problem.motion
     root, from_root = _origins(tree, motion.pose[:, 9:])
@@ -75,8 +211,8 @@ def fill_about_one_origin(
     acceleration = link_accelerations(tree, motion, problem.prescribed_qdd)  # of velocity products
     k = problem.shift[rows.row] - problem.constraint.drift[rows.row]
     side = (rows.link[:, 1] >= 0).astype(np.intp)
-    last = rows.link[np.arange(rows.n_rows), side]
-    base = root[last] if is_floating else np.full(rows.n_rows, -1)
+    last = rows.link[np.arange(len(side)), side]
+    base = root[last] if is_floating else np.full_like(last, -1)
     still = motion.pose.copy()
     still[:, 9:] = 0.0  # no shifts: all vectors are about one origin
     for b in np.unique(base):
@@ -88,7 +224,7 @@ def fill_about_one_origin(
         T[:, :3] += np.cross(d[last[own]], T[:, 3:])
         link, motion_there = rows.link[own], motion._replace(pose=still, subspace=S)
         wrench, target = np.stack([-T, T], axis=1), (layout.row[own], layout.local, values)
-        native.fill_loop_blocks(problem.links, motion_there, link, wrench, *target)
+        native.fill_loop_blocks(tree.links, motion_there, link, wrench, *target)
         v_p, v_s = padded(_about_origin(motion.velocity, d))[link].swapaxes(0, 1)
         a_p, a_s = padded(_about_origin(acceleration, d))[link].swapaxes(0, 1)
         a = a_s - a_p + np.einsum("mab,mb->ma", motion_cross(v_s), v_p)
@@ -172,15 +308,21 @@ def loop_equations(
     """
     check_coordinates(coordinates)
     clusters = loop_clusters(problem.tree) if clusters is None else clusters
-    values = np.zeros(_n_entries(problem, clusters))
+    n_entries = int(clusters.start[-1])
+    if n_entries > MOST_ENTRIES:
+        raise ModelError(
+            f"K of {problem.system.name!r} has {n_entries:.2g} entries in "
+            f"{clusters.n_clusters} loop clusters; use method 'sparse'"
+        )
+    values = np.zeros(n_entries)
     layout, rows = clusters.layout, loop_rows(problem, clusters.row)
     if coordinates == "link":
         right = loop_right_hand_side(problem, rows)
-        target = layout.row, layout.local, values
-        native.fill_loop_blocks(problem.links, problem.free_motion, rows.link, rows.wrench, *target)
+        links, target = problem.tree.links, (layout.row, layout.local, values)
+        native.fill_loop_blocks(links, problem.free_motion, rows.link, rows.wrench, *target)
     else:
         is_floating = coordinates == "floating-base"
-        right = fill_about_one_origin(problem, rows, is_floating, layout, values)
+        right = _fill_about_one_origin(problem, rows, is_floating, layout, values)
     system = problem.system
     ends = joint_ends(system, system.row_joint[clusters.row])
     size = native.free_lengths(problem.constraint.rows, clusters.row, ends, system.inverse_inertia)
@@ -193,13 +335,3 @@ def check_coordinates(coordinates: str) -> None:
         raise UnknownNameError(
             f"coordinates is {coordinates!r}; give one of {', '.join(COORDINATES)}"
         )
-
-
-def _n_entries(problem: TreeProblem, clusters: LoopClusters) -> int:
-    n_entries = int(clusters.start[-1])
-    if n_entries > MOST_ENTRIES:
-        raise ModelError(
-            f"K of {problem.system.name!r} has {n_entries:.2g} entries in "
-            f"{clusters.n_clusters} loop clusters; use method 'sparse'"
-        )
-    return n_entries

@@ -1,4 +1,4 @@
-"""Coordinates of the primal blocks in which D is one: with D = L L', those are L' x."""
+"""Factorizations of [1 A'; A 0]: primal blocks in coordinates L' x in which D = L L' is one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import SaddleMatrix
 
 SOUND = -1
-to_unit, from_unit = factorization.to_unit, factorization.from_unit
+REGULAR = -1  # what an elimination returns if no pivot is doubtful
+LONG = 10_000  # blocks from which on doubtful pivots are the rule
 
 
 def unit_rows(matrix: SaddleMatrix, rows: FloatArray) -> tuple[int, FloatArray]:
@@ -36,17 +37,13 @@ def unit_rows(matrix: SaddleMatrix, rows: FloatArray) -> tuple[int, FloatArray]:
     return factorization.unit_rows(matrix.blocks, rows, inverse_root), inverse_root
 
 
-REGULAR = -1  # what an elimination returns if no pivot is doubtful
-LONG = 10_000  # blocks from which on doubtful pivots are the rule
-
-
 @dataclass(frozen=True, eq=False)
-class UnitLDLNumeric:
+class UnitNumeric:
     """The factors of one matrix, until the next one is factorized."""
 
-    symbolic: UnitLDLSymbolic
+    symbolic: UnitSymbolic
     rows: FloatArray  # (n_dual_rows, 2, width) of A, in coordinates in which D is one
-    inverse_root: FloatArray  # (n_primal, width, width) from these coordinates, see unit
+    inverse_root: FloatArray  # (n_primal, width, width) from these coordinates
     number: int
 
     def solve(self, rhs: FloatArray) -> FloatArray:
@@ -57,14 +54,14 @@ class UnitLDLNumeric:
         columns = np.array(rhs.reshape(len(rhs), -1).T, dtype=np.float64, order="C")
         x = np.empty_like(columns)
         for column, solution in zip(columns, x, strict=True):
-            to_unit(offsets, self.inverse_root, column)
+            factorization.to_unit(offsets, self.inverse_root, column)
             solution[:] = symbolic.unit_solution(self.rows, column)
-            from_unit(offsets, self.inverse_root, solution)
+            factorization.from_unit(offsets, self.inverse_root, solution)
         return np.ascontiguousarray(x.T).reshape(rhs.shape)
 
 
 @dataclass(eq=False)
-class UnitLDLSymbolic(ABC):
+class UnitSymbolic(ABC):
     """What depends only on the pattern, and the newest factors."""
 
     pattern: BlockPattern
@@ -72,19 +69,16 @@ class UnitLDLSymbolic(ABC):
     independent: set[int] = field(init=False, default_factory=set)  # rows with doubtful pivots
 
     @abstractmethod
-    def eliminate(self, rows: FloatArray) -> int:
-        """Factorize [1 A'; A 0] for A (n_dual_rows, 2, width), overwriting earlier factors.
+    def eliminate(self, rows: FloatArray, delta: float = 0.0) -> int:
+        """Factorize [1 A'; A -delta] for A (n_dual_rows, 2, width), overwriting earlier factors.
 
-        Returns
-        -------
-        int
-            REGULAR, or the first pivot that may be nothing but rounding, as `first_row` takes it.
-            All dual pivots were then shifted away from zero.
+        Return REGULAR, or the first pivot that may be nothing but rounding, as `first_row` takes
+        it: dual pivots were then shifted away from zero. A positive delta leaves none doubtful.
         """
 
-    @abstractmethod
     def first_row(self, status: int) -> int:
         """Return the row in natural order of the doubtful pivot that an elimination returned."""
+        return status
 
     @abstractmethod
     def unit_solution(self, rows: FloatArray, rhs: FloatArray) -> FloatArray:
@@ -97,19 +91,19 @@ class UnitLDLSymbolic(ABC):
         It is the sine of the angle between the row of A and those eliminated before it.
         """
 
-    def factorize(self, matrix: SaddleMatrix) -> UnitLDLNumeric:
-        """Factorize, overwriting earlier factors; raise SingularSystemError at a lost pivot."""
-        numeric = self.in_unit(matrix)
-        self.check(self.eliminate(numeric.rows), numeric.rows)
-        return numeric
+    def is_lost(self, rows: FloatArray, row: int) -> bool:
+        """Tell whether the doubtful pivot of a row, in natural order, is zero but for rounding."""
+        n = self.pattern.n_primal_rows
+        solve = partial(self.unit_solution, rows)
+        return row < n or is_dependent(self.pattern, rows, solve, row - n)
 
-    def in_unit(self, matrix: SaddleMatrix) -> UnitLDLNumeric:
-        """Return the matrix in coordinates in which D is one, before it is factorized.
+    def factorize(self, matrix: SaddleMatrix) -> UnitNumeric:
+        """Factorize, overwriting earlier factors.
 
         Raises
         ------
         SingularSystemError
-            If a block of D is not positive definite.
+            At a lost pivot, or where a block of D is not positive definite.
         """
         check_pattern(matrix, self.pattern)
         self.newest += 1
@@ -118,30 +112,24 @@ class UnitLDLSymbolic(ABC):
         if bad != SOUND:
             scales(matrix)
             raise lost_pivot(self.pattern, int(self.pattern.offsets[bad]))
-        return UnitLDLNumeric(self, rows, inverse_root, self.newest)
+        self.check(self.eliminate(rows), rows)
+        return UnitNumeric(self, rows, inverse_root, self.newest)
 
     def check(self, status: int, rows: FloatArray) -> None:
-        """Raise SingularSystemError if the doubtful pivot is that of a dependent row.
+        """Raise SingularSystemError if the pivot that `eliminate` has returned for A is lost.
 
         In long mechanisms, where rounding makes pivots doubtful at every state, a row that was
         found independent once is not examined again: in another state only the residual tells.
-
-        Parameters
-        ----------
-        status : int
-            What the newest elimination returned.
-        rows : (n_dual_rows, 2, width) float array
-            What it was done to: A, where D is one.
         """
         if status == REGULAR:
             return
-        row, pattern, n = self.first_row(status), self.pattern, self.pattern.n_primal_rows
+        row, pattern = self.first_row(status), self.pattern
         if row in self.independent:
             return
         bad = useless_row(pattern, rows)
         if bad >= 0:
-            raise SingularSystemError(vanishing_row(pattern, n + bad))
-        if row < n or is_dependent(pattern, rows, partial(self.unit_solution, rows), row - n):
+            raise SingularSystemError(vanishing_row(pattern, pattern.n_primal_rows + bad))
+        if self.is_lost(rows, row):
             raise lost_pivot(pattern, row)
         if pattern.n_blocks >= LONG:
             self.independent.add(row)

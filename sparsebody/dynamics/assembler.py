@@ -1,10 +1,7 @@
 """Assembly of (8.64) at a state, bodies and kept rows numbered in elimination order.
 
-Multipliers of the rows that keep bodies in their plane, or within their displacement subgroups,
-follow from the solution: there is a joint for every such body that does so, nearer to the world
-than the body, and at least as many of its rows as the body has lost freedoms. Where all other
-wrenches on a body are known, the equations of motion outside the subgroup give those of that joint:
-one body after the other, the outermost first.
+The inertia of a body is C C' + m, about its center of mass and in its axes. The vectors of (8.64)
+are in units in which it is one: of a twist (C' w, sqrt(m) u), of a wrench (C^-1 n, f / sqrt(m)).
 
 Terms outside the compiled assembly are loads, prescribed motions and rows with varying T; without
 springs, loads and tracked coordinates, rows with varying T are one native call.
@@ -27,10 +24,19 @@ from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.equations.desired_motion import DesiredMotion
 from sparsebody.equations.system_motion import SystemMotion, VaryingRows, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
-from sparsebody.factorization import Symbolic
+from sparsebody.factorization import Symbolic, analyze, block_ldl
+from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
+from sparsebody.factorization.multifrontal import MultifrontalSymbolic
 from sparsebody.model.system import State, System, check_state, with_joints
 from sparsebody.sparse.pattern import BlockPattern, positions
 from sparsebody.sparse.saddle import SaddleMatrix
+from sparsebody.tolerances import POINT_ROUNDING, POINT_TOLERANCE, ROUNDING_RESIDUAL
+
+CHUNK_LENGTH = 512  # pivots
+MAX_REFINEMENTS = 2  # of a solution by block LDL'
+EVEN_TREE_RESIDUAL = 1e-11  # not refined where inertias are summed from the leaves of trees
+EVEN_ROOTS = 1e3  # the largest over the smallest root of an inertia with which that is so
+INERTIA_ROOTS, MASS_ROOT = [0, 2, 5], 12  # columns of a table of units: diagonal of C, sqrt(m)
 
 
 class Terms(NamedTuple):
@@ -47,25 +53,21 @@ NO_TERMS = Terms(np.zeros((0, 6)), np.zeros((0, 2, 6)), np.zeros(0))
 class GeneralTerms:
     """All loads, and the rows of joints with varying T or with tracked coordinates.
 
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    but : (n_joints,) bool array, optional
-        Joints without coordinates that the compiled assembly takes care of.
+    Without joints of `compiled` (n_joints,), whose varying T the compiled assembly knows.
     """
 
-    def __init__(self, system: System, but: BoolArray | None = None) -> None:
+    def __init__(self, system: System, compiled: BoolArray | None = None) -> None:
         self._first_row = system.first_row
         self.is_general = general_joints(system)
-        if but is not None:
-            self.is_general &= ~but
-        self._system = system = with_joints(system, np.flatnonzero(self.is_general))
-        self._has_loads = system.has_loads
-        self.is_empty = not (system.n_joints or self._has_loads)
-        has_coordinates = len(system.coordinates.joint) > 0
+        if compiled is not None:
+            self.is_general &= ~compiled
+        self._has_loads, self._has_joints = system.has_loads, bool(self.is_general.any())
+        self.is_empty = not (self._has_joints or self._has_loads)
+        if not self.is_empty:
+            system = with_joints(system, np.flatnonzero(self.is_general))
+        self._system = system
         self._varying: VaryingRows | None = None
-        if system.n_joints and not (has_coordinates or self._has_loads):
+        if self._has_joints and not (len(system.coordinates.joint) or self._has_loads):
             self._varying = VaryingRows(system)
 
     @property
@@ -95,7 +97,7 @@ class GeneralTerms:
         if self._has_loads:
             applied = model_loads(system, state, moving.joints, moving.coordinates)
             load = applied if body_force is None else applied + load
-        if not system.n_joints:
+        if not self._has_joints:
             return NO_TERMS._replace(load=load)
         return Terms(load, moving.constraint.rows, moving.constraint.acceleration)
 
@@ -109,31 +111,31 @@ def general_joints(system: System) -> BoolArray:
 
 
 class ReactionTree(NamedTuple):
-    """Bodies, from the world outwards, and the joints that hold them within their subgroups."""
+    """Bodies, from the world outwards, and the joints that hold them within their subgroups.
+
+    There is such a joint for every body that has lost freedoms, nearer to the world than the body,
+    with at least as many rows. Where all other wrenches on a body are known, its equations of
+    motion outside the subgroup give those of this joint: the outermost bodies first.
+    """
 
     bodies: IntArray  # (m,)
     joint: IntArray  # (m,)
     rows: IntArray  # (m, k) of these joints that take part, up to the first -1
 
-
-def add_complementary_reactions(
-    system: System,
-    tree: ReactionTree,
-    state: State,
-    body_force: FloatArray | None,
-    acceleration: FloatArray,
-    multiplier: FloatArray,
-) -> None:
-    """Add to the multipliers (n_rows,) what the joints of a tree need; the others are known."""
-    desired = DesiredMotion(system, state, body_force, acceleration)
-    ends, rows = (system.predecessor, system.successor), desired.constraint.rows
-    dynamics.fill_complementary_reactions(
-        *tree, *ends, system.row_joint, rows, desired.required, multiplier
-    )
-
-
-Assembling = dynamics.SpatialEvaluation | dynamics.PlanarEvaluation
-Evaluation = Assembling | dynamics.ReducedEvaluation
+    def add_reactions(
+        self,
+        system: System,
+        state: State,
+        body_force: FloatArray | None,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> None:
+        """Add to the multipliers (n_rows,) what the joints need; those of kept rows are known."""
+        desired = DesiredMotion(system, state, body_force, acceleration)
+        ends, rows = (system.predecessor, system.successor), desired.constraint.rows
+        dynamics.fill_complementary_reactions(
+            *self, *ends, system.row_joint, rows, desired.required, multiplier
+        )
 
 
 class ReductionViolated(Exception):
@@ -166,9 +168,8 @@ def row_table(
     """
     starts = np.flatnonzero(np.diff(system.row_joint[rows], prepend=-1))
     joints = system.row_joint[rows][starts]
-    index = np.append(positions(bodies), len(bodies)).astype(
-        np.uint32
-    )  # the last, also at -1, is the world
+    world = len(bodies)  # the last index, also at -1
+    index = np.append(positions(bodies), world).astype(np.uint32)
     kind = np.where(terms.is_general, dynamics.RowTable.GENERAL, dynamics.RowTable.CARRIED)
     if is_line is not None:
         kind[is_line] = dynamics.RowTable.LINE
@@ -195,18 +196,9 @@ def successor_frames(system: System) -> tuple[Any, ...]:
 class Assembler:
     """From states to [1 A'; A 0] x = b, in units in which the inertia of every body is one.
 
-    Its arrays are overwritten by every assembly; all else stays as it is made.
-
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    structure : KKTStructure
-        The kept rows, in the user's numbering.
-    bodies, duals : int arrays
-        Bodies and dual blocks of its pattern, as they are eliminated.
-    terms : GeneralTerms
-        What the compiled assembly does not compute.
+    Of the kept rows of `structure`; bodies and dual blocks of its pattern are given as they are
+    eliminated, `terms` is what the compiled assembly does not compute. Its arrays are overwritten
+    by every assembly; all else stays as it is made.
     """
 
     width: int  # freedoms of a body
@@ -214,7 +206,7 @@ class Assembler:
     values: FloatArray  # (n_kept, 2, width) A, workspace
     right: FloatArray  # (width n_bodies + n_kept,) forces, then gamma, workspace
     x: FloatArray  # (width n_bodies + n_kept,) the newest solution, workspace
-    native: Evaluation
+    native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation | dynamics.ReducedEvaluation
     outside: int  # status of an assembly at a state outside the subgroups
     invalid: int  # and at none of the system
     reaction_tree: ReactionTree | None = None  # of joints that hold bodies within subgroups
@@ -247,26 +239,24 @@ class Assembler:
         """Copy and pickle the arguments: views of memory can be neither."""
         return type(self), self._arguments
 
+    def _analyze(self, factorization: str, order: IntArray, threads: int) -> Symbolic:
+        """Return the layout of the pattern in an order of its blocks."""
+        symbolic = analyze(factorization, self.pattern, order)
+        if isinstance(symbolic, MultifrontalSymbolic):
+            symbolic.factors.threads = threads
+        return symbolic
+
     def assemble(
         self, state: State, body_force: FloatArray | None, stabilization: FloatArray
     ) -> None:
-        """Fill rows and right-hand side at a state.
+        """Fill rows and right-hand side at a state, with wrenches (n_bodies, 6) on the bodies.
 
-        Parameters
-        ----------
-        state : State
-            Poses and velocities.
-        body_force : (n_bodies, 6) array, optional
-            Additional wrenches in body coordinates [N m, N].
-        stabilization : (n_rows,) array
-            Added to gamma; (0,) for nothing.
+        `stabilization` (n_rows,) is added to gamma; (0,) for nothing.
 
         Raises
         ------
-        ShapeError, ModelError
-            If the state is none of the system, or not finite.
-        ReductionViolated
-            If bodies are not within their subgroups.
+        ShapeError, ModelError, ReductionViolated
+            If the state is none of the system, not finite, or outside the subgroups of the bodies.
         """
         self.check(self.call(self.native.assemble, state, body_force, stabilization), state)
 
@@ -316,27 +306,12 @@ class Assembler:
         """Whether rows were left out that have a part on the freedoms, as far as filled."""
         return bool(self._left_out.values.any())
 
-    def _leave_out(self, table: Table, native: Assembling) -> None:
+    def _leave_out(
+        self, table: Table, native: dynamics.SpatialEvaluation | dynamics.PlanarEvaluation
+    ) -> None:
         """Tell which rows are left out, and fill those that are constant."""
         self._left_out, self._left_out_gamma = table, np.zeros(len(table.rows))
         native.fill_rows_on_successors(table.native, successor_frames(self.system))
-
-    def add_complementary_reactions(
-        self,
-        state: State,
-        body_force: FloatArray | None,
-        acceleration: FloatArray,
-        multiplier: FloatArray,
-    ) -> None:
-        """Add the multipliers of rows that hold bodies within their subgroups, if any do.
-
-        Those of the kept rows are known.
-        """
-        tree = self.reaction_tree
-        if tree is not None:
-            add_complementary_reactions(
-                self.system, tree, state, body_force, acceleration, multiplier
-            )
 
     def retracted(self, state: State) -> State:
         """Return the state nearby in which bodies are within their subgroups; this one here."""
@@ -436,3 +411,145 @@ def is_plain(array: FloatArray, shape: tuple[int, ...]) -> bool:
         and array.dtype is _FLOAT64
         and array.flags.carray
     )
+
+
+class SpatialAssembler(Assembler):
+    """Six freedoms a body: kept rows in an elimination order of their pattern."""
+
+    width = 6
+    native: dynamics.SpatialEvaluation | dynamics.ReducedEvaluation
+    outside, invalid = dynamics.OUTSIDE_SUBGROUPS, dynamics.BAD_STATE
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        order: IntArray,
+        factorization: str,
+        threads: int = 1,
+    ) -> None:
+        self._arguments = system, structure, order, factorization, threads
+        self._threads = threads
+        part_starts = None
+        if factorization == "block-ldl":
+            order, part_starts = in_parts(structure.pattern, safe_order(structure.pattern, order))
+        n = system.n_bodies
+        position = positions(order)
+        bodies, duals = np.argsort(position[:n]), np.argsort(position[n:])
+        super().__init__(system, structure, bodies, duals, GeneralTerms(system))
+        own_order = np.concatenate([self._body_index[:n], n + positions(duals)])[order]
+        if part_starts is None:
+            self.symbolic = self._analyze(factorization, own_order, threads)
+        else:
+            self.symbolic = block_ldl.analyze(self.pattern, own_order, part_starts)
+        self.pattern.forget_adjacency()
+        self._unit = large_zeros((n + 1, dynamics.UNIT_COLUMNS))
+        dynamics.fill_units(system.mass, system.inertia, bodies, self._unit)
+        self.native, self.values, self.right, self.x = self._evaluation()
+        self._leave_out(self._table(structure.left_out), self.native)
+
+    def _evaluation(
+        self,
+    ) -> tuple[dynamics.SpatialEvaluation, FloatArray, FloatArray, FloatArray]:
+        """Return a native evaluation, and its A (k, 2, 6), right-hand side and solution."""
+        n, n_rows = self.system.n_bodies, 6 * self.system.n_bodies + len(self.rows)
+        kept = self._table(self.rows)
+        right, padded_x = large_zeros(n_rows), large_zeros(n_rows + 2 * dynamics.MARGIN)
+        factors, is_even_tree = None, False
+        if isinstance(self.symbolic, BlockLDLSymbolic):
+            factors = self.symbolic.factors
+            is_even_tree = self.symbolic.layout.is_leaves_first and _is_even(self._unit[:n])
+        native = dynamics.SpatialEvaluation(
+            kept.native,
+            factors,
+            body=self.bodies.astype(np.uint32),
+            gravity=np.array(self.system.gravity, dtype=float),
+            unit=self._unit,
+            right=right,
+            padded_x=padded_x,
+            residual=large_zeros(n_rows),
+            wrench=large_zeros(8 * n + 8),
+            n_coordinates=len(self.system.coordinates.joint),
+            max_corrections=MAX_REFINEMENTS,
+            goal=EVEN_TREE_RESIDUAL if is_even_tree else ROUNDING_RESIDUAL,
+            chunk_length=CHUNK_LENGTH,
+        )
+        native.threads = self._threads
+        native.fill_rows_on_successors(kept.native, successor_frames(self.system))
+        return native, kept.values, right, padded_x[dynamics.MARGIN : -dynamics.MARGIN]
+
+    def _table(self, rows: IntArray) -> Table:
+        anchor = self.system.successor_point
+        return row_table(self.system, self.bodies, rows, self._general, anchor, self.width)
+
+    @property
+    def has_alternatives(self) -> bool:
+        """Whether rows were left out."""
+        return len(self._left_out.rows) > 0
+
+
+class SubgroupAssembler(SpatialAssembler):
+    """Rows and forces multiplied by constant bases of what each body can do about the world.
+
+    basis (n_bodies, 6, 6): orthonormal twists of the freedoms (n_bodies,) of each body in the
+    leading columns, where inertias are one; inverse_root (n_bodies, 6, 6): from there to twists of
+    the bodies; fixed (n_bodies, 28): see `reductions.fixed_directions`.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        structure: KKTStructure,
+        order: IntArray,
+        factorization: str,
+        threads: int,
+        basis: FloatArray,
+        inverse_root: FloatArray,
+        freedoms: IntArray,
+        fixed: FloatArray,
+        tree: ReactionTree,
+    ) -> None:
+        super().__init__(system, structure, order, factorization, threads)
+        self._arguments = (*self._arguments, basis, inverse_root, freedoms, fixed, tree)
+        bodies, n = self.bodies, system.n_bodies
+        assert isinstance(self.native, dynamics.SpatialEvaluation)
+        self.values[:] = 0.0
+        self.native = dynamics.ReducedEvaluation(
+            unreduced=self._evaluation()[0],
+            reduced=self.native,
+            freedoms=np.append(freedoms[bodies], 0).astype(np.uint32),
+            basis=np.concatenate([basis[bodies], np.zeros((1, 6, 6))]).reshape(n + 1, 36),
+            fixed=np.ascontiguousarray(fixed[bodies]),
+        )
+        self.reaction_tree, self._fixed = tree, np.ascontiguousarray(fixed)
+        self._has_points = bool(np.any(fixed[:, 18:27]))
+        within = basis.transpose(0, 2, 1) @ np.linalg.inv(inverse_root)
+        self._projection = inverse_root @ basis @ within  # of twists, in the metric of the inertias
+
+    @property
+    def retraction(self) -> tuple[FloatArray, FloatArray]:
+        """Points that have to stay, and projections of twists."""
+        return (self._fixed, self._projection) if self._has_points else super().retraction
+
+    def retracted(self, state: State) -> State:
+        """Return the state with points of bodies where they have to stay, and twists within."""
+        if not self._has_points:
+            return state
+        position = np.array(state.position)
+        dynamics.retract(self._fixed, state.position, state.orientation, position)
+        velocity = (self._projection @ state.velocity[:, :, None])[:, :, 0]
+        return state.with_(position=position, velocity=velocity)
+
+    def violates_subgroup(self, state: State) -> bool:
+        """Tell whether points are not where they have to stay."""
+        if not self._has_points:
+            return False
+        position = np.empty_like(state.position)
+        distance = dynamics.retract(self._fixed, state.position, state.orientation, position)
+        return distance * POINT_TOLERANCE > POINT_ROUNDING
+
+
+def _is_even(unit: FloatArray) -> bool:
+    """Tell whether neither masses nor rotational inertias, in a table of units, differ too much."""
+    inertia_roots, mass_roots = unit[:, INERTIA_ROOTS], unit[:, MASS_ROOT]
+    return all(roots.max() <= EVEN_ROOTS * roots.min() for roots in (inertia_roots, mass_roots))

@@ -11,27 +11,19 @@ from examples.ex07_loop_clusters import figure_8_1
 from sparsebody.errors import UnknownNameError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import build
-from sparsebody.tree import (
-    TREE_CHOICES,
-    TREE_METHODS,
-    joint_coordinates,
-    spanning_tree,
-    tree_state,
-)
-from sparsebody.tree.crba import free_equations
-from sparsebody.tree.loops.loop_clusters import loop_clusters
-from sparsebody.tree.loops.loop_equations import (
+from sparsebody.tree import TREE_CHOICES, TREE_METHODS, joint_coordinates, spanning_tree, tree_state
+from sparsebody.tree.loop_constraints import (
     COORDINATES,
+    loop_clusters,
     loop_equations,
     loop_matrix,
     loop_right_hand_side,
     loop_rows,
 )
-from sparsebody.tree.loops.loops_force import LoopsForce
-from sparsebody.tree.loops.loops_projection import LoopsProjection
-from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.method import TreeProblem, TreeSolution, accelerations_of
-from sparsebody.tree.tree_motion import body_jacobian
+from sparsebody.tree.loop_methods import LoopsForce
+from sparsebody.tree.loops_projection import LoopsProjection
+from sparsebody.tree.method import TreeProblem, TreeSolution, accelerations_of, free_equations
+from sparsebody.tree.recursions import body_jacobian, symmetric
 
 
 def four_bar(mechanism, base, at):

@@ -22,13 +22,11 @@ from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import RANK_TOLERANCE
-from sparsebody.tree.crba import free_equations
-from sparsebody.tree.loops.loop_clusters import LoopClusters
-from sparsebody.tree.loops.loop_equations import LoopEquations
-from sparsebody.tree.loops.loops_direct import LoopDynamics
-from sparsebody.tree.ltl import BranchPattern, multiply, symmetric
-from sparsebody.tree.method import TreeProblem, TreeSolution
-from sparsebody.tree.spanning_tree import SpanningTree
+from sparsebody.tree.loop_constraints import LoopClusters, LoopEquations, loop_equations
+from sparsebody.tree.loop_methods import LoopDynamics
+from sparsebody.tree.method import TreeProblem, free_equations
+from sparsebody.tree.recursions import joint_space_inertia, symmetric
+from sparsebody.tree.spanning_tree import BranchPattern, SpanningTree
 
 SPARSE_SHARE = 10  # one in so many entries of H may be nonzero for sparse products to be faster
 
@@ -132,15 +130,11 @@ class ExplicitBlocks:
     blocks: GBlocks
     rank: IntArray  # (n_clusters,) of the blocks of K
     row_order: IntArray  # (m,) rows of each cluster, pivots first, numbers within the cluster
+    is_pivot: BoolArray  # (m,) which of these are pivots
     column_order: IntArray  # columns of each cluster, pivots first
     row_size: FloatArray  # (m,) of the rows
     weight: FloatArray  # (n,) of the columns
     independent: IntArray  # (n - r,) velocity coordinate of each number of y
-
-    @property
-    def g(self) -> FloatArray:
-        """(n,)."""
-        return self.blocks.g
 
     @property
     def G(self) -> FloatArray:
@@ -148,13 +142,12 @@ class ExplicitBlocks:
         return native.unpack_g(self.blocks, len(self.independent))
 
     @property
-    def dependent_rows(self) -> IntArray:
-        """Rows of K, in the order of LoopClusters.row, that depend on the others."""
-        clusters = self.clusters
-        n_rows = np.diff(clusters.first_row)
-        first = np.repeat(clusters.first_row[:-1], n_rows)
-        is_dependent = np.arange(clusters.n_rows) - first >= np.repeat(self.rank, n_rows)
-        return np.sort((first + self.row_order)[is_dependent])
+    def keep(self) -> BoolArray:
+        """(m,) which rows of K, in the order of LoopClusters.row, depend on no others."""
+        first = self.clusters.first_row[self.clusters.layout.row_cluster]
+        keep = np.empty(len(first), dtype=bool)
+        keep[first + self.row_order] = self.is_pivot
+        return keep
 
     def accelerations(self, y: FloatArray) -> FloatArray:
         """Return x = G y + g."""
@@ -166,7 +159,7 @@ class ExplicitBlocks:
 
     def projected_inertia(self, pattern: BranchPattern, H: FloatArray) -> FloatArray:
         """Return G' H G (n - r, n - r) from the packed H; only the upper triangle is right."""
-        if SPARSE_SHARE * len(H) > len(self.g) ** 2:
+        if SPARSE_SHARE * len(H) > len(self.weight) ** 2:
             G = self.G
             return np.asarray(G.T @ (symmetric(pattern, H) @ G))
         return native.projected_inertia(pattern, H, self.blocks, len(self.independent))
@@ -176,16 +169,9 @@ class ExplicitBlocks:
 
         Only the dependent coordinates of `force` (n,) enter; they determine the others.
         """
-        return native.block_multipliers(
-            self.clusters.layout,
-            self.clusters.first_row,
-            self.blocks.values,
-            self.rank,
-            self.row_order,
-            self.column_order,
-            self.row_size,
-            self.weight * force,
-        )
+        clusters, orders = self.clusters, (self.rank, self.row_order, self.column_order)
+        factors = clusters.layout, clusters.first_row, self.blocks.values, *orders, self.row_size
+        return native.block_multipliers(*factors, self.weight * force)
 
 
 def explicit_blocks(
@@ -196,46 +182,40 @@ def explicit_blocks(
 ) -> ExplicitBlocks:
     """Return G and g of K x = k; see explicit_form for the parameters.
 
-    Raises
-    ------
-    ModelError
-        If given coordinates are not independent; the message names those of the cluster.
+    Raises ModelError if given coordinates are not independent, which names those of the cluster.
     """
     clusters = equations.clusters
     is_required = np.zeros(len(weight), dtype=bool) if is_given is None else is_given
     values, right = equations.values.copy(), equations.right.copy()
+    rows = clusters.layout, clusters.first_row
     failed, rank, row_order, column_order = native.eliminate_blocks(
-        clusters.layout,
-        clusters.first_row,
-        is_required,
-        weight,
-        equations.size,
-        tolerance,
-        values,
-        right,
+        *rows, is_required, weight, equations.size, tolerance, values, right
     )
     if failed >= 0:
-        own = [k for k in clusters.columns(failed) if is_required[k]]
+        own = [clusters.tree.velocity_name(k) for k in clusters.columns(failed) if is_required[k]]
         raise ModelError(
-            f"the loops join coordinates that were given as independent: "
-            f"{', '.join(clusters.tree.velocity_name(k) for k in own)}; leave some out"
+            "the loops join coordinates that were given as independent: "
+            f"{', '.join(own)}; leave some out"
         )
     entry, first, size, dependent, independent = _numbered(clusters, rank, column_order)
-    g = np.zeros(len(weight))
     last_pivot = clusters.first_row[:-1] + rank
     is_pivot = np.arange(clusters.n_rows) < last_pivot[clusters.layout.row_cluster]
+    g = np.zeros(len(weight))
     g[dependent] = weight[dependent] * right[is_pivot]
-    return ExplicitBlocks(
-        clusters,
-        equations.values,
-        GBlocks(values, entry, first, size, g),
-        rank,
-        row_order,
-        column_order,
-        equations.size,
-        weight,
-        independent,
-    )
+    orders, scales = (rank, row_order, is_pivot, column_order), (equations.size, weight)
+    blocks = GBlocks(values, entry, first, size, g)
+    return ExplicitBlocks(clusters, equations.values, blocks, *orders, *scales, independent)
+
+
+def explicit_at(problem: TreeProblem, clusters: LoopClusters | None = None) -> ExplicitBlocks:
+    """Return G and g of x = qdd - prescribed_qdd at a state."""
+    H = joint_space_inertia(problem.tree, problem.motion)
+    return explicit_blocks(loop_equations(problem, clusters), _natural_sizes(problem.tree, H))
+
+
+def _natural_sizes(tree: SpanningTree, H: FloatArray) -> FloatArray:
+    """Return (n,) the units of coordinates in which the packed H has ones on its diagonal."""
+    return 1.0 / np.sqrt(H[tree.pattern.start[1:] - 1])
 
 
 def _numbered(
@@ -296,35 +276,25 @@ class LoopsProjection(LoopDynamics):
     ) -> None:
         super().__init__(system, tree, **options)
         self.is_given = np.zeros(self.tree.n_velocities, dtype=bool)
-        for one in independent:
-            name, coordinate = (one, None) if isinstance(one, str) else one
-            self.is_given[_coordinates(self.tree, name, coordinate)] = True
+        for name in independent:
+            self.is_given[_coordinates(self.tree, name)] = True
 
     def explicit(self, equations: LoopEquations, H: FloatArray) -> ExplicitBlocks:
         """Return G and g of x = qdd - prescribed_qdd, given the packed H."""
-        weight = 1.0 / np.sqrt(H[self.tree.pattern.start[1:] - 1])
-        return explicit_blocks(equations, weight, self.is_given)
+        return explicit_blocks(equations, _natural_sizes(self.tree, H), self.is_given)
 
     def explicit_at(self, state: State) -> ExplicitBlocks:
         """Return G and g of x = qdd - prescribed_qdd at a state."""
         problem = self.problem(state)
         return self.explicit(self.equations(problem), free_equations(problem)[0])
 
-    def solve(self, problem: TreeProblem) -> TreeSolution:
-        """Return qdd = G ydd + g and the multipliers of independent loop rows."""
-        H, right = free_equations(problem)
-        equations = self.equations(problem)
+    def solve_equations(
+        self, equations: LoopEquations, H: FloatArray, right: FloatArray
+    ) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """Return x = G y + g, lambda, and which rows are kept."""
         explicit = self.explicit(equations, H)
         x, Hx = self._accelerations(explicit, H, right)
-        multiplier = np.zeros(problem.system.n_rows)
-        multiplier[self.clusters.row] = explicit.multipliers(Hx - right)
-        dropped = explicit.dependent_rows
-        return TreeSolution(
-            problem.prescribed_qdd + x,
-            multiplier,
-            is_unique=len(dropped) == 0,
-            dropped_residual=float(np.abs(equations.violation(x)[dropped]).max(initial=0.0)),
-        )
+        return x, explicit.multipliers(Hx - right), explicit.keep
 
     def _accelerations(
         self, explicit: ExplicitBlocks, H: FloatArray, right: FloatArray
@@ -336,8 +306,8 @@ class LoopsProjection(LoopDynamics):
                 f"G'HG of {self.system.name!r} has {n_free} rows, more than {MOST_FREEDOMS}; use "
                 "method 'loops-force' or 'sparse'"
             )
-        x, Hx = explicit.g.copy(), np.empty_like(right)
-        multiply(pattern, H, x, Hx)
+        x, Hx = explicit.blocks.g.copy(), np.empty_like(right)
+        native.multiply(pattern, H, x, Hx)
         if n_free == 0:
             return x, Hx
         try:
@@ -351,24 +321,22 @@ class LoopsProjection(LoopDynamics):
         for _ in range(1 + REFINEMENTS):
             y += cho_solve(factor, explicit.projected(right - Hx), check_finite=False)
             x = explicit.accelerations(y)
-            multiply(pattern, H, x, Hx)
+            native.multiply(pattern, H, x, Hx)
         return x, Hx
 
 
-def _coordinates(tree: SpanningTree, name: str, coordinate: int | None) -> slice | int:
+def _coordinates(tree: SpanningTree, joint: str | tuple[str, int]) -> slice | int:
     """Return the velocity coordinates of a tree joint, or one of them."""
-    i = int(tree.tree_index[tree.system.joint(name)])
+    name, *one = [joint] if isinstance(joint, str) else joint
+    i = int(tree.tree_index[tree.system.joint(str(name))])
     if i < 0:
         raise ModelError(
             f"joint {name!r} closes a loop; its coordinates are none of the tree's: give "
             "joints=... to spanning_tree to have it in the tree"
         )
-    own = tree.velocities(i)
-    if coordinate is None:
-        return own
-    if not 0 <= coordinate < own.stop - own.start:
-        raise ModelError(
-            f"joint {name!r} has {own.stop - own.start} velocity coordinates; there is no "
-            f"{coordinate}"
-        )
-    return own.start + coordinate
+    n, first = int(tree.freedoms[i]), int(tree.first_velocity[i])
+    if not one:
+        return slice(first, first + n)
+    if one[0] not in range(n):
+        raise ModelError(f"joint {name!r} has {n} velocity coordinates; there is no {one[0]}")
+    return first + int(one[0])

@@ -9,7 +9,7 @@ import numpy as np
 from sparsebody._core import dynamics, factorization
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.dynamics.evaluators.assembler import (
+from sparsebody.dynamics.assembler import (
     NO_TERMS,
     Assembler,
     GeneralTerms,
@@ -18,10 +18,9 @@ from sparsebody.dynamics.evaluators.assembler import (
     row_table,
     successor_frames,
 )
-from sparsebody.factorization import analyze, block_qr
+from sparsebody.factorization import block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
-from sparsebody.factorization.multifrontal import MultifrontalSymbolic
-from sparsebody.model.planar_motion import PlanarMotion
+from sparsebody.model.subgroups.ground_motion import PlanarMotion
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 
@@ -29,24 +28,9 @@ GOOD = dynamics.PlanarEvaluation.GOOD
 
 
 class PlanarAssembler(Assembler):
-    """Three freedoms a body.
+    """Three freedoms a body, in the plane of `motion`, in an elimination order of their pattern.
 
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    motion : PlanarMotion
-        The plane that its bodies move parallel to.
-    structure : KKTStructure
-        The kept rows within the plane, bodies having three freedoms.
-    left_out : (n_left_out,) int array
-        The other rows within the plane.
-    order : (n_blocks,) int array
-        Elimination order of the pattern.
-    factorization : str
-        A name from FACTORIZATIONS.
-    threads : int
-        That an evaluation may use.
+    `structure` has the kept rows within the plane, left_out (n_left_out,) are the others there.
     """
 
     width = 3
@@ -68,16 +52,14 @@ class PlanarAssembler(Assembler):
         duals, part_starts = dual_parts(structure.pattern, order)
         bodies = _by_first_dual(structure.pattern.ends[duals], n)
         is_line = _line_joints(system, motion)
-        terms = GeneralTerms(system, but=is_line)
+        terms = GeneralTerms(system, compiled=is_line)
         super().__init__(system, structure, bodies, duals, terms)
         self._motion = motion
         own_order = np.arange(self.pattern.n_blocks, dtype=np.intp)
         if factorization == "block-qr":
             self.symbolic = block_qr.analyze(self.pattern, own_order, part_starts)
         else:
-            self.symbolic = analyze(factorization, self.pattern, own_order)
-            if isinstance(self.symbolic, MultifrontalSymbolic):
-                self.symbolic.factors.threads = threads
+            self.symbolic = self._analyze(factorization, own_order, threads)
         kept, others = (
             _planar_table(system, motion, terms, is_line, bodies, rows)
             for rows in (self.rows, left_out)
@@ -126,7 +108,7 @@ def rows_in_plane(system: System, motion: PlanarMotion, state: State) -> FloatAr
     """
     bodies, rows = np.arange(system.n_bodies), np.flatnonzero(~motion.is_out_of_plane)
     is_line = _line_joints(system, motion)
-    general = GeneralTerms(system, but=is_line)
+    general = GeneralTerms(system, compiled=is_line)
     table = _planar_table(system, motion, general, is_line, bodies, rows)
     ones = np.ones(system.n_bodies)  # as if inertias were
     right, x = (np.zeros(3 * len(bodies) + len(rows)) for _ in range(2))
@@ -184,7 +166,9 @@ def _planar_table(
     anchor = np.zeros((system.n_joints, 4))
     anchor[:, :2] = system.successor_point @ motion.axes[1:].T  # where the world is the successor
     lines = np.flatnonzero(is_line)
-    anchor[lines] = _line_constants(system, motion, lines)
+    point = _in_plane(motion, system.successor[lines], system.successor_point[lines])
+    anchor[lines, :2] = _line_normals(system, motion, lines)[:, 1:]
+    anchor[lines, 2:] = point[:, 1:]
     return row_table(system, bodies, rows, terms, anchor, 3, is_line)
 
 
@@ -194,28 +178,23 @@ def _line_joints(system: System, motion: PlanarMotion) -> BoolArray:
     for group in system.groups:
         if group.name == "point-on-plane":
             joints = group.joints
-            normal = _in_plane(motion, system.predecessor[joints], _normals(system, joints))
-            is_line[joints] = np.abs(normal[:, 0]) <= ELEMENT_TOLERANCE
+            is_line[joints] = (
+                np.abs(_line_normals(system, motion, joints)[:, 0]) <= ELEMENT_TOLERANCE
+            )
     is_line[system.coordinates.joint] = False
     return is_line
 
 
-def _normals(system: System, joints: IntArray) -> FloatArray:
-    """Return (m, 3) the z axes of predecessor frames in body coordinates."""
-    return np.asarray(system.predecessor_rotation[joints][:, :, 2])
+def _line_normals(system: System, motion: PlanarMotion, joints: IntArray) -> FloatArray:
+    """Return (m, 3) the z axes of predecessor frames, along the normal and in the plane."""
+    z = system.predecessor_rotation[joints][:, :, 2]
+    return _in_plane(motion, system.predecessor[joints], z)
 
 
 def _in_plane(motion: PlanarMotion, bodies: IntArray, vectors: FloatArray) -> FloatArray:
     """Return (m, 3) components of vectors on bodies along the normal and in the plane."""
     basis = np.where((bodies >= 0)[:, None, None], motion.basis[bodies], motion.axes)
     return np.asarray(np.einsum("mij,mj->mi", basis, vectors))
-
-
-def _line_constants(system: System, motion: PlanarMotion, joints: IntArray) -> FloatArray:
-    """Return (m, 4): normal of the line on the predecessor, point on the successor."""
-    normal = _in_plane(motion, system.predecessor[joints], _normals(system, joints))
-    point = _in_plane(motion, system.successor[joints], system.successor_point[joints])
-    return np.concatenate([normal[:, 1:], point[:, 1:]], axis=1)
 
 
 def _by_first_dual(ends: IntArray, n: int) -> IntArray:
