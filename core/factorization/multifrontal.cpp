@@ -24,9 +24,9 @@ Array<T, N> copied(View<const T, N> view) {
 
 // Where the columns of a front begin in the row at its column `row`: a pivot's, or another one's.
 double* row_of(const Front& front, Index row) {
-  if (row < front.n_pivots) return front.pivot_rows + row * front.stride();
+  if (row < front.n_pivots) return front.values + row * front.stride();
   const Index other = row - front.first_other();
-  return front.others + other * padded(front.n_others) - front.first_other();
+  return front.others + other * front.others_stride - front.first_other();
 }
 double& reference_of(const Front& front, Index row) {
   return row < front.n_pivots ? front.reference[row] : front.other_reference[row - front.first_other()];
@@ -57,12 +57,12 @@ Multifrontal::Multifrontal(View<const Index> offsets, View<const Index, 2> ends,
 void Multifrontal::assemble(Index s, ARows rows, const Front& front) const {
   const Supernode &node = nodes_.nodes[s], &next = nodes_.nodes[s + 1];
   for (Index t = 0; t < node.n_pivots; ++t)
-    if (front.is_primal[t]) front.pivot_rows[t * (front.stride() + 1)] = front.reference[t] = 1.0;
+    if (front.is_primal[t]) front.values[t * (front.stride() + 1)] = front.reference[t] = 1.0;
   for (Index e = node.first_entry; e < next.first_entry; ++e) {
     const Entry& entry = nodes_.entries[e];
     for (Index r = 0; r < entry.n_rows; ++r) {
       const double* const row = rows.data() + (2 * (entry.a_row + r) + entry.side) * rows.shape(2);
-      double* const to = front.pivot_rows + entry.offset + r * entry.row_stride;
+      double* const to = front.values + entry.offset + r * entry.row_stride;
       for (Index c = 0; c < entry.n_columns; ++c) to[c * entry.column_stride] += row[c];
     }
   }
@@ -79,9 +79,10 @@ Index Multifrontal::eliminate(Index s, ARows rows, double shift, double* scratch
   const Index n_others = padded(node.n_others), n_pivots = padded(node.n_pivots);
   const bool is_constant = node.size > 0;
   double* const others = workspace_.data() + node.contribution;
-  const Front front{node.n_pivots, node.n_others, is_constant ? scratch + n_pivots : values_.data() + node.values,
-                    others, nodes_.is_primal.data() + node.first_pivot, scratch, others + node.n_others * n_others};
-  std::fill_n(front.pivot_rows, (node.n_pivots + node.size) * front.stride(), 0.0);
+  const Front front{{node.n_pivots, node.n_others, is_constant ? scratch + n_pivots : values_.data() + node.values},
+                    others, n_others, nodes_.is_primal.data() + node.first_pivot, scratch,
+                    others + node.n_others * n_others};
+  std::fill_n(front.values, (node.n_pivots + node.size) * front.stride(), 0.0);
   for (Index i = 0; i < node.n_others; ++i) std::fill(others + i * n_others + i / 8 * 8, others + (i + 1) * n_others, 0.0);
   std::fill_n(front.reference, n_pivots, 0.0);
   std::fill_n(front.other_reference, n_others, 0.0);
@@ -90,7 +91,7 @@ Index Multifrontal::eliminate(Index s, ARows rows, double shift, double* scratch
     constexpr double ones[] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
     for (Index k = 0; k < node.size; k += std::size(ones))
       dense::subtract_square(std::min<Index>(node.size - k, std::size(ones)), node.n_others,
-                             front.pivot_rows + k * n_others, n_others, ones, true, others, n_others);
+                             front.values + k * n_others, n_others, ones, true, others, n_others);
     for (Index i = 0; i < node.n_others; ++i) front.other_reference[i] = -others[i * (n_others + 1)];
     return regular;
   }
@@ -148,28 +149,16 @@ void Multifrontal::solve(ARows rows, View<const double> rhs, View<double> x) {
   for (Index i = 0; i < x_.size(); ++i) y[i] = x[nodes_.natural[i]];
   for (Index s = 0; s < nodes_.n_nodes(); ++s) {  // L y = b, then y / D
     const Supernode& node = nodes_.nodes[s];
-    const Index k = node.n_pivots, first = padded(k), stride = first + padded(node.n_others);
-    const double* row = values_.data() + node.values;
-    double* const own = y + node.first_pivot;
     std::fill_n(other, padded(node.n_others), 0.0);
-    for (Index t = 0; t < k; ++t, row += stride) {
-      dense::add_scaled(own + t + 1, -own[t], row + t + 1, k - t - 1);
-      dense::add_scaled(other, own[t], row + first, padded(node.n_others));
-      own[t] *= row[t];
-    }
+    factors(node).substitute(y + node.first_pivot, other);
     const Index* const target = nodes_.others.data() + node.first_other;
     for (Index i = 0; i < node.n_others; ++i) y[target[i]] -= other[i];
   }
   for (Index s = nodes_.n_nodes() - 1; s >= 0; --s) {  // L' x = y
     const Supernode& node = nodes_.nodes[s];
-    const Index k = node.n_pivots, first = padded(k), stride = first + padded(node.n_others);
-    double* const own = y + node.first_pivot;
     const Index* const source = nodes_.others.data() + node.first_other;
     for (Index i = 0; i < node.n_others; ++i) other[i] = y[source[i]];
-    for (Index t = k - 1; t >= 0; --t) {
-      const double* const row = values_.data() + node.values + t * stride;
-      own[t] -= dense::dot(row + t + 1, own + t + 1, k - t - 1) + dense::dot(row + first, other, node.n_others);
-    }
+    factors(node).substitute_back(y + node.first_pivot, other);
   }
   for (Index i = 0; i < x_.size(); ++i) x[nodes_.natural[i]] = y[i];
   for_each_constant([&](Index r, Index side, Index body) {

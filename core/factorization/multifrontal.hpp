@@ -35,6 +35,7 @@ class Multifrontal {
 
  private:
   SaddlePattern pattern() const { return {offsets_, ends_}; }
+  front_ldl::PivotRows factors(const Supernode& node) { return {node.n_pivots, node.n_others, values_.data() + node.values}; }
   Index eliminate(ARows rows, double shift);
   Index eliminate(Index s, ARows rows, double shift, double* scratch, Index n_threads);
   void assemble(Index s, ARows rows, const front_ldl::Front& front) const;

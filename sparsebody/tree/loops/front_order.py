@@ -34,6 +34,7 @@ from sparsebody.tree.loops.front_tables import (
     FrontPlan,
     Step,
     constrained_loops,
+    factor_size,
     front_plan,
 )
 from sparsebody.tree.spanning_tree import SpanningTree
@@ -220,7 +221,7 @@ class Elimination:
         self.widest = max(self.widest, step.width)
         self.work += (step.n_pivots + 1) * float(step.width) ** 2
         self.work += sum(float(len(rows)) ** 2 for _, rows in step.joins)
-        self.numbers += step.n_pivots * step.width
+        self.numbers += factor_size(step.n_pivots, step.width)
 
     def plan(self) -> FrontPlan:
         """Return the tables.

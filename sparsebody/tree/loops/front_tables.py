@@ -104,6 +104,11 @@ def padded(n: int) -> int:
     return -(-n // LANES) * LANES
 
 
+def factor_size(n_pivots: int, width: int) -> int:
+    """Return the numbers that pivots leave in a front of some width."""
+    return n_pivots * (padded(n_pivots) + width)
+
+
 LINK, LOOP = 0, 1
 WORLD, OWNER = -1, -2  # parents' rows: none; the link's own, which pass on
 COLUMNS = 13  # of `steps`: kind, node, base, stride, width, slot, parent's slot, is it new, side,
@@ -167,7 +172,7 @@ def front_plan(steps: list[Step]) -> FrontPlan:
             rows += pairs
         entries += step.entries
         pivots += step.n_pivots
-        factor += step.n_pivots * step.width
+        factor += factor_size(step.n_pivots, step.width)
     table[n, FIRST_JOIN:] = len(joins), len(entries), pivots, factor
     joins.append((0, 0, 0, len(rows)))
     return FrontPlan(
@@ -203,22 +208,15 @@ class Fronts(NamedTuple):
 
     front: FloatArray  # all fronts, row by row
     side: FloatArray  # their right-hand sides g, or their solutions y
-    U: FloatArray  # rows of the factor, as wide as their fronts
-    inverse: FloatArray  # (n_pivots,) of the pivots
+    U: FloatArray  # rows of the factors
     u: FloatArray  # (n_pivots,) right-hand sides
 
 
 def empty_fronts(plan: FrontPlan) -> Fronts:
     """Return arrays of the right sizes."""
     n_front, n_side, n_factor = plan.sizes
-    n_pivots = plan.steps[-1, FIRST_PIVOT]
-    return Fronts(
-        np.zeros(n_front),
-        np.zeros(n_side),
-        np.zeros(n_factor),
-        np.zeros(n_pivots),
-        np.zeros(n_pivots),
-    )
+    sizes = n_front, n_side, n_factor, plan.steps[-1, FIRST_PIVOT]
+    return Fronts(*(np.zeros(size) for size in sizes))
 
 
 class LoopTable(NamedTuple):
