@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/dense.hpp"
+#include "base/householder.hpp"
 #include "base/threads.hpp"
 
 namespace sparsebody {
@@ -13,27 +13,13 @@ using Pack = dense::Lanes;
 
 namespace {
 
-constexpr Index lanes = dense::lane_count;
+constexpr int lanes = dense::lane_count;
 constexpr Index panel_columns = 32;
 constexpr Index panel_rows = 48;   // fewer rows or columns are not worth a panel
 constexpr Index strip = 192;       // columns that are changed at once
 constexpr Index worth_threads = 1 << 16;  // numbers after a panel: 0.4 ms of work, and 0.03 to start a thread
 
 Index padded(Index n) { return (n + lanes - 1) / lanes * lanes; }
-
-// F -= v w, w = beta v'F, in N registers of columns; rows from `first` on are changed.
-template <int N>
-void reflect_strip(double* F, Index stride, const double* v, Index m, double beta, Index first) {
-  Pack w[N];
-  for (Index i = 0; i < m; ++i)
-    unrolled<0, N>([&](auto c) SB_UNROLL { w[c] = w[c] + Pack::load(F + i * stride + c * lanes) * v[i]; });
-  unrolled<0, N>([&](auto c) SB_UNROLL { w[c] = w[c] * beta; });
-  for (Index i = first; i < m; ++i)
-    unrolled<0, N>([&](auto c) SB_UNROLL {
-      double* const x = F + i * stride + c * lanes;
-      (Pack::load(x) - w[c] * v[i]).store(x);
-    });
-}
 
 // C -= V T'V'C in n columns, the rows from `first` on; V (m, k) and T (k, k) by rows that are ld apart, k a multiple of
 // eight, W (k, n) room.
@@ -179,13 +165,8 @@ void FrontQR::reflect(Index column, double square, Panel& panel, bool keeps_pivo
   reflector_.resize(m);
   double* v = reflector_.data();
   for (Index i = 0; i < m; ++i) v[i] = F[i * stride_ + column];
-  const double size = std::sqrt(square), alpha = v[0] > 0.0 ? -size : size;
-  v[0] -= alpha;
-  const double beta = -1.0 / (alpha * v[0]);  // 2 / v'v
-  const Index first = keeps_pivot_row ? 0 : 1;
-  Index c = column / lanes * lanes;
-  for (; c + 4 * lanes <= panel.applied_end; c += 4 * lanes) reflect_strip<4>(F + c, stride_, v, m, beta, first);
-  for (; c < panel.applied_end; c += lanes) reflect_strip<1>(F + c, stride_, v, m, beta, first);
+  const auto [alpha, beta] = dense::Reflection(v, square);
+  dense::reflect<Pack, lanes>(F, stride_, v, m, beta, column / lanes * lanes, panel.applied_end, keeps_pivot_row ? 0 : 1);
   F[column] = alpha;
   if (!panel.is_blocked) return;
   const Index k = panel.n_reflections++, n = panel.n_padded;  // t_k = -beta T V'v, t_kk = beta
