@@ -108,7 +108,8 @@ void eliminate_in_registers(double* front, const FrontShape& shape, double* R, d
   });
   rotated<n_pivots>(gamma).store(stack);
 }
-constexpr Index spare = 8;  // numbers behind the stack that vectors may write to
+constexpr Index spare = 8;   // numbers behind the stack that vectors may write to
+constexpr Index apart = 64;  // between memory of two threads: processors fetch neighbouring lines, too
 
 // The same reflection in memory, of a front whose columns come in fours; v (n_rows,) is room.
 double reflect(double* front, Index stride, Index n_rows, double* f, Index t, double* v) {
@@ -309,7 +310,7 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
   Front next{};
   Index height = 0, largest_front = 0, n_begun = 0;
   for (Index j = 0; j < m; ++j) {
-    if (n_begun <= n_parts && part_starts[n_begun] == j) next.stack = height + spare, ++n_begun;
+    if (n_begun <= n_parts && part_starts[n_begun] == j) next.stack = height + apart, ++n_begun;
     Front front = next;
     front.size = std::uint32_t(size(j));
     front.n_rows = std::uint32_t(rows_of_children[j]);
@@ -375,7 +376,7 @@ BlockQR::BlockQR(View<const Index> block_sizes, View<const Index, 2> ends, View<
   gap_ = Array<double>(pattern_.n_rows());
   const Index n_shared = n_parts == 0 ? 0 : pattern_.n_rows() - pattern_.duals[first_ancestor].first_row;
   for (Index p = 0; p <= n_parts; ++p)
-    subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, Array<double>(largest_front),
+    subtrees_.push_back({part_starts[p], p < n_parts ? part_starts[p + 1] : m, Array<double>(largest_front + apart),
                          Array<double>(p < n_parts ? n_shared : 0)});
 }
 
