@@ -216,12 +216,10 @@ def _rigid_type(who: str, joint_type: JointType, rigid: FloatArray) -> JointType
     n_rigid = len(rigid)
     if n_rigid == 0:
         return Free()
-    zero = joint_type.coordinates(np.eye(3), np.zeros(3))
-    rows = rigid @ joint_type.constraint_force_subspace(zero).T
+    rows = rigid @ joint_type.neutral_rows
     for name in _RIGID_PARTS:
-        other: Any = JOINT_TYPES[name]()
-        columns = other.constraint_force_subspace(other.coordinates(np.eye(3), np.zeros(3)))
-        both = np.vstack([rows, columns.T])
+        other = JOINT_TYPES[name]()
+        both = np.vstack([rows, other.neutral_rows])
         if other.n_constraints == n_rigid == np.linalg.matrix_rank(both, tol=1e-9):
             return other
     raise ModelError(

@@ -111,8 +111,7 @@ def rows_within(joint_type: JointType, kinds: int) -> BoolArray:
             axes &= set(kind.axes)
     keep = np.zeros(joint_type.n_constraints, dtype=bool)
     if axes and not kinds >> Kind.SCREW & 1 and len(keep):
-        neutral = joint_type.coordinates(np.eye(3), np.zeros(3))
-        rows = joint_type.constraint_force_subspace(neutral).T[:, sorted(axes)]
+        rows = joint_type.neutral_rows[:, sorted(axes)]
         r, order = qr(rows.T, mode="r", pivoting=True)
         keep[order[: np.count_nonzero(np.abs(np.diagonal(r)) > 1e-9)]] = True
     return keep
