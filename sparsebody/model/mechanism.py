@@ -602,10 +602,15 @@ class Mechanism:
     def compile(self) -> System:
         """Return the immutable System of flat arrays that everything else computes with.
 
+        A body without mass, or with zero moments of inertia, may be welded by rigid Fixed joints to
+        another one or to the world: there it becomes part of that body, and is none of the System,
+        nor is the weld a joint of it. A point mass, without any moments, may also hang on Spherical
+        or ConstantDistance joints at its center, where nothing turns it.
+
         Raises
         ------
         ModelError
-            If there is no body.
+            If there is no body, or one has a singular inertia that no other makes up for.
         """
         from sparsebody.model.compilation import compile_mechanism
 

@@ -248,7 +248,10 @@ class System:
         """Return the index of a body."""
         index = self.body_names.find(name)
         if index < 0:
-            raise ModelError(f"system {self.name!r} has no body {name!r}")
+            raise ModelError(
+                f"system {self.name!r} has no body {name!r}; give the body that it is welded to if "
+                "it has no mass or moments of its own"
+            )
         return index
 
     def joint(self, name: str) -> int:
