@@ -35,9 +35,7 @@ def test_complement_of_a_screw_couples_force_and_moment_by_the_pitch():
     h = 0.3
     T = orthogonal_complement([[0], [0], [1], [0], [0], [h]])
     np.testing.assert_array_equal(T[:, :4], UNIT[:, [0, 1, 3, 4]])
-    np.testing.assert_allclose(
-        T[:, 4], np.array([0, 0, -h, 0, 0, 1]) / np.hypot(1, h), atol=1e-15
-    )
+    np.testing.assert_allclose(T[:, 4], np.array([0, 0, -h, 0, 0, 1]) / np.hypot(1, h), atol=1e-15)
 
 
 def test_units_do_not_make_columns_dependent():
