@@ -15,7 +15,7 @@ import sparsebody as sb
 from benchmarks import oracle
 from benchmarks.cases import problem
 from sparsebody.dynamics import preparation
-from sparsebody.dynamics.evaluators import SubgroupAssembler
+from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import count_mobility
 from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
