@@ -19,8 +19,9 @@ from scipy.optimize import nnls
 from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import SpatialAssembler
+from sparsebody.dynamics.evaluators import direct_evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.dynamics.solvers import Evaluator
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import SparsebodyError
 from sparsebody.factorization import available_factorizations
 from sparsebody.factorization.cost_model import COSTS, WORK
@@ -66,7 +67,7 @@ class Pair:
 def pairs(name: str, n_bodies: int) -> list[Pair]:
     """Return the pairs of a mechanism that are worth measuring, measured."""
     case = problem(name, n_bodies)
-    dynamics = ForwardDynamics(case.system, case.state, reactions="basic", reduction="none")
+    dynamics = ForwardDynamics(case.system, case.state, reactions="basic", formulation=SPATIAL)
     chosen = worth_measuring(list(_predicted(name, dynamics)))
     for _ in range(ROUNDS):
         chosen = [measured(pair, dynamics, case.state) for pair in chosen]
@@ -102,13 +103,13 @@ def measured(pair: Pair, dynamics: ForwardDynamics, state: State) -> Pair:
     acceleration, no_forces = np.empty((dynamics.system.n_bodies, 6)), np.zeros(0)
     try:
         arguments = dynamics.system, dynamics.structure, sequence, pair.factorization
-        evaluator = Evaluator(SpatialAssembler(*arguments))
-        assembler, solver = evaluator.assembler, evaluator.solver
+        evaluator = direct_evaluator(SpatialAssembler(*arguments))
+        assembler = evaluator.assembler
         assembler.assemble(state, None, no_forces)
 
         def factorize_and_solve() -> None:
-            solver.factorize(state.time)
-            solver.solve(assembler.right, state.time, goal=np.inf)  # no refinement
+            evaluator.factorize(state.time)
+            evaluator.solve(assembler.right, state.time, goal=np.inf)  # no refinement
             assembler.to_user_order(acceleration, no_forces)
 
         microseconds = np.fmin(pair.measured_us, 1e6 * least_seconds(factorize_and_solve, BUDGET))
