@@ -20,8 +20,7 @@ from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
 from sparsebody.factorization import Numeric, block_qr, refined_solve
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic
 from sparsebody.factorization.block_qr import BlockQRSymbolic
-from sparsebody.factorization.krylov import least_norm
-from sparsebody.factorization.quasi_definite import quasi_definite
+from sparsebody.factorization.krylov import least_norm, quasi_definite
 from sparsebody.factorization.unit_factors import REGULAR, UnitSymbolic
 from sparsebody.model.system import State
 from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL

@@ -33,7 +33,7 @@ from sparsebody.dynamics.solver_choice import (
 )
 from sparsebody.equations.accelerations import check_baumgarte, check_reactions
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
+from sparsebody.factorization.krylov import QUASI_DEFINITE
 from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
 from sparsebody.sparse.rank import RankDecision

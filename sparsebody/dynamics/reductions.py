@@ -26,7 +26,7 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.factorization.cost_model import choose_factorization
-from sparsebody.factorization.quasi_definite import QUASI_DEFINITE, quasi_definite
+from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.model.planar_motion import planar_motion
 from sparsebody.model.subgroups import Classes, displacement_classes
 from sparsebody.model.subgroups.classes import has_isolated_spherical_joints

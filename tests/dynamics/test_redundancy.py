@@ -24,8 +24,7 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 from sparsebody.factorization import available_factorizations, is_available
-from sparsebody.factorization.krylov import least_norm
-from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
+from sparsebody.factorization.krylov import QUASI_DEFINITE, least_norm
 from sparsebody.model.gallery import build
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
