@@ -32,7 +32,7 @@ from sparsebody.ordering import order
 from sparsebody.ordering.ordering_choice import candidate_orderings
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.study import machine
-from sparsebody.study.timings import cpu_seconds
+from sparsebody.study.measure import cpu_seconds
 
 CHOICE = Path(__file__).parent / "results" / "choice.csv"
 MECHANISMS = ("ladder", "scissor", "lattice", "chain")

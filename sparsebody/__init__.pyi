@@ -150,10 +150,8 @@ from .analysis.cycle_bases import (
 from .certificates.certifying import (
     certify as certify,
 )
-from .corpus.index import (
+from .corpus.corpus_files import (
     read_corpus as read_corpus,
-)
-from .corpus.write import (
     write_corpus as write_corpus,
 )
 from .sparse.matrix_files import (

@@ -21,7 +21,14 @@ import exudyn.itemInterface as exi
 import numpy as np
 from exudyn.rigidBodyUtilities import RigidBodyInertia
 
-from benchmarks.peers.tree import CARRIAGE_MASS, Frames, UnsupportedError, frames, inertias
+from benchmarks.peers.tree import (
+    CARRIAGE_MASS,
+    Frames,
+    UnsupportedError,
+    frames,
+    inertias,
+    spatial,
+)
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
 
@@ -66,25 +73,16 @@ def _add_joints(mbs: Any, problem: Problem, frame: Frames, bodies: list[Any]) ->
     system = problem.system
     for j, joint_type in enumerate(system.joint_types):
         ends = [bodies[system.predecessor[j]], bodies[system.successor[j]]]
-        place, R = list(frame.joint_position[j]), frame.joint_rotation[j]
+        shared = {"itemNumbers": ends, "position": list(frame.joint_position[j]), "show": False}
+        axis = list(frame.joint_rotation[j][:, 2])
         if joint_type.name == "spherical":
-            mbs.CreateSphericalJoint(itemNumbers=ends, position=place, show=False)
+            mbs.CreateSphericalJoint(**shared)
         elif joint_type.name == "revolute":
-            mbs.CreateRevoluteJoint(
-                itemNumbers=ends,
-                position=place,
-                axis=list(R[:, 2]),
-                useGlobalFrame=True,
-                show=False,
-            )
+            mbs.CreateRevoluteJoint(axis=axis, useGlobalFrame=True, **shared)
         elif joint_type.name == "point-on-plane":
+            axes, fixed = frame.plane[j], [0, 0, 1, 0, 0, 0]
             mbs.CreateGenericJoint(
-                itemNumbers=ends,
-                position=place,
-                rotationMatrixAxes=frame.plane[j],
-                constrainedAxes=[0, 0, 1, 0, 0, 0],
-                useGlobalFrame=True,
-                show=False,
+                rotationMatrixAxes=axes, constrainedAxes=fixed, useGlobalFrame=True, **shared
             )
         else:
             raise UnsupportedError(f"joint type {joint_type.name} is not converted")
@@ -215,10 +213,7 @@ class Prepared:
             solver.InitializeSolver(self.mbs, _settings(1))
             found = [self._acceleration(i) for i in range(self.problem.system.n_bodies)]
             solver.FinalizeSolver(self.mbs, _settings(1))
-        R = frames(self.problem).rotation[:-1]
-        w, u = np.split(self.problem.state.velocity, 2, axis=1)
-        angular, linear = (np.einsum("nij,ni->nj", R, part) for part in np.swapaxes(found, 0, 1))
-        return np.concatenate([angular, linear - np.cross(w, u)], axis=1)
+        return spatial(self.problem, *np.swapaxes(found, 0, 1))
 
     def _acceleration(self, i: int) -> FloatArray:
         """Return the angular and the classical linear acceleration (2, 3) in world axes."""

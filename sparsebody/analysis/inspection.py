@@ -25,14 +25,14 @@ from sparsebody.errors import ModelError
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.subgroups import Subgroup
 from sparsebody.model.system import State, System
-from sparsebody.tree.loops.loop_clusters import LoopClusters, loop_clusters
-from sparsebody.tree.loops.loop_properties import (
+from sparsebody.tree.loop_constraints import LoopClusters, loop_clusters
+from sparsebody.tree.loop_properties import (
     assemblies,
     loop_properties,
     nearby_mobilities,
     rank_of_loops,
 )
-from sparsebody.tree.loops.loops_projection import LoopsProjection
+from sparsebody.tree.loops_projection import LoopsProjection
 from sparsebody.tree.tree_choice import spanning_tree
 
 
@@ -216,17 +216,7 @@ class ClosedLoops:
 
 
 def closed_loops(system: System, state: State, rank: int) -> ClosedLoops | None:
-    """Return the properties of the loops at a consistent state, None for trees.
-
-    Parameters
-    ----------
-    system : System
-        The mechanism.
-    state : State
-        A consistent state.
-    rank : int
-        Of all its constraint rows.
-    """
+    """Return the properties of the loops at a consistent state, None for trees."""
     clusters = loop_clusters(spanning_tree(system, TREE))
     if len(clusters.loop) == 0:
         return None

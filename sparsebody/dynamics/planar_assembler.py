@@ -20,7 +20,7 @@ from sparsebody.dynamics.assembler import (
 )
 from sparsebody.factorization import block_qr
 from sparsebody.factorization.block_qr import BlockQRSymbolic, dual_parts
-from sparsebody.model.planar_motion import PlanarMotion
+from sparsebody.model.subgroups.ground_motion import PlanarMotion
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import ELEMENT_TOLERANCE
 

@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import scalar
+from sparsebody.model.columns import scalar
 
 
 class TimeFunction(Protocol):

@@ -25,7 +25,7 @@ from sparsebody.methods import forward_dynamics
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.planar_motion import planar_motion
+from sparsebody.model.subgroups.ground_motion import planar_motion
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Sinusoid
 from sparsebody.simulation import simulate

@@ -11,7 +11,7 @@ from patterns import patterns
 from scipy.io import mmread
 from scipy.sparse import csr_array, random_array
 
-from sparsebody.corpus.graphs import write_metis
+from sparsebody.corpus.corpus_files import write_metis
 from sparsebody.errors import FileFormatError, OutputError
 from sparsebody.sparse.matrix_files import (
     read_array,

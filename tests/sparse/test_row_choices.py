@@ -20,7 +20,6 @@ from sparsebody.sparse.row_choices import (
     PartOfRows,
     RowChoice,
     agree,
-    doubt_about,
     equilibrate,
     fronts,
     generic_bars,
@@ -253,7 +252,7 @@ def choice(least=0.1, dropped=1e-15, method=FRONTAL, keep=KEEP):
     ],
 )
 def test_remainders_between_rounding_and_zero_are_in_doubt(least, dropped, method, doubt):
-    assert doubt_about(choice(least, dropped, method)) == doubt
+    assert choice(least, dropped, method).doubt == doubt
 
 
 def test_two_methods_agree_if_both_are_clear_and_keep_as_many_rows():
