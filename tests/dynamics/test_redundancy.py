@@ -241,7 +241,7 @@ def test_rows_of_random_mechanisms_that_contradict_each_other_are_met_in_least_s
 ) -> None:
     """The shift of A A' must be the same for all rows, or what is outside the range gets in."""
     n_checked = 0
-    for seed in range(20000, 20200, 3):
+    for seed in range(20000, 20200, 9):
         system = random_mechanism(seed).compile()
         try:
             pose = sb.consistent_state(system)
@@ -257,7 +257,7 @@ def test_rows_of_random_mechanisms_that_contradict_each_other_are_met_in_least_s
         assert relative_error(found.acceleration, expected) < 1e-9, seed
         assert found.solver.converged, seed
         n_checked += 1
-    assert n_checked > 40
+    assert n_checked > 13
 
 
 @quasi_definite
