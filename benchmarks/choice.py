@@ -122,7 +122,7 @@ def measured(pair: Pair, dynamics: ForwardDynamics, state: State) -> Pair:
         def factorize_and_solve() -> None:
             evaluator.factorize(state.time)
             evaluator.solve(assembler.right, state.time, goal=np.inf)  # no refinement
-            assembler.to_user_order(acceleration, nothing)
+            assembler.native.to_user_order(acceleration, nothing)
 
         seconds = least_seconds(factorize_and_solve, BUDGET)
     except SparsebodyError as error:

@@ -91,7 +91,7 @@ class Evaluator(ABC):
     ) -> float:
         """Solve what is assembled; as `accelerate`."""
         residual = self.solve(self.assembler.right, state.time)
-        self.assembler.to_user_order(acceleration, multiplier)
+        self.assembler.native.to_user_order(acceleration, multiplier)
         return residual
 
     def factorize(self, time: float) -> None:
@@ -252,7 +252,7 @@ class BlockQREvaluator(Evaluator):
         if self._planar is not None:
             multiplier[:] = 0.0
             self._planar.solve_extended(state)
-            self._planar.to_user_order(acceleration, multiplier)
+            self._planar.native.to_user_order(acceleration, multiplier)
 
 
 class BackendEvaluator(Evaluator):
@@ -347,7 +347,7 @@ class KrylovEvaluator(Evaluator):
         gap = -self._scale * error[assembler.rows]
         assembler.x[: self._n_primal] = self.transposed(self._factors.solve(gap))
         twists = np.empty((assembler.system.n_bodies, 6))
-        assembler.to_user_order(twists, np.zeros(0))
+        assembler.native.to_user_order(twists, np.zeros(0))
         return twists
 
     def product(self, x: FloatArray) -> FloatArray:

@@ -461,7 +461,7 @@ class Evaluation(SystemMotion):
         time = self.state.time
         dynamics.run(lambda evaluator: evaluator.solve(right, time, CORRECTION_GOAL))
         twists = np.empty((dynamics.system.n_bodies, 6))
-        assembler.to_user_order(twists, _NOTHING)
+        assembler.native.to_user_order(twists, _NOTHING)
         return twists
 
     def acceleration(self) -> FloatArray:
