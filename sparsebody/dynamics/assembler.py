@@ -265,13 +265,6 @@ class Assembler:
             check_state(self.system, state)
             raise ModelError(f"the state at t = {state.time:.6g} s has numbers too large to add")
 
-    def to_user_order(self, acceleration: FloatArray, multiplier: FloatArray) -> None:
-        """Write the newest solution in the user's numbering and units.
-
-        Accelerations (n_bodies, 6), and multipliers (n_rows,) of kept rows or (0,).
-        """
-        self.native.to_user_order(acceleration, multiplier)
-
     def violation(self) -> float:
         """Return the largest violation of the rows left out by the newest solution.
 
@@ -331,7 +324,7 @@ class Assembler:
         for i in range(width):
             self.x[:] = 0.0
             self.x[i : width * n : width] = 1.0
-            self.to_user_order(acceleration, NO_TERMS.gamma)
+            self.native.to_user_order(acceleration, NO_TERMS.gamma)
             axes[:, i] = acceleration[self.bodies]
         self.x[:] = solution
         return axes

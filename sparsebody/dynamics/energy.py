@@ -28,13 +28,23 @@ class Energy:
 
 def energy(system: System, state: State) -> Energy:
     """Return the kinetic energy, and the potential energy of gravity and of all springs."""
-    return Energy(kinetic_energy(system, state), potential_energy(system, state))
+    return energy_and_momentum(system, state)[0]
 
 
 def potential_energy(system: System, state: State) -> float:
-    """Return the energy of gravity and of all springs [J]."""
-    springs = joint_spring_energy(system, state) + point_spring_energy(system, state)
-    return gravity_energy(system, state) + springs + elastic_energy(system, state)
+    """Return the energy of gravity and of all springs [J]; joints use `state.coordinate`."""
+    joint, point = system.joint_forces, system.point_forces
+    total = gravity_energy(system, state) + elastic_energy(system, state)
+    if len(joint.item):
+        stretch = state.coordinate[joint.item] - joint.rest
+        total += 0.5 * float(np.sum(joint.stiffness * stretch**2))
+    if len(point.first):
+        rotation = body_rotations(state)
+        first = _in_world(point.first, point.first_point, state, rotation)
+        second = _in_world(point.second, point.second_point, state, rotation)
+        stretch = np.linalg.norm(second - first, axis=1) - point.rest_length
+        total += 0.5 * float(np.sum(point.stiffness * stretch**2))
+    return total
 
 
 def kinetic_energy(system: System, state: State) -> float:
@@ -45,27 +55,6 @@ def kinetic_energy(system: System, state: State) -> float:
 def gravity_energy(system: System, state: State) -> float:
     """Return -sum(m g' c) [J], c the centers of mass: zero with all masses at the origin."""
     return -float(system.mass @ (state.position @ system.gravity))
-
-
-def joint_spring_energy(system: System, state: State) -> float:
-    """Return the energy of the springs on joint coordinates [J]; uses `state.coordinate`."""
-    springs = system.joint_forces
-    if len(springs.item) == 0:
-        return 0.0
-    stretch = state.coordinate[springs.item] - springs.rest
-    return 0.5 * float(np.sum(springs.stiffness * stretch**2))
-
-
-def point_spring_energy(system: System, state: State) -> float:
-    """Return the energy of the springs between points [J]."""
-    springs = system.point_forces
-    if len(springs.first) == 0:
-        return 0.0
-    rotation = body_rotations(state)
-    first = _places(springs.first, springs.first_point, state, rotation)
-    second = _places(springs.second, springs.second_point, state, rotation)
-    stretch = np.linalg.norm(second - first, axis=1) - springs.rest_length
-    return 0.5 * float(np.sum(springs.stiffness * stretch**2))
 
 
 def elastic_energy(system: System, state: State) -> float:
@@ -113,7 +102,7 @@ def _momentum(system: System, state: State) -> tuple[float, FloatArray]:
     )
 
 
-def _places(body: IntArray, point: FloatArray, state: State, rotation: FloatArray) -> FloatArray:
+def _in_world(body: IntArray, point: FloatArray, state: State, rotation: FloatArray) -> FloatArray:
     """World positions of body points; those of body -1 are given in the world."""
     moved = state.position[body] + np.einsum("nij,nj->ni", rotation[body], point)
     return np.where((body >= 0)[:, None], moved, point)

@@ -20,8 +20,7 @@ from sparsebody.errors import ConvergenceWarning, SingularSystemError, warn_user
 from sparsebody.factorization import Numeric, block_qr, refined_solve
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic
 from sparsebody.factorization.block_qr import BlockQRSymbolic
-from sparsebody.factorization.krylov import least_norm
-from sparsebody.factorization.quasi_definite import quasi_definite
+from sparsebody.factorization.krylov import least_norm, quasi_definite
 from sparsebody.factorization.unit_factors import REGULAR, UnitSymbolic
 from sparsebody.model.system import State
 from sparsebody.tolerances import ROUGH_RESIDUAL, WORST_RESIDUAL
@@ -92,7 +91,7 @@ class Evaluator(ABC):
     ) -> float:
         """Solve what is assembled; as `accelerate`."""
         residual = self.solve(self.assembler.right, state.time)
-        self.assembler.to_user_order(acceleration, multiplier)
+        self.assembler.native.to_user_order(acceleration, multiplier)
         return residual
 
     def factorize(self, time: float) -> None:
@@ -253,7 +252,7 @@ class BlockQREvaluator(Evaluator):
         if self._planar is not None:
             multiplier[:] = 0.0
             self._planar.solve_extended(state)
-            self._planar.to_user_order(acceleration, multiplier)
+            self._planar.native.to_user_order(acceleration, multiplier)
 
 
 class BackendEvaluator(Evaluator):
@@ -348,7 +347,7 @@ class KrylovEvaluator(Evaluator):
         gap = -self._scale * error[assembler.rows]
         assembler.x[: self._n_primal] = self.transposed(self._factors.solve(gap))
         twists = np.empty((assembler.system.n_bodies, 6))
-        assembler.to_user_order(twists, np.zeros(0))
+        assembler.native.to_user_order(twists, np.zeros(0))
         return twists
 
     def product(self, x: FloatArray) -> FloatArray:

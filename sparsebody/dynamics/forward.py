@@ -25,8 +25,8 @@ from sparsebody.dynamics.preparation import (
     AUTO,
     Formulation,
     SolverOptions,
-    ThreadPreparation,
     fallback,
+    for_threads,
     prepared,
     prepared_for_krylov,
 )
@@ -140,7 +140,7 @@ class ForwardDynamics:
         at = consistent_state(system, threads=options.threads) if state is None else state
         check_state(system, at)
         self._analyzed_at = at
-        self._prepared = ThreadPreparation(prepared(system, at, options))
+        self._prepared = for_threads(prepared(system, at, options))
         if self.rank_decision is not None and not self.rank_decision.certain:
             self._tell_doubt(self.rank_decision)
 
@@ -465,7 +465,7 @@ class Evaluation(SystemMotion):
         time = self.state.time
         dynamics.run(lambda evaluator: evaluator.solve(right, time, CORRECTION_GOAL))
         twists = np.empty((dynamics.system.n_bodies, 6))
-        assembler.to_user_order(twists, _NOTHING)
+        assembler.native.to_user_order(twists, _NOTHING)
         return twists
 
     def acceleration(self) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -33,7 +34,7 @@ from sparsebody.dynamics.solver_choice import (
 )
 from sparsebody.equations.accelerations import check_baumgarte, check_reactions
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
+from sparsebody.factorization.krylov import QUASI_DEFINITE
 from sparsebody.model.subgroups import Classes
 from sparsebody.model.system import State, System
 from sparsebody.sparse.rank import RankDecision
@@ -123,38 +124,29 @@ class Preparation:
         self.structure.pattern.forget_adjacency()
 
 
-class ThreadPreparation:
+class ThreadPreparation(threading.local):
     """A preparation, and a copy with an evaluator of its own for every other thread that evaluates.
 
     An evaluation overwrites the arrays of its evaluator. Copies are made when a thread first asks,
     and are freed with it.
     """
 
-    def __init__(self, preparation: Preparation) -> None:
-        self._original = preparation
-        self._lock = threading.Lock()
-        self._local = threading.local()
-        self._local.preparation = preparation
+    def __init__(self, preparation: Preparation, thread: int, lock: threading.Lock) -> None:
+        """Called again in every thread that asks, with the thread that was the first."""
+        self.own = preparation
+        if threading.get_ident() != thread:
+            with lock:
+                evaluator = copy.copy(preparation.evaluator)
+            self.own = replace(preparation, evaluator=evaluator)
 
-    def __reduce__(self) -> tuple[type[ThreadPreparation], tuple[Preparation]]:
+    def __reduce__(self) -> tuple[Callable[[Preparation], ThreadPreparation], tuple[Preparation]]:
         """Copy and pickle the preparation of this thread."""
-        return ThreadPreparation, (self.own,)
+        return for_threads, (self.own,)
 
-    @property
-    def own(self) -> Preparation:
-        """That of this thread."""
-        try:
-            return self._local.preparation
-        except AttributeError:
-            with self._lock:
-                evaluator = copy.copy(self._original.evaluator)
-            own: Preparation = replace(self._original, evaluator=evaluator)
-            self._local.preparation = own
-            return own
 
-    @own.setter
-    def own(self, preparation: Preparation) -> None:
-        self._local.preparation = preparation
+def for_threads(preparation: Preparation) -> ThreadPreparation:
+    """Return a preparation that belongs to this thread."""
+    return ThreadPreparation(preparation, threading.get_ident(), threading.Lock())
 
 
 def prepared(system: System, state: State, options: SolverOptions) -> Preparation:

@@ -26,7 +26,7 @@ from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze
 from sparsebody.factorization.block_ldl import safe_order
 from sparsebody.factorization.cost_model import choose_factorization
-from sparsebody.factorization.quasi_definite import QUASI_DEFINITE, quasi_definite
+from sparsebody.factorization.krylov import QUASI_DEFINITE, quasi_definite
 from sparsebody.model.subgroups import Classes, Kind, displacement_classes
 from sparsebody.model.subgroups.classes import has_isolated_spherical_joints
 from sparsebody.model.subgroups.ground_motion import (
@@ -40,7 +40,7 @@ from sparsebody.model.system import State, System
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.row_choices import PartOfRows, Rows
+from sparsebody.sparse.row_choices import PartOfRows, Rows, RowsOnDemand
 from sparsebody.sparse.saddle import SaddleMatrix
 from sparsebody.spatial import rotation_from_quaternion
 from sparsebody.tolerances import (
@@ -121,10 +121,18 @@ def rank_decision(
     has_redundant = classes is not None and classes.is_redundant.any()
     keep = ~classes.is_redundant if classes is not None and has_redundant else None
     structure = kkt_structure(system, keep)
-    rows: Rows = ConstantRows(structure, state)
     if len(system.varying_joints) or len(system.coordinates.prescribed):
         every = SystemMotion(system, state, threads=threads).constraint.rows
-        rows = SaddleMatrix.of_rows(structure.pattern, every[structure.rows])
+        rows: Rows = SaddleMatrix.of_rows(structure.pattern, every[structure.rows])
+    else:  # those of joints whose T is constant on the successor are made when asked for
+        make = partial(
+            model.unit_rows,
+            joint=system.row_joint,
+            frames=system.joint_frames,
+            bodies=(state.position, state.orientation, state.velocity),
+            subspaces=system.subspaces,
+        )
+        rows = RowsOnDemand(structure.pattern, structure.rows, make)
     decision = independent_rows(rows, tolerance, threads)
     return decision if keep is None else _on_all_rows(keep, decision, "displacement subgroups")
 
@@ -134,31 +142,6 @@ def _on_all_rows(is_candidate: BoolArray, decision: RankDecision, method: str) -
     keep = is_candidate.copy()
     keep[is_candidate] = decision.keep[: np.count_nonzero(is_candidate)]
     return replace(decision, keep=keep, method=f"{method}, then {decision.method}")
-
-
-@dataclass(frozen=True, eq=False)
-class ConstantRows:
-    """Rows of joints whose T is constant on the successor, at a state; made when asked for."""
-
-    structure: KKTStructure
-    state: State
-
-    @property
-    def pattern(self) -> BlockPattern:
-        """Their blocks."""
-        return self.structure.pattern
-
-    def unit_rows(self, index: IntArray, part: BlockPattern, threads: int = 1) -> FloatArray:
-        """Return some rows (n, 2, 6), scaled to unit norm."""
-        system, state = self.structure.system, self.state
-        return model.unit_rows(
-            self.structure.rows[index],
-            system.row_joint,
-            system.joint_frames,
-            (state.position, state.orientation, state.velocity),
-            system.subspaces,
-            threads,
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import is_available
 from sparsebody.factorization.cost_model import LARGE, Case, choose_factorization, predict_seconds
-from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
+from sparsebody.factorization.krylov import QUASI_DEFINITE
 from sparsebody.ordering import order
 from sparsebody.ordering.ordering_choice import candidate_orderings, quickest
 from sparsebody.sparse.elimination_tree import OrderingMetrics

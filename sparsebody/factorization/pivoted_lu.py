@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -63,89 +62,68 @@ class LUNumeric:
 
 
 @dataclass(frozen=True, eq=False)
-class LUSymbolic(ABC):
-    """Where the blocks of the permuted matrix lie in an array of values."""
+class LUSymbolic:
+    """Where the blocks of the permuted matrix lie in an array of values, and how that is solved."""
 
     pattern: BlockPattern
     order: IntArray  # of the scalar rows
     layout: SaddleLayout
+    factors: Callable[[FloatArray], Solve]  # what solves with the matrix of such values
     probe: FloatArray
 
     def factorize(self, matrix: SaddleMatrix) -> LUNumeric:
         """Factorize; raise SingularSystemError at a zero pivot or a vanishing one."""
         check_pattern(matrix, self.pattern)
-        scale = scales(matrix)
-        solve = self.factors(matrix, scale)
+        scale, values = scales(matrix), np.empty(self.layout.n_values)
+        fill_saddle(self.layout, matrix, scale, 0.0, values)
+        solve = self.factors(values)
         check_regular(solve, self.probe)
         return LUNumeric(self.pattern, self.order, scale[self.order], solve)
 
-    @abstractmethod
-    def factors(self, matrix: SaddleMatrix, scale: FloatArray) -> Solve:
-        """Return what solves with the scaled matrix in elimination order."""
 
-    def check_pivot(self, info: int) -> None:
-        """Raise SingularSystemError where LAPACK has met a zero pivot."""
-        if info > 0:
-            raise SingularSystemError(f"pivot {info} of {self.pattern.n_rows} is zero: {REMEDY}")
+def _dense_factors(n: int, values: FloatArray) -> Solve:
+    """Factorize by LAPACK."""
+    factors, pivots, info = dgetrf(values.reshape(n, n).T, overwrite_a=True)
+    _check_pivot(info, n)
+    return lambda rhs: np.asarray(dgetrs(factors, pivots, rhs)[0])
 
 
-class DenseSymbolic(LUSymbolic):
-    """In natural order: partial pivoting chooses its own anyway."""
-
-    def factors(self, matrix: SaddleMatrix, scale: FloatArray) -> Solve:
-        """See LUSymbolic."""
-        n = self.pattern.n_rows
-        whole = np.empty((n, n))
-        fill_saddle(self.layout, matrix, scale, 0.0, whole.reshape(-1))
-        factors, pivots, info = dgetrf(whole.T, overwrite_a=True)
-        self.check_pivot(info)
-        return lambda rhs: np.asarray(dgetrs(factors, pivots, rhs)[0])
+def _band_factors(n: int, width: int, values: FloatArray) -> Solve:
+    """Factorize in LAPACK's band storage, `width` below and above the diagonal."""
+    band, pivots, info = dgbtrf(values.reshape(n, -1).T, width, width, overwrite_ab=True)
+    _check_pivot(info, n)
+    return lambda rhs: np.asarray(dgbtrs(band, width, width, rhs, pivots)[0])
 
 
-@dataclass(frozen=True, eq=False)
-class BandedSymbolic(LUSymbolic):
-    """In LAPACK's band storage."""
-
-    bandwidth: int  # below and above the diagonal
-
-    def factors(self, matrix: SaddleMatrix, scale: FloatArray) -> Solve:
-        """See LUSymbolic."""
-        width = self.bandwidth
-        storage = np.empty((self.pattern.n_rows, 3 * width + 1))
-        fill_saddle(self.layout, matrix, scale, 0.0, storage.reshape(-1))
-        band, pivots, info = dgbtrf(storage.T, width, width, overwrite_ab=True)
-        self.check_pivot(info)
-        return lambda rhs: np.asarray(dgbtrs(band, width, width, rhs, pivots)[0])
+def _check_pivot(info: int, n: int) -> None:
+    """Raise SingularSystemError where LAPACK has met a zero pivot."""
+    if info > 0:
+        raise SingularSystemError(f"pivot {info} of {n} is zero: {REMEDY}")
 
 
-@dataclass(frozen=True, eq=False)
-class SuperLUSymbolic(LUSymbolic):
-    """In compressed columns, whose values are refilled for every matrix."""
-
-    permuted: csc_matrix
-
-    def factors(self, matrix: SaddleMatrix, scale: FloatArray) -> Solve:
-        """See LUSymbolic."""
-        fill_saddle(self.layout, matrix, scale, 0.0, self.permuted.data)
-        symmetric = {"SymmetricMode": True}
-        lu = partial(splu, permc_spec="NATURAL", options=symmetric, **NARROW)
-        try:
-            return lu(self.permuted, diag_pivot_thresh=PIVOT_THRESHOLD).solve
-        except RuntimeError as error:  # the only signal that SuperLU gives
-            raise SingularSystemError(f"a pivot is zero: {REMEDY}") from error
+def _superlu_factors(permuted: csc_matrix, values: FloatArray) -> Solve:
+    """Factorize in compressed columns."""
+    permuted.data = values
+    symmetric = {"SymmetricMode": True}
+    lu = partial(splu, permc_spec="NATURAL", options=symmetric, **NARROW)
+    try:
+        return lu(permuted, diag_pivot_thresh=PIVOT_THRESHOLD).solve
+    except RuntimeError as error:  # the only signal that SuperLU gives
+        raise SingularSystemError(f"a pivot is zero: {REMEDY}") from error
 
 
-def analyze_dense(pattern: BlockPattern, order: IntArray) -> DenseSymbolic:
-    """Lay out the matrix; raise ShapeError if it would take more than 2 GB."""
+def analyze_dense(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
+    """Lay out the matrix in natural order; raise ShapeError if it would take more than 2 GB."""
     check_order(pattern, order)
     n = pattern.n_rows
     if n > MOST_ROWS:
         raise ShapeError(f"{n} rows are too many for dense ({MOST_ROWS}): use superlu or cholmod")
     layout = band_layout(pattern, np.arange(pattern.n_blocks), n, 0, n * n)
-    return DenseSymbolic(pattern, np.arange(n), layout, probe_vector(n))
+    factors = partial(_dense_factors, n)
+    return LUSymbolic(pattern, np.arange(n), layout, factors, probe_vector(n))
 
 
-def analyze_banded(pattern: BlockPattern, order: IntArray) -> BandedSymbolic:
+def analyze_banded(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
     """Lay out the band of the permuted matrix; raise ShapeError if it would take more than 2 GB."""
     check_order(pattern, order)
     width = ordering_metrics(pattern, order).scalar_bandwidth
@@ -157,13 +135,14 @@ def analyze_banded(pattern: BlockPattern, order: IntArray) -> BandedSymbolic:
             "order with a small bandwidth, or another factorization such as superlu"
         )
     layout = band_layout(pattern, order, 3 * width, 2 * width, stored)
-    return BandedSymbolic(pattern, pattern.scalar_order(order), layout, probe_vector(n), width)
+    factors = partial(_band_factors, n, width)
+    return LUSymbolic(pattern, pattern.scalar_order(order), layout, factors, probe_vector(n))
 
 
-def analyze_superlu(pattern: BlockPattern, order: IntArray) -> SuperLUSymbolic:
+def analyze_superlu(pattern: BlockPattern, order: IntArray) -> LUSymbolic:
     """Lay out the permuted matrix; any order is safe, an admissible one is kept as it is."""
     check_order(pattern, order)
     layout, columns = saddle_columns(pattern, order)
-    permuted = columns.matrix(np.zeros(layout.n_values))
-    rows, probe = pattern.scalar_order(order), probe_vector(pattern.n_rows)
-    return SuperLUSymbolic(pattern, rows, layout, probe, permuted)
+    factors = partial(_superlu_factors, columns.matrix(np.zeros(layout.n_values)))
+    probe = probe_vector(pattern.n_rows)
+    return LUSymbolic(pattern, pattern.scalar_order(order), layout, factors, probe)

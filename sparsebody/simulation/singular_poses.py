@@ -10,7 +10,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.errors import RankWarning
-from sparsebody.factorization.quasi_definite import DELTA
+from sparsebody.factorization.krylov import DELTA
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
 from sparsebody.simulation.constraint_errors import constraint_errors, largest

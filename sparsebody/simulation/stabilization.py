@@ -13,7 +13,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.evaluators import KrylovEvaluator
 from sparsebody.dynamics.forward import Evaluation
 from sparsebody.errors import SingularSystemError
-from sparsebody.factorization.quasi_definite import DELTA
+from sparsebody.factorization.krylov import DELTA
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.system import State
 from sparsebody.simulation.constraint_errors import (

@@ -85,6 +85,19 @@ class PartOfRows:
     index: IntArray  # (n_rows,) which rows of the whole they are
 
 
+@dataclass(frozen=True, eq=False)
+class RowsOnDemand:
+    """Rows of a mechanism that are made when they are asked for."""
+
+    pattern: BlockPattern  # their blocks
+    number: IntArray  # (n,) of each row, as `make` knows it
+    make: Callable[..., FloatArray]  # rows (n, 2, 6) of unit norm, of numbers and threads=
+
+    def unit_rows(self, index: IntArray, part: BlockPattern, threads: int = 1) -> FloatArray:
+        """Return some rows (n, 2, 6) of unit norm."""
+        return self.make(self.number[index], threads=threads)
+
+
 def kernel_part(
     pattern: BlockPattern, rows: FloatArray
 ) -> tuple[FloatArray, IntArray, IntArray, IntArray]:

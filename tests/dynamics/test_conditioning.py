@@ -7,7 +7,7 @@ import pytest
 from ill_conditioned import TILTED, floating_ladder, moving, sheet, turned
 from random_planar import random_planar
 
-from benchmarks.cases import Problem, problem
+from benchmarks.cases import problem
 from benchmarks.oracle import extended_reference, scissor_reference
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -231,10 +231,3 @@ def test_an_unknown_kind_of_residuals_is_refused() -> None:
     system = build("four-bar").compile()
     with pytest.raises(UnknownNameError, match="residuals is 'quad'; give one of double, extended"):
         forward_dynamics(system, formulation=Formulation(residuals="quad"))
-
-
-def test_one_call_does_the_same() -> None:
-    given: Problem = problem("scissor", 20)
-    dynamics = ForwardDynamics(given.system, given.state, formulation=EXTENDED)
-    found = forward_dynamics(given.system, given.state, formulation=EXTENDED)
-    np.testing.assert_array_equal(found.acceleration, dynamics.acceleration(given.state))

@@ -30,7 +30,7 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 from sparsebody.factorization import available_factorizations
-from sparsebody.factorization.pivoted_lu import SuperLUSymbolic
+from sparsebody.factorization.pivoted_lu import LUSymbolic
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.kinematics.poses import displaced, linear_accelerations
 from sparsebody.methods import forward_dynamics
@@ -507,7 +507,7 @@ def inaccurate(monkeypatch: pytest.MonkeyPatch) -> None:
         raise SingularSystemError("a pivot of dual block 2 vanishes")
 
     monkeypatch.setattr(evaluators, "ROUGH_CORRECTION", -1.0)
-    monkeypatch.setattr(SuperLUSymbolic, "factorize", lose)
+    monkeypatch.setattr(LUSymbolic, "factorize", lose)
 
 
 @pytest.mark.usefixtures("inaccurate")

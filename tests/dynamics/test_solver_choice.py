@@ -5,7 +5,6 @@ import pytest
 import sparsebody.dynamics.solver_choice as choice_module
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.solver_choice import choose_solver
-from sparsebody.errors import UnknownNameError
 from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
 from sparsebody.sparse.pattern import BlockPattern
@@ -47,12 +46,6 @@ def test_the_explanation_gives_the_reason_and_all_predictions() -> None:
     assert explanation["ordering"] == choice.ordering
     assert choice.factorization in str(explanation["why"])
     assert explanation["predictions"] == {k: dict(v) for k, v in choice.seconds.items()}
-
-
-@pytest.mark.parametrize(("ordering", "factorization"), [("best", "auto"), ("auto", "best")])
-def test_unknown_names_are_refused(ordering: str, factorization: str) -> None:
-    with pytest.raises(UnknownNameError, match="'best'"):
-        choose_solver(pattern_of("pendulum"), ordering, factorization)
 
 
 @pytest.mark.parametrize(

@@ -31,38 +31,42 @@ def block_inverse(matrix):
     return np.linalg.inv(saddle_csc(matrix).toarray()[:n, :n])
 
 
+def random_case(seed, decades=0.0):
+    """A matrix, a random order of its blocks, and that of its rows."""
+    matrix = draw(seed, decades=decades)
+    order = np.random.default_rng(seed).permutation(matrix.pattern.n_blocks)
+    return matrix, order, matrix.pattern.scalar_order(order)
+
+
+def as_matrix(columns, data):
+    n = len(columns.indptr) - 1
+    filled = csc_array((data, columns.indices, columns.indptr), shape=(n, n))
+    assert filled.has_sorted_indices
+    return filled.toarray()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_filled_columns_are_the_scaled_permuted_matrix(seed):
-    matrix = draw(seed, decades=2)
-    pattern = matrix.pattern
-    order = np.random.default_rng(seed).permutation(pattern.n_blocks)
-    layout, columns = saddle_columns(pattern, order)
-    data = np.full(layout.n_values, np.nan)
-    scale = scales(matrix)
+    matrix, order, rows = random_case(seed, decades=2)
+    layout, columns = saddle_columns(matrix.pattern, order)
+    data, scale = np.full(layout.n_values, np.nan), scales(matrix)
     fill_saddle(layout, matrix, scale, 0.0, data)
-    shape = (pattern.n_rows, pattern.n_rows)
-    filled = csc_array((data, columns.indices, columns.indptr), shape=shape)
-    assert filled.has_sorted_indices
-    rows = pattern.scalar_order(order)
     expected = (scale[:, None] * saddle_csc(matrix).toarray() * scale)[np.ix_(rows, rows)]
-    np.testing.assert_allclose(filled.toarray(), expected, rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(as_matrix(columns, data), expected, rtol=1e-14, atol=1e-14)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_lower_columns_hold_the_lower_triangle_and_the_shift(seed):
-    matrix = draw(seed)
+    matrix, order, rows = random_case(seed)
     pattern = matrix.pattern
-    order = np.random.default_rng(seed).permutation(pattern.n_blocks)
     layout, columns = saddle_columns(pattern, order, lower=True)
     data = np.full(layout.n_values, np.nan)
     fill_saddle(layout, matrix, np.ones(pattern.n_rows), -0.5, data)
-    shape = (pattern.n_rows, pattern.n_rows)
-    filled = csc_array((data, columns.indices, columns.indptr), shape=shape).toarray()
     expected = saddle_csc(matrix).toarray()
     dual = np.arange(pattern.n_primal_rows, pattern.n_rows)
     expected[dual, dual] = -0.5
-    rows = pattern.scalar_order(order)
-    np.testing.assert_array_equal(np.tril(filled), np.tril(expected[np.ix_(rows, rows)]))
+    lower = np.tril(expected[np.ix_(rows, rows)])
+    np.testing.assert_array_equal(np.tril(as_matrix(columns, data)), lower)
 
 
 def test_scaling_gives_unit_diagonals_to_the_matrix_and_its_schur_complement():
@@ -77,17 +81,13 @@ def test_scaling_gives_unit_diagonals_to_the_matrix_and_its_schur_complement():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_schur_columns_hold_the_lower_triangle_of_the_schur_complement(seed):
-    matrix = draw(seed)
-    pattern = matrix.pattern
-    order = np.random.default_rng(seed).permutation(pattern.n_blocks)
-    layout = schur_layout(pattern, order)
+    matrix, order, _ = random_case(seed)
+    layout = schur_layout(matrix.pattern, order)
     data = np.full(len(layout.columns.indices), np.nan)
-    fill_schur(layout, matrix, np.ones(pattern.n_rows), data)
-    n = len(layout.order)
-    columns = layout.columns
-    filled = csc_array((data, columns.indices, columns.indptr), shape=(n, n)).toarray()
+    fill_schur(layout, matrix, np.ones(matrix.pattern.n_rows), data)
     A = constraint_matrix(matrix).toarray()
     expected = (A @ block_inverse(matrix) @ A.T)[np.ix_(layout.order, layout.order)]
+    filled = as_matrix(layout.columns, data)
     np.testing.assert_allclose(np.tril(filled), np.tril(expected), rtol=1e-12, atol=1e-12)
 
 

@@ -11,7 +11,7 @@ from scissor_saddle import scissor
 
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization import analyze, block_qr
-from sparsebody.factorization.quasi_definite import quasi_definite
+from sparsebody.factorization.krylov import quasi_definite
 from sparsebody.factorization.unit_factors import REGULAR, unit_rows
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix
