@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from random_mechanisms import random_tree
 
@@ -203,37 +202,3 @@ def test_the_published_trees_come_out_right(case):
     np.testing.assert_allclose(np.trace(H), case["H_trace"], **exact)
     np.testing.assert_allclose(np.linalg.slogdet(H)[1], case["logdet_H"], **exact)
     assert 2 * tree.n_inertia_nonzeros - n == case["H_nonzeros"]
-
-
-@pytest.mark.parametrize("branching", [1.0, 1.5, 3.0])
-@pytest.mark.parametrize("taper", [1.0, 0.9])
-def test_trees_of_that_family_are_those_of_pinocchio(branching, taper):
-    system = build(
-        "tree", bodies=20, branching=branching, taper=taper, skew=0.4, moving=True
-    ).compile()
-    tree = spanning_tree(system)
-    q, qd = joint_coordinates(tree, system.initial_state)
-    model = pin.Model()
-    model.gravity = pin.Motion(np.array(system.gravity), np.zeros(3))
-    for i, b in enumerate(tree.body):  # our links, with our numbering, which is depth first
-        j, p = tree.joint[i], tree.parent[i]
-        near = pin.SE3(system.predecessor_rotation[j], system.predecessor_point[j])
-        if p >= 0:
-            above = tree.joint[p]
-            frame = pin.SE3(system.successor_rotation[above], system.successor_point[above])
-            near = frame.inverse() * near
-        model.addJoint(int(p) + 1, pin.JointModelRZ(), near, f"{i}")
-        frame = pin.SE3(system.successor_rotation[j], system.successor_point[j])
-        inertia = pin.Inertia(float(system.mass[b]), np.zeros(3), np.array(system.inertia[b]))
-        model.appendBodyToJoint(i + 1, inertia, frame.inverse())
-    data = model.createData()
-    tau = np.random.default_rng(0).normal(size=20)
-    motion = motion_at_coordinates(tree, q, qd)
-    expected = pin.aba(model, data, q, qd, tau)
-    np.testing.assert_allclose(
-        forward_dynamics_tree(tree, motion, tau), expected, atol=1e-11 * np.abs(expected).max()
-    )
-    H = np.triu(pin.crba(model, data, q))
-    H = H + np.triu(H, 1).T
-    found = symmetric(tree.pattern, joint_space_inertia(tree, motion))
-    np.testing.assert_allclose(found, H, atol=1e-12 * np.abs(H).max())

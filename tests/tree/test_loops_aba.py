@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
-from random_mechanisms import copied, random_loops, random_tree
+from random_mechanisms import copied, random_loops
 
 import sparsebody as sb
 from sparsebody._core import tree as native
 from sparsebody.errors import AccuracyWarning, ModelError
 from sparsebody.model.gallery import build
-from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import spanning_tree, tree_dynamics
 from sparsebody.tree.fronts import Elimination, cost, empty_fronts, least_elimination
 from sparsebody.tree.loop_constraints import loop_matrix, loop_right_hand_side, loop_rows
@@ -106,17 +105,6 @@ def test_loop_forces_balance_the_tree_even_where_multipliers_are_not_unique():
         np.testing.assert_allclose(
             K.T @ solution.multiplier[rows.row], tau_c, atol=1e-9 * np.abs(tau_c).max()
         )
-
-
-def test_trees_move_as_the_articulated_body_algorithm_says():
-    for seed in range(6):
-        system = random_tree(np.random.default_rng(seed), 12, tuple(JOINT_TYPES)).compile()
-        state = system.initial_state
-        dynamics = tree_dynamics("loops-aba", system)
-        expected = tree_dynamics("aba", system, dynamics.tree).acceleration(state)
-        found = dynamics.acceleration(state)
-        np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
-        assert dynamics.explain()["solutions"] == 1
 
 
 def test_light_bodies_between_heavy_ones_cost_no_accuracy():
