@@ -251,12 +251,9 @@ class Assembler:
     ) -> None:
         """Fill rows and right-hand side at a state, with wrenches (n_bodies, 6) on the bodies.
 
-        `stabilization` (n_rows,) is added to gamma; (0,) for nothing.
-
-        Raises
-        ------
-        ShapeError, ModelError, ReductionViolated
-            If the state is none of the system, not finite, or outside the subgroups of the bodies.
+        `stabilization` (n_rows,) is added to gamma; (0,) for nothing. Raises ShapeError, ModelError
+        or ReductionViolated if the state is none of the system, not finite, or outside the
+        subgroups.
         """
         self.check(self.call(self.native.assemble, state, body_force, stabilization), state)
 

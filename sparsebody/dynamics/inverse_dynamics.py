@@ -50,22 +50,10 @@ class Equilibrium:
         [ B  -W  0  ] [   u    ] = [ 0 ]
         [ A  0   0  ] [ lambda ]   [ 0 ]
 
-    regular if the rows of A are independent and no motion leaves all constraints and all actuators
-    at rest. Where there are such motions, inertia resists them and proximal steps take its forces
-    away again. Featherstone (2008), eq. (8.63), with eta = G z; Rockafellar (1976).
-
-    Parameters
-    ----------
-    constraint : (r, n) sparse array
-        A, independent rows.
-    actuator : (p, n) sparse array
-        B.
-    inertia : (n,) float array
-        Diagonal of the bodies' inertias, which makes the freedoms comparable.
-    weights : (p,) float array
-        Diagonal of W, positive.
-    is_underactuated : bool
-        Whether there are motions that neither constraints nor actuators resist.
+    regular if the rows of A (r, n) are independent and no motion leaves all constraints and all
+    actuators B (p, n) at rest. Where there are such motions, inertia resists them and proximal
+    steps take its forces away again. Featherstone (2008), eq. (8.63), with eta = G z; Rockafellar
+    (1976). inertia (n,) makes the freedoms comparable, weights (p,) are the diagonal of W.
     """
 
     def __init__(
