@@ -180,16 +180,6 @@ def test_drives_are_obeyed_at_any_time(time: float) -> None:
     np.testing.assert_allclose(turns, np.round(turns), atol=1e-10)
 
 
-def test_a_lift_rises_as_its_drive_asks() -> None:
-    system = build("scissor", pairs=4, drive=True).compile()
-    angle = system.coordinates.motion[0]
-    assert angle is not None
-    for time in (1.0, 2.5):
-        state = consistent_state(system, system.initial_state.with_(time=time))
-        top = point_position(system, state, "left-3", [0.5, 0, 0])
-        np.testing.assert_allclose(top[2], 4 * np.sin(angle(time)[0]), atol=1e-11)
-
-
 @pytest.mark.parametrize(
     "turn", [(0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1), (1, 1, 1, 1), (0.02, 1, 0, 0)]
 )

@@ -12,7 +12,7 @@ from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import tree_dynamics
-from sparsebody.tree.joint_coordinates import joint_coordinates, tree_state
+from sparsebody.tree.joint_coordinates import joint_coordinates
 from sparsebody.tree.method import CompositeRigidBody
 from sparsebody.tree.recursions import (
     body_accelerations,
@@ -86,21 +86,6 @@ def test_inverse_dynamics_is_newton_and_euler_projected(moving):
     )
     expected = np.einsum("iak,ia->k", J, force)
     np.testing.assert_allclose(tau, expected, atol=1e-11 * np.abs(expected).max())
-
-
-def test_velocity_product_accelerations_are_the_change_of_velocities_at_constant_rates():
-    rng = np.random.default_rng(5)
-    names = ("revolute", "prismatic", "helical", "cylindrical", "planar", "universal")
-    system = random_tree(rng, 8, names).compile()
-    tree = spanning_tree(system, root="b3")
-    q, qd = joint_coordinates(tree, system.initial_state)
-    h, rate = 1e-5, np.zeros_like(q)
-    rate[7:] = qd[6:]  # the virtual joint of the root comes first, and rests
-    qd[:6] = 0.0
-    ends = [tree_state(tree, q + sign * h * rate, qd).velocity for sign in (-1, 1)]
-    motion = motion_at_coordinates(tree, q, qd)
-    found = velocity_product_accelerations(tree, motion)
-    np.testing.assert_allclose(found, (ends[1] - ends[0]) / (2 * h), atol=1e-6)
 
 
 def test_forward_and_inverse_dynamics_undo_each_other(moving):
