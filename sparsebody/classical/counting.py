@@ -29,7 +29,12 @@ class Tally:
 
     def __sub__(self, other: Tally) -> Tally:
         """Return what was counted since `other`."""
-        return Tally(*(a - b for a, b in zip(astuple(self), astuple(other), strict=True)))
+        return Tally(*(a - b for a, b in zip(self.values, other.values, strict=True)))
+
+    @property
+    def values(self) -> tuple[int, ...]:
+        """The four numbers."""
+        return astuple(self)
 
     def multiply(self, is_trivial: bool) -> None:
         """Count a multiplication."""

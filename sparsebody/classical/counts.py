@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -150,7 +150,7 @@ def counted(algorithm: Algorithm, geometry: str = "general") -> Counts:
 
 
 def _fitted(name: str, geometry: str, tallies: Mapping[int, Tally]) -> Counts:
-    tables = np.array([astuple(tally) for tally in tallies.values()])
+    tables = np.array([tally.values for tally in tallies.values()])
     columns = *tables[:, :2].T, *(tables[:, :2] + tables[:, 2:]).T
     products, sums, all_products, all_sums = (
         exact_polynomial(dict(zip(tallies, column.tolist(), strict=True)), checks=_CHECKS)

@@ -34,12 +34,26 @@ TINY = 1e-300
 class Actuators:
     """Velocity coordinates of joints that actuators act on, of tree and of loop joints alike."""
 
+    system: System
     joint: IntArray  # (p,) the system's numbers
     coordinate: IntArray  # (p,) which velocity coordinate of the joint
-    names: Sequence[str]  # (p,) for people
 
     def __len__(self) -> int:
         return len(self.joint)
+
+    @property
+    def numbers(self) -> IntArray:
+        """(p,) different ones for different coordinates."""
+        return MOST_FREEDOMS * self.joint + self.coordinate
+
+    @cached_property
+    def names(self) -> Sequence[str]:
+        """(p,) "hip", or "hip 2" where the joint has several freedoms."""
+        joint_names, types = self.system.joint_names, self.system.joint_types
+        return [
+            f"{joint_names[j]} {k}" if types[j].n_velocities > 1 else joint_names[j]
+            for j, k in zip(self.joint.tolist(), self.coordinate.tolist(), strict=True)
+        ]
 
 
 class ActuatorRows(NamedTuple):
@@ -75,15 +89,15 @@ def actuators_of(system: System, actuated: Iterable[Freedom] | None = None) -> A
         named = [actuated] if isinstance(actuated, str) else actuated
         pairs = [pair for freedom in named for pair in _pairs(system, freedom)]
         joint, coordinate = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        first = np.unique(joint * MOST_FREEDOMS + coordinate, return_index=True)[1]
-        if len(first) < len(joint):
-            k = np.setdiff1d(np.arange(len(joint)), first)[0]
-            raise ModelError(
-                f"coordinate {coordinate[k]} of joint {system.joint_names[int(joint[k])]!r} is "
-                "named twice among the actuated ones; name it once"
-            )
-    names = _Names(system, joint, coordinate, freedoms)
-    return Actuators(np.ascontiguousarray(joint), coordinate.astype(np.intp), names)
+    actuators = Actuators(system, np.ascontiguousarray(joint), coordinate.astype(np.intp))
+    first = np.unique(actuators.numbers, return_index=True)[1]
+    if len(first) < len(joint):
+        k = np.setdiff1d(np.arange(len(joint)), first)[0]
+        raise ModelError(
+            f"coordinate {coordinate[k]} of joint {system.joint_names[int(joint[k])]!r} is named "
+            "twice among the actuated ones; name it once"
+        )
+    return actuators
 
 
 def _pairs(system: System, freedom: Freedom) -> list[tuple[int, int]]:
@@ -103,23 +117,6 @@ def _pairs(system: System, freedom: Freedom) -> list[tuple[int, int]]:
     return [(joint, int(k)) for k in (one or range(kind.n_velocities))]
 
 
-class _Names(Sequence[str]):
-    """Made when they are asked for: "hip", or "hip 2" where the joint has several freedoms."""
-
-    def __init__(
-        self, system: System, joint: IntArray, coordinate: IntArray, freedoms: IntArray
-    ) -> None:
-        self._system, self._joint, self._coordinate = system, joint, coordinate
-        self._has_several = freedoms[joint] > 1
-
-    def __len__(self) -> int:
-        return len(self._joint)
-
-    def __getitem__(self, k: int) -> str:  # type: ignore[override]
-        name = self._system.joint_names[int(self._joint[k])]
-        return f"{name} {self._coordinate[k]}" if self._has_several[k] else name
-
-
 def actuator_rows(system: System, actuators: Actuators, motion: JointMotion) -> ActuatorRows:
     """Return the rows of the actuated coordinates at a pose."""
     joint = actuators.joint
@@ -133,8 +130,7 @@ def released_drives(system: System, actuators: Actuators) -> tuple[IntArray, Int
     """Return the items of drives on actuated coordinates, and the actuators that replace them."""
     tracked, items = system.coordinates, system.coordinates.prescribed
     driven = MOST_FREEDOMS * tracked.joint[items] + tracked.index[items]
-    acted = MOST_FREEDOMS * actuators.joint + actuators.coordinate
-    _, of_drive, of_actuator = np.intersect1d(driven, acted, return_indices=True)
+    _, of_drive, of_actuator = np.intersect1d(driven, actuators.numbers, return_indices=True)
     return items[of_drive], of_actuator.astype(np.intp)
 
 
@@ -162,11 +158,7 @@ class DesiredMotion(SystemMotion):
     """A system at a state with the accelerations (n_bodies, 6) that the bodies shall have."""
 
     def __init__(
-        self,
-        system: System,
-        state: State,
-        body_force: FloatArray | None,
-        acceleration: FloatArray,
+        self, system: System, state: State, body_force: FloatArray | None, acceleration: FloatArray
     ) -> None:
         super().__init__(system, state, body_force)
         self.acceleration = acceleration
@@ -186,9 +178,8 @@ class DesiredMotion(SystemMotion):
     def check_constraints(self, tolerance: float) -> float:
         """Return the violation; raise MotionError that names the worst joint if it is too large."""
         rows, system = self.constraint, self.system
-        gap, scale = row_gaps(
-            self, self.acceleration, system.row_joint, rows.rows, rows.acceleration
-        )
+        on_bodies = system.row_joint, rows.rows
+        gap, scale = row_gaps(self, self.acceleration, *on_bodies, rows.acceleration)
         if len(gap) == 0:
             return 0.0
         k = int(np.argmax(np.abs(gap)))
@@ -433,9 +424,7 @@ class InverseMethod(ABC):
         rows = actuator_rows(system, everything, desired.joints)
         ends = padded(acceleration)[joint_ends(system, everything.joint)]
         missing = np.abs(np.einsum("mea,mea->m", rows.rows, ends))
-        acted = MOST_FREEDOMS * self.actuators.joint + self.actuators.coordinate
-        numbers = MOST_FREEDOMS * everything.joint + everything.coordinate
-        missing[np.isin(numbers, acted)] = 0.0
+        missing[np.isin(everything.numbers, self.actuators.numbers)] = 0.0
         if actuation.is_underactuated and missing.any():
             text += f"; actuate {everything.names[int(np.argmax(missing))]!r} too"
         else:

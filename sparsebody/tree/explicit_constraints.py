@@ -254,14 +254,12 @@ class ExplicitDynamics:
         tau: FloatArray | None = None,
         body_force: FloatArray | None = None,
     ) -> ProjectedEquations:
-        """Return H_G, C_G and u.
+        """Return H_G, C_G and u at independent positions y (n,) and velocities v (m,).
 
         Parameters
         ----------
-        y, v : (n,) and (m,) float arrays
-            Independent positions and velocities.
-        time : float
-            For forces that depend on it [s].
+        y, v, time
+            Where, and when, for forces that depend on it [s].
         tau : (n_velocities,) float array, optional
             Forces of the tree's joints besides those of the model [N m, N].
         body_force : (n_bodies, 6) array, optional

@@ -104,14 +104,9 @@ def position_rates(tree: SpanningTree, q: FloatArray, qd: FloatArray) -> FloatAr
 def velocities_of_rates(
     tree: SpanningTree, q: FloatArray, rate: FloatArray, second: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return qd and qdd (n_velocities,) of joint positions with given time derivatives.
+    """Return qd and qdd (n_velocities,) of positions q, dq/dt and d^2 q/dt^2 (n_positions,).
 
-    Parameters
-    ----------
-    tree : SpanningTree
-        The spanning tree.
-    q, rate, second : (n_positions,) float arrays
-        Positions, dq/dt and d^2 q/dt^2; quaternions may have any length, and change it.
+    Quaternions may have any length, and change it.
     """
     qd, qdd = np.empty(tree.n_velocities), np.empty(tree.n_velocities)
     native.velocities_of_rates(tree.links, q, rate, second, qd, qdd)

@@ -155,12 +155,10 @@ def _saddle_solve(
     H: FloatArray, K: FloatArray, right: FloatArray, k: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Return x and lambda of H x - K' lambda = right, K x = k, by Bunch and Kaufman's method."""
-    n, m = K.shape[1], K.shape[0]
+    m, n = K.shape
     if n + m == 0:
         return np.zeros(0), np.zeros(0)
-    matrix = np.zeros((n + m, n + m))
-    matrix[:n, :n], matrix[n:, :n], matrix[:n, n:] = H, K, K.T
-    rhs = np.concatenate([right, k])
+    matrix, rhs = np.block([[H, K.T], [K, np.zeros((m, m))]]), np.concatenate([right, k])
     factors, pivots, info = dsytrf(matrix, lower=1, lwork=64 * (n + m))
     if info != 0:
         raise SingularSystemError(

@@ -34,7 +34,6 @@ class LoopProperties:
     loops: int  # N_L, loop joints with constraints
     constraints: int  # n^c, rows of K
     rank: int  # r of K
-    loop_freedoms: int  # of the loop joints
 
     @property
     def mobility(self) -> int:
@@ -53,21 +52,14 @@ class LoopProperties:
 
     @property
     def counted_mobility(self) -> int:
-        """n_tot - 6 N_L, the mobility if the mechanism were properly constrained. (8.53)."""
-        return self.freedoms + self.loop_freedoms - 6 * self.loops
+        """n_tot - 6 N_L = n - n^c, the mobility were it properly constrained. (8.53)."""
+        return self.freedoms - self.constraints
 
 
 def loop_properties(clusters: LoopClusters, rank: int) -> LoopProperties:
     """Return the counts, given the rank of K; see loop_rank."""
-    tree = clusters.tree
-    loops = len(clusters.loop)
-    return LoopProperties(
-        freedoms=tree.n_velocities - len(tree.prescribed.velocity),
-        loops=loops,
-        constraints=clusters.n_rows,
-        rank=rank,
-        loop_freedoms=6 * loops - clusters.n_rows,
-    )
+    freedoms = clusters.tree.n_velocities - len(clusters.tree.prescribed.velocity)
+    return LoopProperties(freedoms, len(clusters.loop), clusters.n_rows, rank)
 
 
 def loop_rank(tree: SpanningTree, state: State, clusters: LoopClusters | None = None) -> int:

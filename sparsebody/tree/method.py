@@ -58,16 +58,9 @@ class TreeProblem(SystemMotion):
     """Motion, forces and constraint rows at a state; computed only as needed.
 
     Springs, dampers and efforts, on tree and on loop joints alike, are wrenches on the bodies, so
-    that no joint of the tree is active: tau = 0, tau_a is part of `force`.
-
-    Parameters
-    ----------
-    tree, state
-        The spanning tree; poses and velocities.
-    body_force : (n_bodies, 6) array, optional
-        Additional wrenches about the centers of mass in body axes [N m, N].
-    baumgarte : float, optional
-        Time constant [s] of the stabilization terms of (8.22), on tree and on loop joints.
+    that no joint of the tree is active: tau = 0, tau_a is part of `force`. `body_force` (n_bodies,
+    6) are additional wrenches about the centers of mass in body axes [N m, N]; `baumgarte` is the
+    time constant [s] of the stabilization terms of (8.22), on tree and on loop joints.
     """
 
     def __init__(

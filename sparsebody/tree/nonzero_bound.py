@@ -46,19 +46,13 @@ def nonzero_bound(system: System) -> NonzeroBound:
     """
     ends = np.stack([system.predecessor, system.successor], axis=1)
     freedoms = joint_freedoms(system)
-    label = _parts(ends, system.n_bodies)
-    bounds = [
-        _bound_of_part(np.flatnonzero(label == part), ends, freedoms, system.name)
-        for part in range(label.max(initial=-1) + 1)
-    ]
+    pairs, n = ends[(ends >= 0).all(axis=1)].T, system.n_bodies
+    graph = coo_array((np.ones(pairs.shape[1]), tuple(pairs)), shape=(n, n))
+    label = connected_components(graph, False)[1]
+    parts = (np.flatnonzero(label == part) for part in range(label.max(initial=-1) + 1))
+    bounds = [_bound_of_part(bodies, ends, freedoms, system.name) for bodies in parts]
     nonzeros, from_world, widest = zip(*bounds, strict=True)
     return NonzeroBound(sum(nonzeros), sum(from_world), sum(widest))
-
-
-def _parts(ends: IntArray, n: int) -> IntArray:
-    """Return the part (n,) of the mechanism without the world that each body is in."""
-    a, b = ends[(ends >= 0).all(axis=1)].T
-    return connected_components(coo_array((np.ones(len(a)), (a, b)), shape=(n, n)), False)[1]
 
 
 def _bound_of_part(

@@ -123,12 +123,3 @@ def test_thin_rods_in_any_direction_are_links():
     left = 5e-17 * np.diag([-1.0, 1.0, 1.0])  # of a point mass, moved to the center
     arm = Arm.from_dh([[0, 0, 1, 0]] * 2, [2, 2], [[-1, 0, 0]] * 2, [rod, left])
     np.testing.assert_allclose(np.trace(arm.inertia[0]), 0.2)
-
-
-def test_point_masses_are_links():
-    arm = Arm.from_dh(
-        [[0, 0, 1, 0]] * 6, [2] * 6, np.zeros((6, 3)), np.zeros((6, 3)), gravity=[0] * 3
-    )
-    q, qd, qdd = (np.full(6, f(1.0)) for f in (np.sin, np.cos, lambda t: -np.sin(t)))
-    tau = ALGORITHMS["luh-walker-paul"](arm, q, qd, qdd)
-    assert tau[0] == pytest.approx(-204.472694095972, rel=1e-12)

@@ -1,15 +1,14 @@
 import numpy as np
 import pytest
-from random_mechanisms import random_loops, random_position, random_tree, random_type
+from random_mechanisms import random_loops, random_tree
 from scipy.integrate import solve_ivp
 
 import sparsebody as sb
-from sparsebody._core import joints
-from sparsebody.dynamics.energy import energy
+from sparsebody.dynamics.energy import energy, kinetic_energy
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.joint_motion import body_rotations, joint_motion
+from sparsebody.kinematics.poses import world_wrenches
 from sparsebody.model.joints import JOINT_TYPES
-from sparsebody.spatial import plucker_parts, rotation_exponential
 from sparsebody.tree import StateSpace, spanning_tree, tree_dynamics
 from sparsebody.tree.joint_coordinates import (
     joint_coordinates,
@@ -69,57 +68,6 @@ def test_coordinates_are_those_of_the_joint_types():
             S = joint_type.motion_subspace(own)
             v_J = S @ qd[tree.velocities(i)]
             np.testing.assert_allclose(v_J, motion.velocity[j], atol=1e-11)
-
-
-@pytest.mark.parametrize("name", JOINT_TYPES)
-def test_rates_are_the_components_of_the_joint_velocity(name):
-    rng = np.random.default_rng(2)
-    for _ in range(20):
-        joint_type = random_type(rng, name)
-        E, r = joint_type.pose(random_position(rng, joint_type))
-        S = joints.motion_subspace(joint_type.kind, joint_type.parameter, E, r)
-        again = joint_type.coordinates(E, r)
-        for array, other in zip(joint_type.pose(again), (E, r), strict=True):
-            np.testing.assert_allclose(array, other, atol=1e-13)
-        T = joint_type.constraint_force_subspace(again)
-        np.testing.assert_allclose(S.T @ T, 0.0, atol=1e-13)
-        qd = rng.normal(size=joint_type.n_velocities)
-        W = joints.active_force_subspace(joint_type.kind, joint_type.parameter, E, r)
-        np.testing.assert_allclose(W.T @ S @ qd, qd, atol=1e-13)
-
-
-@pytest.mark.parametrize("name", [name for name in JOINT_TYPES if name != "constant-distance"])
-def test_drift_is_the_change_of_the_subspace_along_the_motion(name):
-    rng = np.random.default_rng(3)
-    joint_type = random_type(rng, name)
-    q, qd = random_position(rng, joint_type), rng.normal(size=joint_type.n_velocities)
-    E, r = plucker_parts(joint_type.transform(q))
-    v = joint_type.motion_subspace(q) @ qd
-    drift = joints.drift(joint_type.kind, E, r, v)
-    h = 1e-6
-    ends = []
-    for sign in (-1, 1):  # E <- exp(-h w x) E, r <- r + h E' v
-        turned = rotation_exponential(-sign * h * v[:3]) @ E
-        moved = joint_type.coordinates(turned, r + sign * h * E.T @ v[3:])
-        ends.append(joint_type.motion_subspace(moved) @ qd)
-    np.testing.assert_allclose(drift, (ends[1] - ends[0]) / (2 * h), atol=1e-8)
-
-
-def test_drift_of_a_rod_keeps_the_velocity_across_it():
-    rng = np.random.default_rng(4)
-    joint_type = random_type(rng, "constant-distance")
-    E, r = plucker_parts(joint_type.transform(random_position(rng, joint_type)))
-    S = joints.motion_subspace(joint_type.kind, joint_type.parameter, E, r)
-    v = S @ rng.normal(size=5)
-    drift = joints.drift(joint_type.kind, E, r, v)
-    u, h = [], 1e-6
-    for sign in (-1, 1):
-        place = rotation_exponential(-sign * h * v[:3]) @ E @ (r + sign * h * E.T @ v[3:])
-        u.append(place / np.linalg.norm(place))
-    rate = (u[1] - u[0]) / (2 * h)
-    axis = E @ r / joint_type.length
-    np.testing.assert_allclose(axis @ drift[3:] + rate @ v[3:], 0.0, atol=1e-8)
-    np.testing.assert_allclose(np.cross(axis, drift[3:]), 0.0, atol=1e-12)
 
 
 def test_tracked_angles_keep_their_turns():
@@ -249,3 +197,50 @@ def test_states_of_another_length_are_refused():
         space(0.0, np.zeros(18))
     with pytest.raises(ShapeError, match="qd has shape"):
         position_rates(tree, q, q)
+
+
+def test_a_pendulum_has_its_moment_of_inertia_and_the_moment_of_its_weight():
+    m, l, q = 2.0, 1.5, 0.4
+    pendulum = sb.build("pendulum", length=l, mass=m, radius=0.1).compile()
+    turned = sb.Mechanism("turned", [0, -9.81, 0])
+    center = -l * np.array([np.cos(q), np.sin(q), 0])
+    turned.add_body("mass", mass=m, inertia=pendulum.inertia[0], position=center)
+    turned.add_joint("pivot", sb.Revolute(), sb.WORLD, "mass", point=[0, 0, 0])
+    system = turned.compile()
+    found = sb.joint_space(system, system.initial_state)
+    H, C = 0.4 * m * 0.1**2 + m * l**2, m * 9.81 * center[0]
+    np.testing.assert_allclose([found.H[0, 0], found.C[0], found.qdd[0]], [H, C, -C / H])
+    assert "pivot" in found.names[0]
+
+
+@pytest.mark.parametrize("name", ["tree", "four-bar", "bricard", "stewart", "governor", "lattice"])
+def test_energy_and_power_are_those_of_the_bodies(name):
+    system = sb.build(name).compile()
+    state = sb.consistent_state(system)
+    found = sb.joint_space(system, state)
+    energy = kinetic_energy(system, state)
+    assert 0.5 * found.qd @ found.H @ found.qd == pytest.approx(energy, rel=1e-10, abs=1e-12)
+    tau = found.H @ found.qdd + found.C  # of loops, which do no work
+    size = np.abs(found.C).max() * max(1.0, np.abs(found.qd).max())
+    if not len(system.coordinates.prescribed):
+        assert abs(found.qd @ tau) <= 1e-8 * size
+
+
+def test_joints_tell_their_coordinates_and_rates_wherever_they_are():
+    system = sb.build("four-bar", angle=1.2, speed=0.7).compile()
+    state = sb.consistent_state(system)
+    q, qd = sb.joint_positions(system, state), sb.joint_velocities(system, state)
+    assert q["crank-pivot"] == pytest.approx([1.2])
+    assert qd["crank-pivot"] == pytest.approx([0.7])
+    turn = np.array([q["crank-pin"] + q["crank-pivot"], q["rocker-pivot"] - q["rocker-pin"]])
+    assert np.exp(1j * turn[0]) == pytest.approx(np.exp(1j * turn[1]))  # of the coupler
+
+
+def test_the_wrench_of_a_hanging_weight_points_upwards():
+    weight = sb.Mechanism("weight")
+    weight.add_body("ball", mass=3.0, inertia=[1, 1, 1], position=[0, 0, -2])
+    weight.add_joint("hinge", sb.Revolute(), sb.WORLD, "ball", point=[0, 0, 0], axis=[1, 0, 0])
+    system = weight.compile()
+    wrench = sb.forward_dynamics(system).joint_wrench
+    found = world_wrenches(system, system.initial_state, wrench)
+    np.testing.assert_allclose(found, [[0, 0, 0, 0, 0, 3 * 9.81]], atol=1e-9)

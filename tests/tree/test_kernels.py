@@ -2,7 +2,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pinocchio as pin
 import pytest
 from random_mechanisms import random_tree
 
@@ -13,7 +12,7 @@ from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
 from sparsebody.tree import tree_dynamics
-from sparsebody.tree.joint_coordinates import joint_coordinates, tree_state
+from sparsebody.tree.joint_coordinates import joint_coordinates
 from sparsebody.tree.method import CompositeRigidBody
 from sparsebody.tree.recursions import (
     body_accelerations,
@@ -87,21 +86,6 @@ def test_inverse_dynamics_is_newton_and_euler_projected(moving):
     )
     expected = np.einsum("iak,ia->k", J, force)
     np.testing.assert_allclose(tau, expected, atol=1e-11 * np.abs(expected).max())
-
-
-def test_velocity_product_accelerations_are_the_change_of_velocities_at_constant_rates():
-    rng = np.random.default_rng(5)
-    names = ("revolute", "prismatic", "helical", "cylindrical", "planar", "universal")
-    system = random_tree(rng, 8, names).compile()
-    tree = spanning_tree(system, root="b3")
-    q, qd = joint_coordinates(tree, system.initial_state)
-    h, rate = 1e-5, np.zeros_like(q)
-    rate[7:] = qd[6:]  # the virtual joint of the root comes first, and rests
-    qd[:6] = 0.0
-    ends = [tree_state(tree, q + sign * h * rate, qd).velocity for sign in (-1, 1)]
-    motion = motion_at_coordinates(tree, q, qd)
-    found = velocity_product_accelerations(tree, motion)
-    np.testing.assert_allclose(found, (ends[1] - ends[0]) / (2 * h), atol=1e-6)
 
 
 def test_forward_and_inverse_dynamics_undo_each_other(moving):
@@ -203,37 +187,3 @@ def test_the_published_trees_come_out_right(case):
     np.testing.assert_allclose(np.trace(H), case["H_trace"], **exact)
     np.testing.assert_allclose(np.linalg.slogdet(H)[1], case["logdet_H"], **exact)
     assert 2 * tree.n_inertia_nonzeros - n == case["H_nonzeros"]
-
-
-@pytest.mark.parametrize("branching", [1.0, 1.5, 3.0])
-@pytest.mark.parametrize("taper", [1.0, 0.9])
-def test_trees_of_that_family_are_those_of_pinocchio(branching, taper):
-    system = build(
-        "tree", bodies=20, branching=branching, taper=taper, skew=0.4, moving=True
-    ).compile()
-    tree = spanning_tree(system)
-    q, qd = joint_coordinates(tree, system.initial_state)
-    model = pin.Model()
-    model.gravity = pin.Motion(np.array(system.gravity), np.zeros(3))
-    for i, b in enumerate(tree.body):  # our links, with our numbering, which is depth first
-        j, p = tree.joint[i], tree.parent[i]
-        near = pin.SE3(system.predecessor_rotation[j], system.predecessor_point[j])
-        if p >= 0:
-            above = tree.joint[p]
-            frame = pin.SE3(system.successor_rotation[above], system.successor_point[above])
-            near = frame.inverse() * near
-        model.addJoint(int(p) + 1, pin.JointModelRZ(), near, f"{i}")
-        frame = pin.SE3(system.successor_rotation[j], system.successor_point[j])
-        inertia = pin.Inertia(float(system.mass[b]), np.zeros(3), np.array(system.inertia[b]))
-        model.appendBodyToJoint(i + 1, inertia, frame.inverse())
-    data = model.createData()
-    tau = np.random.default_rng(0).normal(size=20)
-    motion = motion_at_coordinates(tree, q, qd)
-    expected = pin.aba(model, data, q, qd, tau)
-    np.testing.assert_allclose(
-        forward_dynamics_tree(tree, motion, tau), expected, atol=1e-11 * np.abs(expected).max()
-    )
-    H = np.triu(pin.crba(model, data, q))
-    H = H + np.triu(H, 1).T
-    found = symmetric(tree.pattern, joint_space_inertia(tree, motion))
-    np.testing.assert_allclose(found, H, atol=1e-12 * np.abs(H).max())

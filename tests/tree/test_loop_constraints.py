@@ -10,8 +10,7 @@ import sparsebody as sb
 from examples.ex07_loop_clusters import figure_8_1
 from sparsebody.errors import UnknownNameError
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
-from sparsebody.model.gallery import build
-from sparsebody.tree import TREE_CHOICES, TREE_METHODS, joint_coordinates, spanning_tree, tree_state
+from sparsebody.tree import TREE_CHOICES, joint_coordinates, spanning_tree, tree_state
 from sparsebody.tree.loop_constraints import (
     COORDINATES,
     loop_clusters,
@@ -22,8 +21,8 @@ from sparsebody.tree.loop_constraints import (
 )
 from sparsebody.tree.loop_methods import LoopsForce
 from sparsebody.tree.loops_projection import LoopsProjection
-from sparsebody.tree.method import TreeProblem, TreeSolution, accelerations_of, free_equations
-from sparsebody.tree.recursions import body_jacobian, symmetric
+from sparsebody.tree.method import TreeProblem, free_equations
+from sparsebody.tree.recursions import body_jacobian
 
 
 def four_bar(mechanism, base, at):
@@ -57,22 +56,6 @@ def craft(far):
     return system, state.with_(velocity=velocity)
 
 
-def crane(bars, length):
-    """A four-bar at the end of a chain of long bars."""
-    mechanism = sb.Mechanism("crane")
-    before = "world"
-    for i in range(bars):
-        place = np.array([(i + 0.5) * length, 0.2 * (i % 3), 0.1 * (i % 2)])
-        name = f"bar {i}"
-        mechanism.add_body(name, mass=1.0, inertia=np.eye(3), position=place)
-        mechanism.add_joint(
-            f"joint {i}", sb.Spherical(), before, name, point=place - [0.5 * length, 0.0, 0.0]
-        )
-        before = name
-    four_bar(mechanism, before, np.array([bars * length, 0.0, 0.0]))
-    return mechanism.compile()
-
-
 def rounding(system, state, coordinates):
     """How far K, about one origin, is from what it is about the links' own."""
     problem = TreeProblem(spanning_tree(system, "breadth-first"), state)
@@ -100,30 +83,12 @@ def test_base_coordinates_lose_digits_far_away_and_floating_base_coordinates_do_
     assert rounding(*craft(1e6), "floating-base") < 1e-14
 
 
-def test_base_coordinates_lose_digits_at_the_end_of_a_long_mechanism():
-    near, far = crane(20, 1.0), crane(20, 1e4)
-    assert rounding(near, near.initial_state, "base") < 1e-13
-    assert rounding(far, far.initial_state, "base") > 1e-12
-
-
 @pytest.mark.parametrize("coordinates", COORDINATES)
 def test_accelerations_do_not_depend_on_the_coordinates(coordinates):
     system, state = craft(1.0)
     expected = sb.forward_dynamics(system, state).acceleration
     found = LoopsForce(system, coordinates=coordinates)(state)
     np.testing.assert_allclose(found.acceleration, expected, atol=1e-12)
-
-
-def test_the_loop_jacobian_is_the_difference_of_those_of_its_ends():
-    system, state = craft(1.0)
-    problem = TreeProblem(spanning_tree(system), state)
-    equations = loop_equations(problem)
-    j = int(system.row_joint[equations.clusters.row[0]])
-    ends = int(system.predecessor[j]), int(system.successor[j])
-    J = [body_jacobian(problem.tree, problem.motion, body) for body in ends]
-    A = problem.constraint.rows[equations.clusters.row]
-    expected = np.einsum("ma,ak->mk", A[:, 0], J[0]) + np.einsum("ma,ak->mk", A[:, 1], J[1])
-    np.testing.assert_allclose(equations.matrix, expected, atol=1e-13)
 
 
 def test_coordinates_that_are_not_known_are_refused():
@@ -154,41 +119,6 @@ def test_active_loop_joints_act_on_the_tree_with_the_power_of_their_efforts():
         assert tau_a @ qd == pytest.approx(2.5 * rate[0], abs=1e-12)
 
 
-def solved(problem):
-    """Method 1 in its plainest form: (8.36) with all rows, by least squares."""
-    H, right = free_equations(problem)
-    H = symmetric(problem.tree.pattern, H)
-    rows = loop_rows(problem)
-    K, k = loop_matrix(problem, rows), loop_right_hand_side(problem, rows)
-    n, m = K.shape[1], K.shape[0]
-    matrix = np.block([[H, K.T], [K, np.zeros((m, m))]])
-    x = np.linalg.lstsq(matrix, np.concatenate([right, k]), rcond=1e-11)[0]
-    multiplier = np.zeros(problem.system.n_rows)
-    multiplier[rows.row] = -x[n:]
-    return TreeSolution(problem.prescribed_qdd + x[:n], multiplier, is_unique=False)
-
-
-def solvers():
-    """The plain form, and the methods that take loops."""
-    yield solved
-    for method in TREE_METHODS.values():
-        if method.takes_loops:
-            yield lambda problem, method=method: method(
-                problem.system, problem.tree, baumgarte=problem.baumgarte
-            ).solve(problem)
-
-
-def assert_same(found, expected, tolerance):
-    for field in ("acceleration", "multiplier", "joint_wrench"):
-        right = getattr(expected, field)
-        np.testing.assert_allclose(
-            getattr(found, field),
-            right,
-            atol=tolerance * np.abs(right).max(initial=1.0),
-            err_msg=field,
-        )
-
-
 @pytest.mark.parametrize("choice", TREE_CHOICES)
 def test_the_loop_matrix_is_that_of_the_rows_on_the_bodies(choice):
     for seed in range(6):
@@ -206,64 +136,6 @@ def test_the_loop_matrix_is_that_of_the_rows_on_the_bodies(choice):
         np.testing.assert_allclose(K, expected, atol=1e-11 * np.abs(expected).max())
         on_a_loop = np.abs(expected) > 1e-9
         assert not np.any(on_a_loop & (K == 0.0))
-
-
-@pytest.mark.parametrize("choice", TREE_CHOICES)
-@pytest.mark.parametrize("baumgarte", [None, 0.1])
-def test_mechanisms_with_loops_move_as_the_sparse_system_says(choice, baumgarte):
-    for seed in range(6):
-        mechanism = random_loops(np.random.default_rng(seed), 8, 2, moving=True)
-        for name, joint in mechanism.joints.items():
-            if joint.type.scalar_positions:
-                k = joint.type.scalar_positions[0]
-                mechanism.add_joint_force(name, name, coordinate=k, damping=0.2, effort=1.0)
-        system = mechanism.compile()
-        state = sb.consistent_state(system)
-        problem = TreeProblem(spanning_tree(system, choice), state, baumgarte=baumgarte)
-        expected = sb.forward_dynamics(system, state, baumgarte=baumgarte)
-        for solve in solvers():
-            found = accelerations_of(problem, solve(problem))
-            assert_same(found, expected, 1e-8)
-            assert found.residual < 1e-9
-
-
-def test_drives_of_tree_and_of_loop_joints_are_obeyed():
-    for joint in ("tree", "loop"):
-        system = driven(joint)
-        state = sb.consistent_state(system)
-        problem = TreeProblem(spanning_tree(system, "breadth-first"), state)
-        assert len(problem.tree.prescribed.velocity) == (1 if joint == "tree" else 0)
-        assert len(system.coordinates.prescribed) == 1
-        expected = sb.forward_dynamics(system, state)
-        for solve in solvers():
-            assert_same(accelerations_of(problem, solve(problem)), expected, 1e-9)
-
-
-def driven(where):
-    """A lift or a four-bar with a driven joint, in the tree or, by efforts on others, in a loop."""
-    rng = np.random.default_rng(3)
-    if where == "tree":
-        return build("scissor", pairs=2, drive=True).compile()
-    mechanism = sb.Mechanism("square")
-    corners = np.array([[0.0, 0, 0], [0, 0, 1.0], [1.2, 0, 1.1], [1.5, 0, 0]])
-    for i in range(3):
-        middle = (corners[i] + corners[i + 1]) / 2
-        mechanism.add_body(f"bar{i}", mass=1.0 + rng.random(), inertia=np.eye(3), position=middle)
-    names = ["world", "bar0", "bar1", "bar2", "world"]
-    for i in range(4):
-        drive = {0: lambda t: (0.0, 0.0, 1.5)} if i == 3 else None
-        mechanism.add_joint(
-            f"hinge{i}",
-            sb.Revolute() if i < 2 else sb.Spherical() if i == 2 else sb.Revolute(),
-            names[i],
-            names[i + 1],
-            point=corners[i],
-            axis=[0, 1.0, 0],
-            prescribed=drive,
-        )
-    for i in range(3):  # efforts put these into the tree, so that the driven one closes the loop
-        mechanism.add_joint_force(f"effort{i}", f"hinge{i}", effort=0.1)
-    return mechanism.compile()
 
 
 def paths(tree):

@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 from overconstrained import add_linkage, figure_8_2_a, random_mechanism
 from pinocchio_models import PinocchioModel
+from random_mechanisms import copied, random_loops
 
 import sparsebody as sb
-from sparsebody.errors import ModelError, RankWarning
+from sparsebody.errors import ModelError, RankWarning, ShapeError
 from sparsebody.kinematics.joint_motion import body_rotations
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.gallery import build
 from sparsebody.tree import TREE_CHOICES, TREE_METHODS, spanning_tree, tree_dynamics
 from sparsebody.tree.loop_methods import LoopsDirect, LoopsForce
-from sparsebody.tree.loops_projection import LoopsProjection
+from sparsebody.tree.loops_projection import LoopsProjection, explicit_form
 from sparsebody.tree.method import TreeProblem, free_equations
 from sparsebody.tree.recursions import symmetric
 
@@ -107,6 +108,44 @@ def assert_subspaces_are_reciprocal(problem):
         np.testing.assert_allclose(T @ S, 0.0, atol=1e-13 * np.abs(S).max(initial=1.0))
 
 
+def loaded_loops(seed):
+    """Loops with dampers and efforts on tree and loop joints."""
+    mechanism = random_loops(np.random.default_rng(seed), 8, 2, moving=True)
+    for name, joint in mechanism.joints.items():
+        if joint.type.scalar_positions:
+            k = joint.type.scalar_positions[0]
+            mechanism.add_joint_force(name, name, coordinate=k, damping=0.2, effort=1.0)
+    return mechanism.compile()
+
+
+def driven_loop():
+    """A four-bar whose driven joint closes the loop, since efforts put the others into the tree."""
+    mechanism = build("four-bar")
+    q = sb.joint_positions(mechanism.compile(), mechanism.compile().initial_state)
+    drive = {0: lambda t: (q["rocker-pivot"][0], 0.0, 1.5)}
+    mechanism = copied(mechanism, prescribed={"rocker-pivot": drive})
+    for name in set(mechanism.joints) - {"rocker-pivot"}:
+        mechanism.add_joint_force(f"effort {name}", name, effort=0.1)
+    return mechanism.compile()
+
+
+@pytest.mark.parametrize("baumgarte", [None, 0.1])
+@pytest.mark.parametrize("choice", TREE_CHOICES)
+def test_loads_drives_and_stabilization_of_loops_act_as_the_sparse_system_says(choice, baumgarte):
+    drives = driven_loop(), build("scissor", pairs=2, drive=True).compile()
+    assert len(spanning_tree(drives[0], choice).prescribed.velocity) == 0
+    for system in (*(loaded_loops(seed) for seed in range(6)), *drives):
+        state, options = sb.consistent_state(system), {"baumgarte": baumgarte}
+        expected = sb.forward_dynamics(system, state, **options)
+        for method in (name for name, kind in TREE_METHODS.items() if kind.takes_loops):
+            found = sb.forward_dynamics(system, state, method=method, tree=choice, **options)
+            for field in ("acceleration", "multiplier", "joint_wrench"):
+                right = getattr(expected, field)
+                size = np.abs(right).max(initial=1.0)
+                np.testing.assert_allclose(getattr(found, field), right, atol=1e-8 * size)
+            assert found.residual < 1e-9
+
+
 @pytest.mark.parametrize("method", LOOP_METHODS)
 def test_one_object_serves_at_many_states(method):
     system = build("n-four-bar", loops=3).compile()
@@ -196,3 +235,67 @@ def test_loops_that_stand_on_no_common_joint_are_groups_of_their_own():
     assert (dynamics.clusters.n_clusters, dynamics._groups.n_groups) == (4, 3)
     expected = sb.forward_dynamics(system, state).acceleration
     assert gap(dynamics(state).acceleration, expected, system) < 1e-9
+
+
+SHAPES = [(3, 5, 3), (6, 5, 3), (7, 7, 7), (8, 12, 5), (0, 4, 0), (4, 3, 0)]
+
+
+def equations(m, n, r, seed=0):
+    """K (m, n) of rank r, and k in its range."""
+    rng = np.random.default_rng(seed)
+    K = rng.normal(size=(m, r)) @ rng.normal(size=(r, n))
+    return K, K @ rng.normal(size=n)
+
+
+@pytest.mark.parametrize(("m", "n", "r"), SHAPES)
+def test_g_spans_the_null_space_and_the_independent_entries_are_y(m, n, r):
+    K, k = equations(m, n, r)
+    form = explicit_form(K, k)
+    assert form.rank == r == len(form.rows)
+    assert form.G.shape == (n, n - r)
+    np.testing.assert_allclose(K @ form.G, 0.0, atol=1e-13)
+    np.testing.assert_allclose(K @ form.g, k, atol=1e-13)
+    np.testing.assert_array_equal(form.G[form.independent], np.eye(n - r))
+    np.testing.assert_array_equal(form.g[form.independent], 0.0)
+    assert sorted([*form.independent, *form.dependent]) == list(range(n))
+    assert np.linalg.matrix_rank(K[np.ix_(form.rows, form.dependent)]) == r if r else True
+
+
+def test_columns_that_are_masked_out_belong_to_y_and_change_nothing():
+    K, k = equations(4, 6, 3)
+    K[:, [1, 4]] = 0.0
+    k = K @ np.ones(6)
+    mask = np.abs(K).max(axis=0) > 0.0
+    masked, full = explicit_form(K, k, mask=mask), explicit_form(K, k)
+    assert {1, 4} <= set(masked.independent)
+    np.testing.assert_allclose(masked.G, full.G, atol=1e-14)
+    np.testing.assert_allclose(masked.g, full.g, atol=1e-14)
+
+
+def test_independent_entries_can_be_chosen():
+    K, k = equations(5, 7, 4)
+    for given in ([0, 1, 2], [6, 3, 5], [4]):
+        form = explicit_form(K, k, independent=given)
+        assert set(given) <= set(form.independent)
+        np.testing.assert_allclose(K @ form.G, 0.0, atol=1e-12)
+        np.testing.assert_allclose(K @ form.g, k, atol=1e-12)
+
+
+def test_entries_that_depend_cannot_be_chosen():
+    K, k = equations(5, 7, 4)
+    with pytest.raises(ModelError, match=r"\[0, 1, 2, 3\] of x are not independent"):
+        explicit_form(K, k, independent=[0, 1, 2, 3])
+    with pytest.raises(ShapeError, match=r"k must be \(5,\)"):
+        explicit_form(K, k[:3])
+
+
+def test_weights_take_units_out_of_the_rank_decision():
+    K, k = equations(4, 6, 4)
+    unit = np.array([1.0, 1e6, 1.0, 1e-6, 1.0, 1e9])  # of the entries of x
+    size = np.array([1.0, 1e-9, 1e4, 1.0])  # of the rows
+    form = explicit_form(K, k)
+    scaled = explicit_form(size[:, None] * K / unit, size * k, weight=unit, row_size=size)
+    np.testing.assert_array_equal(scaled.independent, form.independent)
+    G = form.G * unit[:, None] / unit[form.independent]
+    np.testing.assert_allclose(scaled.G, G, rtol=1e-10)
+    assert explicit_form(size[:, None] * K / unit, size * k).rank < 4

@@ -3,10 +3,88 @@ from fractions import Fraction
 import pytest
 
 from sparsebody.classical import ALGORITHMS, Algorithm
-from sparsebody.classical.counts import counted
+from sparsebody.classical.counting import Counted, Tally, interpreted
+from sparsebody.classical.counts import (
+    GEOMETRIES,
+    Polynomial,
+    count,
+    counted,
+    exact_polynomial,
+    transform_products,
+)
 from sparsebody.classical.kernels.newton_euler import luh_walker_paul, without_accelerations
+from sparsebody.classical.kernels.small_matrices import cross, turned
 from sparsebody.classical.literature import PUBLISHED, comparisons
-from sparsebody.errors import UnknownNameError
+from sparsebody.errors import ShapeError, UnknownNameError
+
+
+def test_operations_by_known_numbers_are_counted_apart():
+    tally = Tally()
+    x, y = Counted(2.0, tally), Counted(3.0, tally)
+    zero, one, c = (Counted(k, tally, known=True) for k in (0.0, 1.0, 5.0))
+    values = [x * y, x - y, zero * x, one * x, c * c, x + zero, c * x, -x, 1.0 / x, 1 - x, 2 / c]
+    assert [v.value for v in values] == [6, -1, 0, 2, 25, 2, 10, -2, 0.5, -1, 0.4]
+    assert [v.known for v in values[2:5]] == [True, False, True]
+    assert tally == Tally(3, 2, 4, 1)
+
+
+def test_a_kernel_calls_plain_kernels_when_it_is_interpreted():
+    tally = Tally()
+    vector = tuple(Counted(x, tally) for x in (1.0, 2.0, 3.0))
+    assert [x.value for x in interpreted(cross)(vector, vector)] == [0, 0, 0]
+    interpreted(turned)(vector * 3, vector)
+    assert (tally.multiplications, tally.additions) == (6 + 9, 3 + 6)
+
+
+@pytest.mark.parametrize("name", [a.name for a in ALGORITHMS.values() if a.growth < 4])
+def test_counts_are_polynomials_of_the_degree_that_is_claimed(name):
+    found = counted(ALGORITHMS[name])
+    assert found.multiplications.degree == ALGORITHMS[name].growth
+    once_more = count(ALGORITHMS[name], GEOMETRIES["general"](12))
+    assert found.multiplications(12) == once_more.multiplications
+    assert found.additions(12) == once_more.additions
+
+
+def test_newton_euler_by_hand():
+    """Craig's form: five products by a rotation, of which one element is a known zero."""
+    found = counted(ALGORITHMS["luh-walker-paul"])
+    assert str(found.all_multiplications) == "122 n - 60"
+    assert str(found.multiplications) == "117 n - 118"
+
+
+@pytest.mark.parametrize(
+    ("geometry", "products"), [("general", (24, 24)), ("right-angled", (0, 20)), ("planar", (0, 0))]
+)
+def test_rotations_and_euler_parameters_take_four_products_a_link(geometry, products):
+    assert tuple(transform_products(geometry).values()) == products
+
+
+def test_the_polynomial_of_counts_is_exact():
+    def count(n: int) -> Fraction:
+        return Fraction(65, 2) * n**4 + Fraction(1037, 12) * n**3 + Fraction(685, 4) * n**2 - 128
+
+    found = exact_polynomial({n: count(n) for n in range(3, 11)})
+    assert str(found) == "65/2 n^4 + 1037/12 n^3 + 685/4 n^2 - 128"
+    assert (found.degree, found(6)) == (4, count(6))
+
+
+def test_numbers_that_are_no_polynomial_are_an_error():
+    with pytest.raises(ShapeError, match="are no polynomial in n of degree 2 or less"):
+        exact_polynomial({n: 2**n for n in range(5)})
+
+
+def test_a_polynomial_reads_as_a_paper_prints_it():
+    assert str(Polynomial((Fraction(-3), Fraction(-1)))) == "-n - 3"
+    assert str(Polynomial((Fraction(0),))) == "0"
+    assert str(Polynomial((Fraction(5),))) == "5"
+
+
+def test_too_few_sizes_are_an_error():
+    with pytest.raises(ShapeError, match="counts at 2 sizes; count at 3 or more, of which 2 are"):
+        exact_polynomial({3: 1, 4: 2})
+    with pytest.raises(ShapeError, match="counts at 0 sizes"):
+        exact_polynomial({})
+
 
 QUICK = [one for one in ALGORITHMS.values() if one.growth < 4]
 CONTRADICTIONS = {  # formulas that do not give what is printed for n = 6

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from random_mechanisms import random_loops, random_tree
+from random_mechanisms import random_loops
 from scipy.integrate import solve_ivp
 
 import sparsebody as sb
@@ -18,8 +18,7 @@ from sparsebody.tree.explicit_constraints import (
     implicit_system,
     projected_system,
 )
-from sparsebody.tree.jets import Jet, differentiate
-from sparsebody.tree.joint_coordinates import position_rates
+from sparsebody.tree.jets import differentiate
 from sparsebody.tree.loop_constraints import loop_matrix, loop_right_hand_side, loop_rows
 from sparsebody.tree.loops_projection import explicit_at
 from sparsebody.tree.method import TreeProblem
@@ -155,44 +154,6 @@ def test_independent_quaternions_move_with_angular_velocities():
     np.testing.assert_allclose(x[8:], equations.acceleration())
 
 
-def test_any_velocities_of_a_tree_will_do():
-    """qd = Y(q) v with a Y of the user's: (3.5) to (3.9) by the identity as closure function."""
-    system = random_tree(np.random.default_rng(7), 4, ("revolute", "prismatic")).compile()
-    tree = spanning_tree(system)
-    q, qd = joint_coordinates(tree, system.initial_state)
-
-    def rates(y, v):
-        return np.array([v[0], np.cos(y[0]) * v[1], v[2] + y[1] * v[0], (2.0 + y[3] ** 2) * v[3]])
-
-    Y = np.stack([rates(q, unit) for unit in np.eye(4)], axis=1)
-    dynamics = ExplicitDynamics(LoopClosure(tree, lambda y: y, rates=rates))
-    v = np.linalg.solve(Y, qd)
-    equations = dynamics.equations(q, v)
-    found = dynamics.body_accelerations(equations, equations.acceleration())
-    expected = sb.forward_dynamics(system, system.initial_state).acceleration
-    np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
-
-
-def test_functions_that_call_compiled_code_need_given_derivatives():
-    system = random_tree(np.random.default_rng(3), 3, ("free", "spherical")).compile()
-    tree = spanning_tree(system)
-    q, qd = joint_coordinates(tree, system.initial_state)
-    closure = LoopClosure(tree, lambda y: y, rates=lambda y, v: position_rates(tree, y, v))
-    with pytest.raises(ModelError, match="NumPy's functions"):
-        closure(q, qd)
-    known = LoopClosure(
-        tree,
-        lambda y: y,
-        jacobian=lambda y: np.eye(tree.n_velocities),
-        bias=lambda y, v: np.zeros(tree.n_velocities),
-        rates=lambda y, v: position_rates(tree, y, v),
-    )
-    equations = ExplicitDynamics(known).equations(q, qd)
-    expected = sb.forward_dynamics(system, system.initial_state).acceleration
-    found = ExplicitDynamics(known).body_accelerations(equations, equations.acceleration())
-    np.testing.assert_allclose(found, expected, atol=1e-11 * np.abs(expected).max())
-
-
 def test_functions_that_do_not_fit_are_refused():
     tree = ram_tree()
     with pytest.raises(ModelError, match="bias is given alone"):
@@ -285,16 +246,6 @@ def test_arrays_go_through_products_and_norms():
     np.testing.assert_allclose(second, [0, 0, rate @ (A + A.T) @ rate, across, 0, 0, 0], atol=1e-13)
 
 
-def test_jets_are_compared_by_value_and_shown_with_derivatives():
-    x = Jet(1.0, np.array([1.0]), 0.0)
-    assert x < 2.0
-    assert x <= 1.0
-    assert x > 0.5
-    assert x >= 1.0
-    assert (+x).conjugate() is x
-    assert repr(x) == "Jet(1.0, array([1.]), 0.0)"
-
-
 @pytest.fixture(params=range(4))
 def constrained(request):
     """H, C, tau, K, k, G, g and qd of a mechanism with loops."""
@@ -319,15 +270,6 @@ def constrained(request):
 
 def solution(matrix, right):
     return np.linalg.lstsq(matrix, right, rcond=1e-12)[0]
-
-
-def test_both_constraints_describe_the_same_motions(constrained):
-    *_, K, k, G, g, qd = constrained
-    np.testing.assert_allclose(K @ G, 0.0, atol=1e-12 * np.abs(K).max())
-    np.testing.assert_allclose(K @ g, k, atol=1e-10 * np.abs(k).max())
-    assert np.linalg.matrix_rank(K, 1e-9) + np.linalg.matrix_rank(G) == len(qd)
-    yd = np.linalg.lstsq(G, qd, rcond=None)[0]
-    np.testing.assert_allclose(G @ yd, qd, atol=1e-9 * np.abs(qd).max())
 
 
 def test_the_implicit_the_explicit_the_dual_and_the_projected_system_agree(constrained):
