@@ -29,6 +29,7 @@ from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.adaptive_stepper import AdaptiveStepper, adaptive_memory
 from sparsebody.simulation.auto_stepper import N_OWN, AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
+from sparsebody.simulation.control import Control, control_of
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, memory_size
 from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator
 from sparsebody.simulation.interruption import stop_request
@@ -51,7 +52,7 @@ from sparsebody.simulation.records.trajectory_files import (
     rewind,
 )
 from sparsebody.simulation.stabilization import STABILIZATIONS
-from sparsebody.simulation.stepper import Control, Stepper
+from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.user_events import EventFinder, EventFunction, event_functions
 from sparsebody.writing import check_writable
 
@@ -186,8 +187,7 @@ def simulate(
         raise SimulationOptionError(f"dynamics cannot be given: {method!r} makes its own equations")
     if dynamics is not None:
         _check_dynamics(system, dynamics, stabilization)
-    if control is not None and not callable(control):
-        raise SimulationOptionError(f"control is {control!r}; give a function of time and state")
+    control = control_of(control)
     functions = event_functions(events)
     path = None if output is None else _output_path(Path(output), resume, overwrite)
     is_changed = any(hasattr(function, "change") for function in functions)

@@ -13,11 +13,12 @@ from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
+from sparsebody.simulation.control import Control
 from sparsebody.simulation.implicit.compliance import negligible_compliance, uniform_compliance
 from sparsebody.simulation.implicit.generalized_alpha import AlphaState, GeneralizedAlpha
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.start import StartingValues
-from sparsebody.simulation.implicit.step_equations import Control, StepEquations, n_rows
+from sparsebody.simulation.implicit.step_equations import StepEquations, n_rows
 from sparsebody.simulation.integrators.base import LocalError
 from sparsebody.simulation.options import SimulationOptions
 from sparsebody.simulation.records.trajectory import Event
