@@ -230,6 +230,13 @@ void bind_dynamics(nb::module_& m) {
         unlocked(self.n_joints(), [&] { self.fill_rows({position, orientation, velocity}); });
       },
       "Fill rows and gamma at a state.");
+  def<"fill_errors(position, orientation, velocity, rows, delta, velocity_error)">(
+      terms,
+      [](const GeneralTerms& self, Loads position, Loads orientation, Loads velocity, View<const Index> system_rows,
+         Vector delta, Vector velocity_error) {
+        self.fill_errors({position, orientation, velocity}, system_rows, delta, velocity_error);
+      },
+      "Fill errors of the rows of prescribed coordinates.");
   def<"add_loads(position, orientation, velocity, coordinate, load)">(
       terms,
       [](const GeneralTerms& self, Loads position, Loads orientation, Loads velocity, Values coordinate, Table load) {

@@ -17,14 +17,19 @@ using ControlFunction = int (*)(double time, Index n_bodies, const double* posit
 struct Control {
   ControlFunction function = nullptr;
   void* data = nullptr;
+  // Memory of its arguments, always the same: Python holds it.
+  View<double, 2> position, orientation, velocity;
+  View<double> coordinate;
   View<double, 2> wrench;
 
-  // Adds the wrenches to `load`; returns what the function does.
-  int add_wrenches(double time, const model::BodyMotions& bodies, View<const double> coordinate,
-                   View<double, 2> load) const {
+  // Adds the wrenches at a state to `load`; returns what the function does. The coordinates are filled before.
+  int add_wrenches(double time, const model::BodyMotions& bodies, View<double, 2> load) const {
+    std::copy(bodies.position.begin(), bodies.position.end(), position.begin());
+    std::copy(bodies.orientation.begin(), bodies.orientation.end(), orientation.begin());
+    std::copy(bodies.velocity.begin(), bodies.velocity.end(), velocity.begin());
     std::fill(wrench.begin(), wrench.end(), 0.0);
-    const int failure = function(time, bodies.position.rows(), bodies.position.data(), bodies.orientation.data(),
-                                 bodies.velocity.data(), coordinate.data(), wrench.data(), data);
+    const int failure = function(time, position.rows(), position.data(), orientation.data(), velocity.data(),
+                                 coordinate.data(), wrench.data(), data);
     for (Index k = 0; k < load.size(); ++k) load.data()[k] += wrench.data()[k];
     return failure;
   }

@@ -20,7 +20,8 @@ namespace sparsebody::simulation {
 
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is one
 inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
-inline constexpr double velocity_tolerance = 0.5;    // tolerances of positions, times the velocity
+inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
+inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
 
@@ -38,7 +39,7 @@ inline void solve(SpatialEvaluation& e, View<const double> right) {
   e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
 }
 inline void solve(ReducedEvaluation& e, View<const double> right) { solve(e.reduced, right); }
-inline void solve(PlanarEvaluation& e, View<const double> right) { e.solve(right, false); }
+inline void solve(PlanarEvaluation& e, View<const double> right) { e.qr->solve(e.rows(), right, false, e.x, 0); }
 inline std::pair<double, Index> smallest_pivot(const SpatialEvaluation& e, Index n_primal_rows) {
   return e.factors->smallest_pivot(e.rows(), n_primal_rows);
 }
@@ -58,10 +59,12 @@ inline bool accelerate(PlanarEvaluation& e, const EvaluationInput& in, View<doub
   return e.accelerate(in, acceleration, {}) == PlanarEvaluation::good;
 }
 
+// NaN if any is.
 template <class T, int N>
 double largest(View<T, N> values) {
   double most = 0.0;
-  for (const double value : values) most = std::max(most, std::abs(value));
+  for (const double value : values)
+    if (!(std::abs(value) <= most) && std::isnan(most = std::abs(value))) break;
   return most;
 }
 
@@ -133,9 +136,8 @@ class ExplicitSteps {
     if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
   }
 
-  // wrench (n, 6): memory for what the function fills.
-  void set_control(ControlFunction function, void* data, View<double, 2> wrench) {
-    control_ = {function, data, wrench};
+  void set_control(const Control& control) {
+    control_ = control;
     load_ = Array<double, 2>({e_.n_bodies(), 6});
   }
 
@@ -154,7 +156,7 @@ class ExplicitSteps {
       s.velocity = std::move(open.velocity), s.acceleration = Array<double, 2>::uninitialized({n, 6});
       to_time(from, k);
       const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
-      if (!close(s, is_near)) return failed();
+      if (!close(s, is_near, k + 1 == n_stages)) return failed();
       if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
       if (k + 1 < n_stages || tableau.error.size() > 0)
@@ -201,11 +203,11 @@ class ExplicitSteps {
 
   // Moves to the nearest closed state, and fills its acceleration; whether that was possible. Where the newest factors
   // are those of a near pose, they do.
-  bool close(StageState& s, bool is_near) {
+  bool close(StageState& s, bool is_near, bool is_end) {
     put_back(s);
     if (!is_near && !factorize(e_, input(s))) return false;
     if (!close_pose(s)) return false;
-    close_velocity(s);
+    close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
     if (!fill_acceleration(s)) return false;
     s.pivot = smallest();
     return true;
@@ -221,9 +223,8 @@ class ExplicitSteps {
     std::fill(load_.begin(), load_.end(), 0.0);
     if (terms_ != nullptr && terms_->has_loads() && terms_->add_loads(s.bodies(), near_, load_) >= 0) return false;
     if (control_.function == nullptr) return true;
-    Array<double> coordinate(near_.size());
-    if (terms_ != nullptr) terms_->fill_coordinates(s.bodies(), near_, coordinate);
-    is_stopped_ = control_.add_wrenches(time_, s.bodies(), coordinate, load_) != 0;
+    if (terms_ != nullptr) terms_->fill_coordinates(s.bodies(), near_, control_.coordinate);
+    is_stopped_ = control_.add_wrenches(time_, s.bodies(), load_) != 0;
     return !is_stopped_;
   }
   Pivot smallest() const {
@@ -270,8 +271,10 @@ class ExplicitSteps {
   }
   // Leaves the velocity errors at the pose that it finds.
   bool close_pose(StageState& s) {
-    fill_errors(s.bodies(), delta_, velocity_error_);
+    fill_errors(s.bodies(), delta_, {});
     double opening = relative(delta_);
+    bool has_moved = false;
+    contraction_ = 1.0;
     for (int step = 0; step < most_corrections && opening > 1.0; ++step) {
       fill_twists(delta_);
       model::Poses trial = model::displaced(s.position, s.orientation, twists_);
@@ -280,18 +283,22 @@ class ExplicitSteps {
                   trial_velocity_error_);
       const double trial_opening = relative(trial_delta_);
       if (!(trial_opening < opening)) break;
+      contraction_ = has_moved ? std::max(contraction_, trial_opening / opening) : trial_opening / opening;
+      has_moved = true;
       const bool is_slow = trial_opening > 1.0 && trial_opening > slow_convergence * opening;
       s.position = std::move(trial.position), s.orientation = std::move(trial.orientation);
       std::swap(delta_, trial_delta_), std::swap(velocity_error_, trial_velocity_error_);
       opening = trial_opening;
       if (is_slow && !factorize(e_, input(s))) return false;
     }
+    if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
     return opening <= closed_opening;
   }
-  void close_velocity(StageState& s) {
+  // Until errors are smaller than some tolerances. Factors leave the share of them that they have left of the opening.
+  void close_velocity(StageState& s, double n_tolerances) {
     const View<double, 2> v = s.velocity;
     s.correction = s.speed = 0.0;
-    double before = std::numeric_limits<double>::infinity();
+    double before = std::numeric_limits<double>::infinity(), expected = contraction_ * relative(velocity_error_);
     for (int step = 0; step < most_corrections; ++step) {
       fill_twists(velocity_error_);
       const double change = largest(twists_.view());
@@ -300,8 +307,9 @@ class ExplicitSteps {
         for (Index a = 0; a < 6; ++a) v(i, a) += twists_(i, a);
       s.correction += change, before = 0.5 * change;
       s.speed = largest(v);
+      if (expected <= n_tolerances * s.speed) break;
       fill_errors(s.bodies(), {}, velocity_error_);
-      if (relative(velocity_error_) <= velocity_tolerance * s.speed) break;
+      if (relative(velocity_error_) <= n_tolerances * s.speed) break;
     }
   }
 
@@ -321,6 +329,7 @@ class ExplicitSteps {
   Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none
   View<const double> near_;        // coordinates at the start of the step
   double time_ = 0.0;              // of the stage
+  double contraction_ = 1.0;       // of the opening by the factors in use
   bool is_stopped_ = false;        // by the control
 };
 

@@ -119,7 +119,8 @@ class VariationalSteps : public ExplicitSteps<E> {
     for (Index i = 0; i < Index(push_.size()); ++i)
       bodies.velocity(i, momentum_[i] + 0.5 * h * push_[i]).store(&s.velocity(i, 0));
     this->fill_errors(s.bodies(), {}, velocity_error_);
-    this->close_velocity(s);
+    this->contraction_ = 1.0;
+    this->close_velocity(s, velocity_tolerance);
     return true;
   }
   // Moves the bodies for a time h, with impulses of the joints at the start that close them at the end.

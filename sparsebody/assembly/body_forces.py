@@ -106,9 +106,7 @@ def _add_external_forces(system: System, rotation: FloatArray, force: FloatArray
     np.add.at(force, loads.body, wrench)
 
 
-def _efforts(
-    functions: TimeFunctions, time: float, who: Callable[[int], str]
-) -> FloatArray:
+def _efforts(functions: TimeFunctions, time: float, who: Callable[[int], str]) -> FloatArray:
     """Values of the time functions; `who` names the k-th force in an error."""
     efforts = functions(time)[:, 0]
     if not np.isfinite(efforts).all():

@@ -106,7 +106,7 @@ class TimeFunctions:
     """Several time functions; those of TIME_FUNCTIONS take one native call."""
 
     def __init__(self, functions: Sequence[TimeFunction]) -> None:
-        kinds = list(TIME_FUNCTIONS.values())
+        kinds: list[type] = list(TIME_FUNCTIONS.values())
         kind = [kinds.index(type(f)) if type(f) in kinds else self._OTHER for f in functions]
         numbers = [
             np.ravel(astuple(f)) if k != self._OTHER else ()  # type: ignore[call-overload]

@@ -7,8 +7,8 @@ A compiled control is a C function, which explicit steps call without Python::
 
 It fills `wrench` (n_bodies, 6), zero before, about the centers of mass in body axes, moment first
 [N m, N], at positions (n_bodies, 3), unit quaternions (n_bodies, 4), velocities (n_bodies, 6) in
-body axes, and tracked coordinates. Anything but 0 ends the motion. It is given as a ctypes function,
-as a Numba cfunc, or as a scipy.LowLevelCallable, which takes functions of cffi and Cython, too.
+body axes, and tracked coordinates. Anything but 0 ends the motion. Give a ctypes function, a Numba
+cfunc, or a scipy.LowLevelCallable, which takes functions of cffi and Cython, too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.evaluators import is_plain
 from sparsebody.equations.system_motion import checked_vectors
 from sparsebody.errors import SimulationError, SimulationOptionError
 from sparsebody.model.system import State, System
@@ -27,9 +28,9 @@ from sparsebody.model.system import State, System
 Control = Callable[[float, State], FloatArray]
 """control(time, state): wrenches (n_bodies, 6) about the centers of mass in body axes."""
 
+_FUNCTION: Any = ctypes._CFuncPtr  # type: ignore[attr-defined]
 _POINTERS = [ctypes.c_void_p] * 6
-_SIGNATURE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, ctypes.c_ssize_t, *_POINTERS)
-_NUMBER = ctypes.sizeof(ctypes.c_double)
+CONTROL_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, ctypes.c_ssize_t, *_POINTERS)
 
 
 class CompiledControl:
@@ -37,16 +38,15 @@ class CompiledControl:
 
     def __init__(self, address: int, data: int, owner: object) -> None:
         self.address, self.data, self._owner = address, data, owner
-        self._function = _SIGNATURE(address)
+        self._function = CONTROL_FUNCTION(address)
 
     def __call__(self, time: float, state: State) -> FloatArray:
         """Return the wrenches (n_bodies, 6) at a state."""
         arrays = state.position, state.orientation, state.velocity, state.coordinate
-        plain = [np.ascontiguousarray(array) for array in arrays]
-        wrench = np.zeros(state.velocity.shape)
-        pointers = [array.ctypes.data for array in (*plain, wrench)]
-        self.check(self._function(time, len(wrench), *pointers, self.data), time)
-        return wrench
+        filled = *map(np.ascontiguousarray, arrays), np.zeros(state.velocity.shape)
+        pointers = [array.ctypes.data for array in filled]
+        self.check(self._function(time, len(state.position), *pointers, self.data), time)
+        return filled[-1]
 
     def check(self, status: int, time: float) -> None:
         """Raise SimulationError for a status that is not 0."""
@@ -54,47 +54,51 @@ class CompiledControl:
             raise SimulationError(f"the control returned {status} at t = {time:.6g} s, not 0")
 
 
-class PythonControl:
-    """The C function of a control in Python; errors are kept, for C knows none."""
+class ControlArguments:
+    """The C function of a control, Python or not, and the memory of what it is called with.
 
-    data = 0
+    Errors of Python are kept, for C knows none.
+    """
 
     def __init__(self, control: Control, system: System) -> None:
-        self._control, self._system = control, system
-        self._shape = system.n_bodies, 6
-        self.error: BaseException | None = None
-        self._function = _SIGNATURE(self._fill)
-        self.address = ctypes.cast(self._function, ctypes.c_void_p).value
+        self._control, self._system, n = control, system, system.n_bodies
+        shapes = (n, 3), (n, 4), (n, 6), (len(system.coordinates.joint),), (n, 6)
+        position, orientation, velocity, coordinate, wrench = map(np.zeros, shapes)
+        self.memory = position, orientation, velocity, coordinate, wrench
+        self._error: BaseException | None = None
+        if isinstance(control, CompiledControl):
+            address, data = control.address, control.data
+        else:
+            self._function = CONTROL_FUNCTION(self._fill)
+            address, data = _address(self._function), 0
+        self.function = address, data
 
-    def _fill(self, time: float, n: int, *pointers: int) -> int:
-        *arrays, wrench, _ = pointers
+    def _fill(self, time: float, *_: object) -> int:
+        position, orientation, velocity, coordinate, wrench = self.memory
         try:
-            position, orientation, velocity = (
-                _copied(pointer, width * n).reshape(n, width)
-                for pointer, width in zip(arrays, (3, 4, 6), strict=False)
+            state = State(
+                position.copy(), orientation.copy(), velocity.copy(), coordinate.copy(), time
             )
-            coordinate = _copied(arrays[3], len(self._system.coordinates.joint))
-            force = self._control(time, State(position, orientation, velocity, coordinate, time))
-            if not (isinstance(force, np.ndarray) and force.shape == self._shape):
+            force = self._control(time, state)
+            if not is_plain(force, wrench.shape):
                 force = checked_vectors(self._system, force, "body_force")
-            ctypes.memmove(wrench, np.ascontiguousarray(force, float).tobytes(), 6 * n * _NUMBER)
+            wrench[:] = force
         except BaseException as error:
-            self.error = error
+            self._error = error
             return 1
         return 0
 
-    def check(self, status: int, time: float) -> None:
-        """Raise what the control raised."""
-        error, self.error = self.error, None
+    def raise_failure(self, time: float) -> None:
+        """Raise what ended the newest call."""
+        error, self._error = self._error, None
         if error is not None:
             raise error
+        if isinstance(self._control, CompiledControl):
+            self._control.check(1, time)
 
 
-def _copied(pointer: int | None, n: int) -> FloatArray:
-    """Return n numbers from memory."""
-    if n == 0:
-        return np.zeros(0)
-    return np.frombuffer(bytearray(ctypes.string_at(pointer, n * _NUMBER)))  # type: ignore[arg-type]
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def control_of(given: Any) -> Control | None:
@@ -105,12 +109,12 @@ def control_of(given: Any) -> Control | None:
     SimulationOptionError
         If it is no function.
     """
-    if isinstance(given, ctypes._CFuncPtr):
-        return CompiledControl(ctypes.cast(given, ctypes.c_void_p).value or 0, 0, given)
+    if isinstance(given, _FUNCTION):
+        return CompiledControl(_address(given), 0, given)
     if isinstance(getattr(given, "address", None), int):  # a Numba cfunc
         return CompiledControl(given.address, 0, given)
     if type(given).__name__ == "LowLevelCallable":
-        return CompiledControl(*_in_capsule(given[0]), given)
+        return CompiledControl(*_in_capsule(tuple.__getitem__(given, 0)), given)
     if given is not None and not callable(given):
         raise SimulationOptionError(
             f"control is {given!r}; give a function of time and state, or a C function"

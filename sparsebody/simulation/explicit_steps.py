@@ -12,7 +12,7 @@ from sparsebody.dynamics.evaluators import BlockQRSolver, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.system import State, System
 from sparsebody.simulation.constraint_errors import Scales, joint_errors
-from sparsebody.simulation.control import CompiledControl, Control, PythonControl
+from sparsebody.simulation.control import Control, ControlArguments
 from sparsebody.simulation.integrators.base import Composition, Tableau
 from sparsebody.simulation.stabilization import Pivot, Solved
 
@@ -39,13 +39,10 @@ class ExplicitSteps:
     ) -> None:
         self._scheme, self._small, self._is_adaptive = scheme, small, is_adaptive
         self.error: FloatArray | None = None  # (n_bodies, 7) of the mean y'' of the newest step
-        is_compiled = control is None or isinstance(control, CompiledControl)
-        self._control = control if is_compiled else PythonControl(control, system)
-        self._wrench = np.zeros((system.n_bodies, 6))  # of the control
+        self._control = None if control is None else ControlArguments(control, system)
         self._inertias = system.inertia, system.mass
-        is_tableau = isinstance(scheme, Tableau)
-        self._nodes = (scheme.node if is_tableau else np.cumsum(scheme.parts)).tolist()
-        self._nodes[-1] = 1.0
+        nodes = np.cumsum(scheme.parts) if isinstance(scheme, Composition) else scheme.node
+        self._nodes = [*nodes[:-1].tolist(), 1.0]
         self._evaluator: Evaluator | None = None
         self._native: Native | None = None
 
@@ -70,7 +67,7 @@ class ExplicitSteps:
         status, x, q, v, coordinate, a, correction, worst, last, error = reached
         if status != native.CLOSED:
             if status == native.STOPPED and self._control is not None:
-                self._control.check(1, time)
+                self._control.raise_failure(time)
             return None
         self.error = error if self._is_adaptive else None
         evaluator.solver.accept_assembled()
@@ -87,11 +84,12 @@ class ExplicitSteps:
             return _NOTHING, _NOTHING_KNOWN
         times = [start + node * (end - start) if node < 1.0 else end for node in self._nodes]
         known = np.empty((len(times), n_functions, 3))
-        for k in range(len(times) if terms is not None and n_functions else 0):
-            if k > 0 and times[k] == times[k - 1]:
-                known[k] = known[k - 1]
-            else:
-                terms.fill_known(times[k], known[k])
+        if terms is not None and n_functions > 0:
+            for k, time in enumerate(times):
+                if k > 0 and time == times[k - 1]:
+                    known[k] = known[k - 1]
+                else:
+                    terms.fill_known(time, known[k])
         return np.array(times), known
 
     def _step(self, native: Native, start: Any, h: float) -> Any:
@@ -106,7 +104,7 @@ class ExplicitSteps:
             return None
         native = self._by_factorization(solver)
         if native is not None and self._control is not None:
-            native.set_control(self._control.address, self._control.data, self._wrench)
+            native.set_control(*self._control.function, *self._control.memory)
         return native
 
     def _by_factorization(self, solver: ForwardDynamics) -> Native | None:

@@ -323,9 +323,9 @@ class Stepper:
             arguments = scheme, state, acceleration, time, self._small
             reached = variational_step(self.evaluate, *arguments)
             if reached is not None:
-                end, pivot = reached
-                end = end._replace(state=self._with_coordinates(end.state))
-                return self._reached(start, end, pivot)
+                here, pivot = reached
+                here = here._replace(state=self._with_coordinates(here.state))
+                return self._reached(start, here, pivot)
             self._n_others += 1
         end = self._integrated(self.evaluate, start, time)
         try:
@@ -428,8 +428,7 @@ class Stepper:
         return replace(state, coordinate=motion.value)
 
     def _check_finite(self, state: State) -> None:
-        squares = np.vdot(state.velocity, state.velocity), np.vdot(state.position, state.position)
-        if sum(squares) < _BEYOND**2:
+        if largest(state.velocity) < _BEYOND and largest(state.position) < _BEYOND:
             return  # false for NaN, too
         finite = (np.abs(state.velocity) < _BEYOND).all(axis=1)
         finite &= (np.abs(state.position) < _BEYOND).all(axis=1)

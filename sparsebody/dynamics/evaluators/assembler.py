@@ -348,7 +348,9 @@ class Assembler:
         """Begin assemblies by native code, which leaves general terms of its newest state."""
         self.assembly, native = object(), self._general.native
         self._stabilization = NO_TERMS.gamma
-        self._terms = NO_TERMS if native is None else Terms(NO_TERMS.load, native.rows, native.gamma)
+        self._terms = (
+            NO_TERMS if native is None else Terms(NO_TERMS.load, native.rows, native.gamma)
+        )
 
     def call(
         self,

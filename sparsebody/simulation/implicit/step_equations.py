@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody._core import simulation as native
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.arrays import IntArray
 from sparsebody.assembly.body_forces import check_directions, joint_efforts, point_efforts
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
