@@ -19,7 +19,8 @@ SOURCE = """
 #include <stddef.h>
 int control(double time, ptrdiff_t n, const double *position, const double *orientation,
             const double *velocity, const double *coordinate, double *wrench, void *data) {
-  for (ptrdiff_t i = 0; i < n; ++i) wrench[6 * i + 5] = -*(double *)data * time * velocity[6 * i + 5];
+  const double factor = *(double *)data;
+  for (ptrdiff_t k = 5; k < 6 * n; k += 6) wrench[k] = -factor * time * velocity[k];
   return time > 0.5;
 }
 """
