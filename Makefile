@@ -11,7 +11,7 @@ PYTEST_ARGS ?=
 STAMP := $(if $(filter 1,$(SPARSEBODY_REQUIRE_CHOLMOD)),.venv/.cholmod,.venv/.setup)
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 SANITIZED := tests/core tests/spatial tests/kinematics tests/factorization tests/ordering \
-  tests/sparse/test_rank.py tests/sparse/test_row_fronts.py tests/sparse/test_row_choices.py tests/sparse/test_saddle.py \
+  tests/sparse/test_rank.py tests/sparse/test_row_choices.py tests/sparse/test_saddle.py \
   tests/model/test_joints.py tests/dynamics/test_evaluators.py tests/dynamics/test_reductions.py tests/tree/test_methods.py
 
 help:  ## show this list

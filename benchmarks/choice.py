@@ -18,9 +18,10 @@ from scipy.optimize import nnls
 
 from benchmarks.cases import problem
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import Evaluator, SpatialAssembler
+from sparsebody.dynamics.assembler import SpatialAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.solver_choice import SolverChoice
+from sparsebody.dynamics.solvers import Evaluator
 from sparsebody.errors import SparsebodyError
 from sparsebody.factorization import available_factorizations
 from sparsebody.factorization.cost_model import COSTS, WORK
@@ -30,7 +31,7 @@ from sparsebody.ordering import order
 from sparsebody.ordering.ordering_choice import candidate_orderings
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.study import machine
-from sparsebody.study.timings import cpu_seconds
+from sparsebody.study.measure import cpu_seconds
 
 CHOICE = Path(__file__).parent / "results" / "choice.csv"
 MECHANISMS = ("ladder", "scissor", "lattice", "chain")

@@ -14,13 +14,12 @@ import numpy as np
 from benchmarks.criteria import Results
 from sparsebody.arrays import FloatArray
 from sparsebody.study.families import Problem
-from sparsebody.study.measure import Row
-from sparsebody.study.prepared import TreePrepared
-from sparsebody.study.promises import Finding, judged
+from sparsebody.study.findings import Finding, judged
+from sparsebody.study.measure import TreePrepared
+from sparsebody.study.rows import Row
 from sparsebody.tree import joint_coordinates, spanning_tree, tree_dynamics
-from sparsebody.tree.aba import ArticulatedBody
-from sparsebody.tree.crba import CompositeRigidBody
-from sparsebody.tree.loops.loops_aba import LoopsArticulatedBody
+from sparsebody.tree.loops_aba import LoopsArticulatedBody
+from sparsebody.tree.method import ArticulatedBody, CompositeRigidBody
 
 PROMISED = {  # times as long as Pinocchio, from 128 bodies on
     ("chain", "aba", "pinocchio-aba"): 1.3,

@@ -26,10 +26,9 @@ from sparsebody.model.gallery import build
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
 from sparsebody.study.families import Family, Problem
-from sparsebody.study.journal import case_of_row
-from sparsebody.study.measure import Row
-from sparsebody.study.prepared import SparsePrepared
-from sparsebody.study.promises import Finding, judged
+from sparsebody.study.findings import Finding, judged
+from sparsebody.study.measure import SparsePrepared
+from sparsebody.study.rows import Row, case_of_row
 from sparsebody.study.study_references import Reference
 
 LARGEST_DENSE = 60  # bodies of a dense reference
@@ -107,7 +106,7 @@ def counts(rows: Sequence[Row]) -> Iterator[Finding]:
                 expected = EXPECTED[family][which](own.parameter(row["n_bodies"]))
                 values[row["n_bodies"]] = (row[column], float(expected), f" of {expected}")
             promise = f"{family}, {label}: {column.replace('_', ' ')}"
-            yield judged(promise, values, "closed form", is_kept=eq, form="g")
+            yield judged(promise, values, "closed form", is_met=eq, form="g")
 
 
 def consistent(system: System, seed: int) -> State:

@@ -18,8 +18,8 @@ from sparsebody.classical.six_revolute import (
     six_revolute_arm,
     six_revolute_symbols,
 )
+from sparsebody.plots.curves import plot_joint_forces
 from sparsebody.plots.style import save_figure
-from sparsebody.plots.time_series import plot_joint_forces
 
 
 def main() -> float:

@@ -146,13 +146,11 @@ from .analysis.cycle_bases import (
 from .certificates.certifying import (
     certify as certify,
 )
-from .corpus.index import (
+from .corpus.corpus_files import (
     read_corpus as read_corpus,
-)
-from .corpus.write import (
     write_corpus as write_corpus,
 )
-from .sparse.pattern_files import (
+from .sparse.matrix_files import (
     read_order as read_order,
     read_pattern as read_pattern,
     write_order as write_order,

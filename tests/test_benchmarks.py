@@ -19,9 +19,9 @@ from sparsebody.factorization import FACTORIZATIONS, available_factorizations
 from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.gallery import build
 from sparsebody.study.families import Problem
-from sparsebody.study.measure import blank_row, measure, solve_reference
-from sparsebody.study.plan import PEER, Case, Series
-from sparsebody.study.study_files import read_study
+from sparsebody.study.measure import measure, solve_reference
+from sparsebody.study.plan import PEER, Case, Series, read_study
+from sparsebody.study.rows import blank_row
 
 SIZE = 8
 MECHANISMS = ("ladder", "scissor", "lattice", "chain")

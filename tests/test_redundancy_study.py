@@ -11,7 +11,7 @@ from sparsebody.factorization import available_factorizations
 from sparsebody.model.gallery import build
 from sparsebody.study.families import Problem
 from sparsebody.study.measure import measure, solve_reference
-from sparsebody.study.study_files import read_study
+from sparsebody.study.plan import read_study
 
 
 def rows_of(name, largest, folder):

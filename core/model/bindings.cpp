@@ -49,7 +49,7 @@ void bind_model(nb::module_& m) {
   functions.attr("OTHER") = int(TimeFunctions::other);
 
   // Structure
-  def_kernel<"planar_motion(n_bodies, frames, kind, first_row, subspaces, tolerance)">(
+  def_kernel<"planar_motion(n_bodies, frames, subgroup, first_row, subspaces, tolerance)">(
       m, &planar_motion,
       "Basis, bodies from the world outwards, their joints, rows out of the plane; and the bodies reached: all, or the "
       "rest means nothing.");

@@ -10,6 +10,24 @@ template <OneOf<model::JointFrames, model::ElasticElements, Bodies, Joints, Coor
                 Loads, Compliance, Start, End, Given, Residual, Triplets, AlphaCoefficients, AlphaStart> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
+namespace {
+
+template <class F>
+Array<double, 2> for_twists(View<const double, 2> y, View<const double, 2> m, F f) {
+  auto out = Array<double, 2>::uninitialized(y.shape());
+  for (Index i = 0; i < y.rows(); ++i)
+    f(Motion<double>::load(&y(i, 0)), Motion<double>::load(&m(i, 0))).store(&out(i, 0));
+  return out;
+}
+Array<double, 2> tangent_products(View<const double, 2> y, View<const double, 2> m) {
+  return for_twists(y, m, [](const auto& y, const auto& m) { return tangent(y, m); });
+}
+Array<double, 2> inverse_tangent_products(View<const double, 2> y, View<const double, 2> m) {
+  return for_twists(y, m, [](const auto& y, const auto& m) { return inverse_tangent(y, m); });
+}
+
+}  // namespace
+
 void bind_simulation_implicit(nb::module_& m) {
   nb::class_<Equations> type(m, "ImplicitEquations", "Residuals of an implicit time step, linearized.");
   def_keeping<"__init__(bodies, joints, coordinates, springs, point_springs, elements, loads, compliance, start, "
@@ -20,15 +38,16 @@ void bind_simulation_implicit(nb::module_& m) {
   def_kernel<"evaluate()">(
       type, &Equations::evaluate,
       "Fill poses and residuals at the end; return -1, or the first spring between points that coincide.");
-  def_kernel<"assemble(b, c)">(
+  def_kernel<"assemble()">(
       type,
-      [](Equations& self, double b, double c) {
+      [](Equations& self) {
         Triplets entries;
-        self.assemble(b, c, entries);
+        self.assemble(entries);
         return entries;
       },
-      "Return rows, columns and values of [J A'; A -C]; entries at one place add up.");
-  def_kernel<"whole_right_side(rhs)">(type, &Equations::whole_right_side, "Fill the right-hand side for that matrix.");
+      "Return rows, columns and values of [J A'; A -C] = K + c D + b M; entries at one place add up.");
+  def_kernel<"velocity_errors(prescribed_rate, error)">(
+      type, &Equations::velocity_errors, "Fill T' v_J of the rows of joints, less the prescribed rates.");
 
   nb::class_<Newton> newton(m, "Newton", "Newton's method on the equations of an implicit step.");
   def_keeping<"__init__(equations, block_ldl?, fronts?, start, end, known, n_unknowns, length)">(
@@ -68,6 +87,8 @@ void bind_simulation_implicit(nb::module_& m) {
   newton.attr("CONVERGED") = int(Newton::converged);
   newton.attr("UNDEFINED") = int(Newton::undefined);
   newton.attr("WANTS_WHOLE") = int(Newton::wants_whole);
+  def<"tangent_products(y, m)">(m, &tangent_products, "T(y) m (n, 6), with exp(-y) d exp(y) = T(y) dy.");
+  def<"inverse_tangent_products(y, m)">(m, &inverse_tangent_products, "T(y)^-1 m (n, 6), to fifth order in y.");
   def<"predict(method, start, h, end)">(m, &predict, "Fill the unknowns at the end; return the largest accelerations.");
   def<"next_mean(method, start, h, end)">(m, &next_mean, "a of the generalized-alpha method at the end.");
 }

@@ -1,7 +1,6 @@
 // The whole matrix of an implicit step, and the parts of it that are exact.
 #include "simulation/implicit_matrix.hpp"
 #include "simulation/implicit_terms.hpp"
-#include "simulation/small_cholesky.hpp"
 
 namespace sparsebody::implicit {
 
@@ -19,16 +18,12 @@ Matrix6 Equations::mass_matrix(Index i) const {
   return M;
 }
 
-// (b M + c D) T^-1 + K of inertia, gravity and loads; D = d(v x* M v)/dv = v x* M + (. x* M v)
-Matrix6 Equations::body_block(Index i, double b, double c) const {
-  const Matrix6 M = mass_matrix(i);
+// d(v x* M v)/dv = v x* M + (. x* M v)
+Matrix6 Equations::gyroscopic_block(Index i) const {
   const Twist& v = motions_[i].v;
   const Mat3<double> tensor = Mat3<double>::load(&bodies_.inertia(i, 0, 0));
   const Wrench momentum{tensor * v.angular, bodies_.mass[i] * v.linear};
-  const Matrix6 D = Matrix6::cross_with(momentum) - transpose_times(Matrix6::cross(v), M);
-  const Vec3<double> g = transpose_times(motions_[i].R, Vec3<double>::load(bodies_.gravity.data()));
-  return (b * M + c * D) * inverse_tangent(Twist::load(&end_.displacement(i, 0))) -
-         turning({}, {{}, bodies_.mass[i] * g});
+  return Matrix6::cross_with(momentum) - transpose_times(Matrix6::cross(v), mass_matrix(i));
 }
 
 void Equations::add_load_stiffness(std::vector<Matrix6>& H) const {
@@ -73,21 +68,24 @@ Equations::PointTerms Equations::point_terms(Index k) const {
   return terms;
 }
 
-void Equations::assemble(double b, double c, Triplets& out) {
+void Equations::assemble(Triplets& out) {
   const Index n = n_bodies();
-  const auto add_block = [&](Index row_body, Index column_body, const Matrix6& block) {
+  const auto add_block = [&](Index row_body, Index column_body, const Matrix6& K, const Matrix6& D,
+                             const Matrix6& M = {}) {
     if (row_body < 0 || column_body < 0) return;
     for (int i = 0; i < 6; ++i)
-      for (int k = 0; k < 6; ++k) out.add(6 * row_body + i, 6 * column_body + k, block(i, k));
+      for (int k = 0; k < 6; ++k)
+        out.add(6 * row_body + i, 6 * column_body + k, K(i, k), D(i, k), M(i, k));
   };
   const auto tangent = [&](Index body) {
     return body < 0 ? Matrix6() : inverse_tangent(Twist::load(&end_.displacement(body, 0)));
   };
-  std::vector<Matrix6> diagonal(n);
-  for (Index i = 0; i < n; ++i) diagonal[i] = body_block(i, b, c);
-  add_load_stiffness(diagonal);
-  for (Index i = 0; i < n; ++i) add_block(i, i, diagonal[i]);
-  factorize_compliance(c);
+  std::vector<Matrix6> stiffness(n);
+  const Vec3<double> g = Vec3<double>::load(bodies_.gravity.data());
+  for (Index i = 0; i < n; ++i) stiffness[i] = -1.0 * turning({}, {{}, bodies_.mass[i] * transpose_times(motions_[i].R, g)});
+  add_load_stiffness(stiffness);
+  for (Index i = 0; i < n; ++i)
+    add_block(i, i, stiffness[i], gyroscopic_block(i) * tangent(i), mass_matrix(i) * tangent(i));
   for_connections(true, [&](Index j, const JointTerms& terms) {
     const auto& [body, first, n_rows, first_entry] = connections_[j];
     const Matrix6 X[2] = {Matrix6::of(terms.X_p), Matrix6::of(terms.X_s)};
@@ -95,27 +93,33 @@ void Equations::assemble(double b, double c, Triplets& out) {
     for (const Spring& spring : terms.springs) {
       rate.add_outer(spring.stiffness, spring.w, spring.w);
       rate.add_outer(spring.damping, spring.w, spring.rate);
-      damping.add_outer(c * spring.damping, spring.w, spring.w);
+      damping.add_outer(spring.damping, spring.w, spring.w);
     }
     const Matrix6 of_side[2] = {rate + Matrix6::cross_with(terms.wrench), rate};
     for (int row = 0; row < 2; ++row)
       for (int column = 0; column < 2; ++column) {
-        const Matrix6 change = of_side[row] * X[column] + damping * (X[column] * tangent(body[column]));
-        add_block(body[row], body[column], (row == column ? 1.0 : -1.0) * transpose_times(X[row], change));
+        const double sign = row == column ? 1.0 : -1.0;
+        add_block(body[row], body[column], sign * transpose_times(X[row], of_side[row] * X[column]),
+                  sign * transpose_times(X[row], damping * (X[column] * tangent(body[column]))));
       }
-    for (int k = 0; k < terms.n_rows; ++k) {
-      for (int side = 0; side < 2; ++side)
-        for (int e = 0; e < 6 && body[side] >= 0; ++e) {
-          double entry = 0.0;
-          for (int a = 0; a < 6; ++a) entry += X[side](a, e) * terms.rows[k][a];
-          out.add(6 * n + first + k, 6 * body[side] + e, side == 0 ? -entry : entry);
-          out.add(6 * body[side] + e, 6 * n + first + k, side == 0 ? -entry : entry);
+    for (int side = 0; side < 2; ++side)
+      for (int e = 0; e < 6 && body[side] >= 0; ++e) {
+        double entry[6] = {};
+        for (int k = 0; k < terms.n_rows; ++k)
+          for (int a = 0; a < 6; ++a) entry[k] += (side == 0 ? -1.0 : 1.0) * X[side](a, e) * terms.rows[k][a];
+        for (int k = 0; k < terms.n_rows; ++k) {
+          double damped = 0.0;
+          for (int l = 0; terms.is_element && l < terms.n_rows; ++l)
+            damped += elements_.damping(j - joints_.kind.size(), k, l) * entry[l];
+          out.add(6 * n + first + k, 6 * body[side] + e, entry[k], damped);
+          out.add(6 * body[side] + e, 6 * n + first + k, entry[k]);
         }
-      double compliance[6] = {};
-      compliance[k] = 1.0;
-      multiply_by_product(terms.n_rows, &row_root_[first_entry], compliance);
-      for (int l = 0; l < terms.n_rows; ++l) out.add(6 * n + first + k, 6 * n + first + l, -compliance[l]);
-    }
+      }
+    for (int k = 0; k < terms.n_rows; ++k)
+      for (int l = 0; l < terms.n_rows; ++l)
+        if (terms.is_element ? k == l : true)
+          out.add(6 * n + first + k, 6 * n + first + l,
+                  terms.is_element ? -1.0 : -compliance_.entries[first_entry + k * terms.n_rows + l]);
   });
   for (Index k = 0; k < point_springs_.first.size(); ++k) {
     const PointTerms terms = point_terms(k);
@@ -131,23 +135,26 @@ void Equations::assemble(double b, double c, Triplets& out) {
         Matrix6 block, damped;
         block.add_outer(stiffness, terms.row[row], terms.row[column]);
         block.add_outer(damping, terms.row[row], terms.turn[column]);
-        damped.add_outer(c * damping, terms.row[row], terms.row[column]);
+        damped.add_outer(damping, terms.row[row], terms.row[column]);
         for (int i = 0; i < 2; ++i)
           for (int e = 0; e < 2; ++e)
             block.add_block(3 * i, 3 * e, transpose_times(terms.E[row][i], across * terms.E[column][e]));
         if (row == column)
           block += (row == 0 ? -pull : pull) * turning(terms.arm[row], {{}, terms.n_body[row]});
-        add_block(terms.body[row], terms.body[column], block + damped * tangent(terms.body[column]));
+        add_block(terms.body[row], terms.body[column], block, damped * tangent(terms.body[column]));
       }
   }
 }
 
-void Equations::whole_right_side(View<double> rhs) const {
-  const Index n = n_bodies();
-  std::copy_n(residual_.force.data(), 6 * n, rhs.data());
-  for (const Connection& of : connections_)
-    if (of.n_rows > 0) load_residual(of, &rhs[6 * n + of.first_row]);
-  for (double& entry : rhs) entry = -entry;
+void Equations::velocity_errors(View<const double> prescribed_rate, View<double> error) {
+  std::fill(error.begin(), error.end(), 0.0);
+  for_connections(false, [&](Index j, const JointTerms& terms) {
+    if (terms.is_element) return;
+    double* const of_joint = &error[connections_[j].first_row];
+    for (int k = 0; k < terms.n_rows; ++k) of_joint[k] = dot(terms.v_J, Wrench::load(terms.rows[k]));
+  });
+  for (Index item = 0; item < coordinates_.row.size(); ++item)
+    if (coordinates_.row[item] >= 0) error[coordinates_.row[item]] -= prescribed_rate[prescribed_of_item_[item]];
 }
 
 }  // namespace sparsebody::implicit

@@ -89,11 +89,15 @@ struct Residual {
   View<double> row;
 };
 
+// Entries of K + c D + b M; those at one place add up.
 struct Triplets {
   std::vector<Index> row, column;
-  std::vector<double> value;
+  std::vector<double> stiffness, damping, inertia;
 
-  void add(Index i, Index j, double a) { row.push_back(i), column.push_back(j), value.push_back(a); }
+  void add(Index i, Index j, double k, double d = 0.0, double m = 0.0) {
+    row.push_back(i), column.push_back(j);
+    stiffness.push_back(k), damping.push_back(d), inertia.push_back(m);
+  }
 };
 
 // A spring's or damper's column W and its numbers.
@@ -145,10 +149,10 @@ class Equations {
   // Adds a correction to displacements, velocities, accelerations and multipliers. Returns the largest angle and
   // distance [rad, m] in it.
   std::pair<double, double> correct(double b, double c, View<const double, 2> twist, View<const double> multiplier);
-  // Adds [J A'; A -C], nothing left out; entries at one place add up.
-  void assemble(double b, double c, Triplets& out);
-  // The right-hand side (6 n + n_rows,) of Newton's equations with that matrix.
-  void whole_right_side(View<double> rhs) const;
+  // Adds [J A'; A -C], nothing left out, as K + c D + b M; rows of elements are those of their residuals.
+  void assemble(Triplets& out);
+  // Fills T' v_J of the rows of joints, less the prescribed rates, and zeros for those of elements.
+  void velocity_errors(View<const double> prescribed_rate, View<double> error);
 
  private:
   struct Shear {                    // G (rows, 12) and Y (12, rows) of a connection
@@ -174,7 +178,7 @@ class Equations {
                     Matrix6 (&block)[2]);
   void move();
   void add_body_forces();
-  Matrix6 body_block(Index i, double b, double c) const;
+  Matrix6 gyroscopic_block(Index i) const;
   Matrix6 first_order_block(Index i, double b, double c) const;
   void add_load_stiffness(std::vector<Matrix6>& H) const;
   Matrix6 mass_matrix(Index i) const;

@@ -31,6 +31,18 @@ inline Motion<double> inverse_tangent(const Motion<double>& y, const Motion<doub
   const Motion<double> first = cross(y, m), second = cross(y, first), fourth = cross(y, cross(y, second));
   return m + 0.5 * first + (1.0 / 12.0) * second + (-1.0 / 720.0) * fourth;
 }
+// T(y) m = m - y x m / 2 + y x y x m / 6 - ..., to rounding for rotations by less than a turn.
+inline Motion<double> tangent(const Motion<double>& y, const Motion<double>& m) {
+  constexpr int n_terms = 24;
+  Motion<double> term = m, sum = m;
+  const double size = dot(m.angular, m.angular) + dot(m.linear, m.linear);
+  for (int k = 2; k < n_terms; ++k) {
+    term = (-1.0 / k) * cross(y, term);
+    sum += term;
+    if (!(dot(term.angular, term.angular) + dot(term.linear, term.linear) > 1e-34 * size)) break;
+  }
+  return sum;
+}
 inline Matrix6 inverse_tangent(const Motion<double>& y) {
   const Matrix6 first = Matrix6::cross(y), second = first * first;
   return Matrix6::identity() + 0.5 * first + second * (1.0 / 12.0 * Matrix6::identity() - 1.0 / 720.0 * second);

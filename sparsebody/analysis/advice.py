@@ -14,87 +14,188 @@ Featherstone (2008), sec. 8.10, on overconstraint; sec. 3.6 and 4.4 on joints.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from sparsebody.analysis.advice_check import AdviceCheck, check_advice, with_replaced_joints
 from sparsebody.analysis.advice_choices import (
-    MOST_REDUNDANT,
-    Choice,
-    LoopChoices,
+    LoopAdvice,
+    Replacement,
     choices_by_loop,
     pose_at,
 )
-from sparsebody.analysis.closed_loops import nearby_state
-from sparsebody.analysis.determined_reactions import constraints, determined_reactions, listed
-from sparsebody.analysis.relaxations import relaxations
-from sparsebody.arrays import FloatArray, IntArray
+from sparsebody.analysis.determined_reactions import determined_reactions
+from sparsebody.analysis.null_space import joint_sizes
+from sparsebody.arrays import BoolArray, FloatArray
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
+from sparsebody.errors import ModelError
+from sparsebody.kinematics.joint_motion import joint_motion
+from sparsebody.kinematics.poses import displaced
+from sparsebody.model.connections import JointColumns
+from sparsebody.model.forces import JointForce
+from sparsebody.model.frames import Frames
 from sparsebody.model.joints import JointType
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
+from sparsebody.spatial import quaternion_from_rotation
+from sparsebody.tolerances import JOINT_SPEED_TOLERANCE, NEARBY_CLOSURE, VIOLATION_TOLERANCE
 
-TOO_MANY = f"nothing, for more than {MOST_REDUNDANT} redundant rows are not looked at together"
-
-
-@dataclass(frozen=True, eq=False)
-class Replacement:
-    """A joint of another type, or none, in the place of one."""
-
-    joint: str
-    old: JointType
-    new: JointType | None  # None: take the joint away
-    turn: FloatArray  # (3, 3) axes of both new joint frames in the old ones
-    n_removed: int  # constraint rows that this saves
-
-    def __str__(self) -> str:
-        if self.new is None:
-            return f"remove joint {self.joint!r} ({self.old.name})"
-        signs, places = self.turn.sum(axis=0), np.abs(self.turn).argmax(axis=0)
-        axes = [f"{'-' * int(signs[k] < 0)}{'xyz'[places[k]]}" for k in range(3)]
-        turned = "" if axes == ["x", "y", "z"] else f", its axes along {', '.join(axes)} of the old"
-        return f"joint {self.joint!r}: {self.new.name} instead of {self.old.name}{turned}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain numbers, strings, lists and dicts."""
-        return {
-            "joint": self.joint,
-            "old": self.old.name,
-            "new": None if self.new is None else self.new.name,
-            "turn": self.turn.tolist(),
-            "rows_removed": self.n_removed,
-        }
+Substitute = tuple[JointType, FloatArray]  # and the axes (3, 3) of its frames in the old ones
 
 
-@dataclass(frozen=True, eq=False)
-class LoopAdvice:
-    """What to do about one redundant loop, or about several that share their redundancy."""
+def with_replaced_joints(
+    mechanism: Mechanism, substitutes: Mapping[str, Substitute | None]
+) -> Mechanism:
+    """Return a copy of a mechanism with some joints of another type, or without them.
 
-    joints: tuple[str, ...]
-    loops: int  # how many loops these are
-    redundant: int  # constraint rows
-    choices: tuple[tuple[Replacement, ...], ...]  # any one of them will do; the first is taken
-    tried: tuple[str, ...] = ()  # where they leave a rest: what each joint could be replaced by
+    `substitutes`: the new type, and the axes of both new joint frames in the old ones, whose
+    origins they keep; None takes the joint away. Raises ModelError for a joint that is not there,
+    or one whose coordinates are in use by a drive or a force.
+    """
+    in_use = {f.joint for f in mechanism.forces.values() if isinstance(f, JointForce)}
+    for name in substitutes:
+        joint = mechanism.joint(name)
+        if joint.compliance.any():
+            raise ModelError(
+                f"joint {name!r}: has a compliance on its rows, so it cannot be replaced; take "
+                "that away first"
+            )
+        if joint.prescribed or name in in_use:
+            raise ModelError(
+                f"joint {name!r}: its coordinates are in use by a drive or a force, so it cannot "
+                "be replaced; take these away first"
+            )
+    bodies, joints = mechanism.columns()
+    copy = Mechanism(mechanism.name, mechanism.gravity)
+    copy.add_bodies(
+        list(mechanism.body_names), **{f.name: getattr(bodies, f.name) for f in fields(bodies)}
+    )
+    place = {mechanism.joint_names.find(name): new for name, new in substitutes.items()}
+    keep = np.array([place.get(j, 0) is not None for j in range(len(joints))], dtype=bool)
+    types = [joints.types[k] for k in joints.type_index.tolist()]
+    turns = np.tile(np.eye(3), (len(joints), 1, 1))
+    for j, new in place.items():
+        if new is not None:
+            types[j], turns[j] = new
+    kept = np.flatnonzero(keep).tolist()
+    copy.add_joints(
+        [mechanism.joint_names[j] for j in kept],
+        [types[j] for j in kept],
+        joints.predecessor[keep],
+        joints.successor[keep],
+        predecessor_frame=_turned(joints.predecessor_frame, turns, keep),
+        successor_frame=_turned(joints.successor_frame, turns, keep),
+        prescribed=[joints.prescribed.get(j) for j in kept],
+        compliance=_row_matrices(joints.compliance, joints, kept),
+        damping=_row_matrices(joints.damping, joints, kept),
+    )
+    copy.forces.update(mechanism.forces)
+    return copy
+
+
+def _row_matrices(
+    matrices: FloatArray, joints: JointColumns, kept: list[int]
+) -> list[FloatArray] | float:
+    """Return the matrices on the rows of joints."""
+    if not matrices.any():
+        return 0.0
+    sizes = [joints.types[joints.type_index[j]].n_constraints for j in kept]
+    return [matrices[j, :n, :n] for j, n in zip(kept, sizes, strict=True)]
+
+
+def _turned(frames: Frames, turns: FloatArray, keep: BoolArray) -> Frames:
+    """Return the frames to keep; those that are not turned stay exactly as they are."""
+    orientation = np.array(frames.quaternions)
+    is_turned = np.any(turns != np.eye(3), axis=(1, 2))
+    orientation[is_turned] = quaternion_from_rotation(
+        frames.rotations[is_turned] @ turns[is_turned]
+    )
+    return Frames(frames.origins[keep], orientation[keep])
+
+
+@dataclass(frozen=True)
+class AdviceCheck:
+    """The two mechanisms at some poses that the first one can take."""
+
+    ranks: tuple[tuple[int, int], ...]  # of the first and of the second, at each pose
+    redundant: tuple[int, ...]  # rows of the second, at each pose
+    expected: int  # redundant rows for which there was no remedy
+    certain: bool  # whether all rank decisions are
+    violation: float  # of the first one's constraints by accelerations of the second, relative
+    difference: float  # of the accelerations of both, by the largest one
 
     @property
-    def remaining(self) -> int:
-        """Redundant rows that the choice leaves."""
-        taken = self.choices[0] if self.choices else ()
-        return self.redundant - sum(replacement.n_removed for replacement in taken)
+    def is_same(self) -> bool:
+        """Whether it moves as before, with no more redundancy than expected."""
+        same_rank = all(first == second for first, second in self.ranks)
+        return (
+            self.certain
+            and same_rank
+            and min(self.redundant) <= self.expected
+            and self.violation <= VIOLATION_TOLERANCE
+        )
 
-    def lines(self) -> Iterator[str]:
-        """Say what there is to choose from."""
-        where = listed(self.joints) if self.loops == 1 else f"{self.loops} loops together"
-        yield f"{constraints(self.redundant)} in {where}"
-        for k, choice in enumerate(self.choices):
-            yield f"  {'or ' * bool(k)}{listed([str(r) for r in choice], 4, '; ')}"
-        if self.remaining:
-            yield f"  {self.remaining} left: no type takes as little, or a drive or force needs it:"
-            yield f"  {listed(self.tried, 4, '; ')}"
+    def __str__(self) -> str:
+        verdict = "verified" if self.is_same else "NOT verified"
+        rows = " and ".join(f"{first}, then {second}" for first, second in self.ranks)
+        return (
+            f"{verdict} in {len(self.ranks)} poses: rank {rows}; redundant rows left "
+            f"{min(self.redundant)}; accelerations differ by {self.difference:.1e}"
+        )
+
+
+def check_advice(
+    system: System, advised: System, states: tuple[State, ...], expected: int, seed: int
+) -> AdviceCheck:
+    """Return how `advised` compares with `system` at states that are consistent for both.
+
+    At random velocities and loads. Forces of the second one's joints are forces of the first one's,
+    so accelerations of the second that obey the first one's constraints are the first one's. Where
+    these are poorly conditioned both have errors, and the difference says less than the violation.
+    """
+    ranks, redundant, certain, violation, difference = [], [], True, 0.0, 0.0
+    rng = np.random.default_rng(seed)
+    for k, state in enumerate(states):
+        first = ForwardDynamics(system, state, reactions="basic")
+        second = ForwardDynamics(advised, state, reactions="basic")
+        ranks.append((first.rank, second.rank))
+        redundant.append(len(second.redundant_rows))
+        for dynamics in (first, second):
+            certain &= bool(dynamics.explain()["redundancy_certain"])
+        moving = moving_state(first, state, seed + k)
+        load = rng.normal(size=(system.n_bodies, 6))
+        load[:, 3:] *= system.mass[:, None]
+        load[:, :3] *= np.linalg.norm(system.inertia, axis=(1, 2))[:, None]
+        one, other = (d.acceleration(moving, body_force=load) for d in (first, second))
+        free = np.einsum("nij,nj->ni", system.inverse_inertia, load)
+        violation = max(violation, _violation(first, moving, other, free))
+        largest = float(max(np.abs(one).max(initial=0.0), np.abs(free).max(initial=0.0)))
+        difference = max(difference, float(np.abs(one - other).max(initial=0.0)) / largest)
+    return AdviceCheck(tuple(ranks), tuple(redundant), expected, certain, violation, difference)
+
+
+def _violation(
+    dynamics: ForwardDynamics, state: State, acceleration: FloatArray, free: FloatArray
+) -> float:
+    """Return the largest violation of a row, by the largest sum of what enters rows in size.
+
+    That is what `acceleration` contributes, or those `free` of constraints.
+    """
+    system, constraint = dynamics.system, dynamics.evaluate(state).constraint
+    terms, of_free = (_row_terms(system, constraint.rows, a) for a in (acceleration, free))
+    scale = np.maximum(np.abs(terms), np.abs(of_free)).sum(axis=(1, 2))
+    error = np.abs(terms.sum(axis=(1, 2)) - constraint.acceleration)
+    largest = (scale + np.abs(constraint.acceleration)).max(initial=0.0)
+    return float(error.max(initial=0.0) / max(largest, 1e-300))
+
+
+def _row_terms(system: System, rows: FloatArray, acceleration: FloatArray) -> FloatArray:
+    """Return (n_rows, 2, 6) the products that A a sums."""
+    ends = np.stack([system.predecessor, system.successor], axis=1)[system.row_joint]
+    return np.asarray(rows * np.where((ends >= 0)[:, :, None], acceleration[ends], 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,12 +285,13 @@ def advise(mechanism: Mechanism, state: State | None = None, *, seed: int = 0) -
     report = determined_reactions(system, there)
     poses = [pose_at(system, state, dynamics), pose_at(system, there)]
     is_singular = len(dynamics.redundant_rows) > report.dimension
-    loop_choices = choices_by_loop(system, report, poses[1:] if is_singular else poses)
-    loops = tuple(_loop_advice(system, choices) for choices in loop_choices)
+    loops = tuple(choices_by_loop(system, report, poses[1:] if is_singular else poses))
     advice = Advice(loops, None, is_singular)
     if not advice.replacements:
         return advice
-    return Advice(loops, _tried(mechanism, system, advice, state, there, seed), is_singular)
+    advised = apply_advice(mechanism, advice).compile()
+    check = check_advice(system, advised, (state, there), advice.remaining, seed + 1)
+    return Advice(loops, check, is_singular)
 
 
 def apply_advice(mechanism: Mechanism, advice: Advice | Iterable[Replacement]) -> Mechanism:
@@ -200,47 +302,51 @@ def apply_advice(mechanism: Mechanism, advice: Advice | Iterable[Replacement]) -
     )
 
 
-def _loop_advice(system: System, loop_choices: LoopChoices) -> LoopAdvice:
-    advice = LoopAdvice(
-        tuple(system.joint_names[int(j)] for j in loop_choices.joints),
-        loop_choices.loops,
-        loop_choices.redundant,
-        tuple(
-            tuple(_replacement(system, choice) for choice in together)
-            for together in loop_choices.choices
-            if together
-        ),
-    )
-    if not advice.remaining:
-        return advice
-    tried = _could_be(system, loop_choices.joints) if loop_choices.is_looked_at else (TOO_MANY,)
-    return replace(advice, tried=tried)
+TURN = 0.1  # [rad], and as a share of the sizes of the joints
 
 
-def _replacement(system: System, choice: Choice) -> Replacement:
-    relaxation = choice.relaxation
-    return Replacement(
-        system.joint_names[choice.joint],
-        system.joint_types[choice.joint],
-        relaxation.new,
-        relaxation.turn,
-        relaxation.n_removed,
-    )
+MOST_STEPS = 10
 
 
-def _could_be(system: System, joints: IntArray) -> tuple[str, ...]:
-    """Return what there is in place of each joint, with the rows that it saves."""
-    options = []
-    for j in joints.tolist():
-        old = system.joint_types[j]
-        others = {f"{r.name} (-{r.n_removed})": None for r in relaxations(old)}
-        options.append(f"{old.name} {system.joint_names[j]!r}: {', '.join(others)}")
-    return tuple(options)
+def moving_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> State:
+    """Return the state with a random velocity that the joints allow, of size one in the joints.
+
+    Largest of relative angular velocities [rad/s] and of linear ones by the joints' sizes.
+    """
+    system = dynamics.system
+    drawn = np.random.default_rng(seed).normal(size=(system.n_bodies, 6))
+    sizes = joint_sizes(system)
+    drawn[:, 3:] *= float(np.median(sizes)) if len(sizes) else 1.0
+    moving = state.with_(velocity=drawn)
+    for _ in range(2):
+        change = dynamics.evaluate(moving).velocity_correction()
+        moving = moving.with_(velocity=moving.velocity + change)
+    before = _joint_speed(dynamics, state.with_(velocity=drawn))
+    after = _joint_speed(dynamics, moving)
+    if after <= JOINT_SPEED_TOLERANCE * before:
+        return state.with_(velocity=np.zeros_like(state.velocity))
+    return moving.with_(velocity=moving.velocity / after)
 
 
-def _tried(
-    mechanism: Mechanism, system: System, advice: Advice, state: State, there: State, seed: int
-) -> AdviceCheck:
-    """Return how the advised mechanism compares at both poses."""
-    advised = apply_advice(mechanism, advice).compile()
-    return check_advice(system, advised, (state, there), advice.remaining, seed + 1)
+def nearby_state(dynamics: ForwardDynamics, state: State, seed: int = 0) -> State:
+    """Return a state some way along a random motion, with joints closed and no velocity."""
+    moving = moving_state(dynamics, state, seed)
+    there = displaced(moving, TURN * moving.velocity)
+    there = there.with_(velocity=np.zeros_like(there.velocity))
+    goal = NEARBY_CLOSURE * min(1.0, float(joint_sizes(dynamics.system).min(initial=1.0)))
+    for _ in range(MOST_STEPS):
+        evaluation = dynamics.evaluate(there)
+        if float(np.abs(evaluation.position_error).max(initial=0.0)) <= goal:
+            return there
+        there = displaced(there, evaluation.position_correction())
+    return consistent_state(dynamics.system, there)
+
+
+def _joint_speed(dynamics: ForwardDynamics, state: State) -> float:
+    """Return the largest relative velocity at a joint, or of a body without joints."""
+    system = dynamics.system
+    if not system.n_joints:
+        return float(np.abs(state.velocity).max(initial=0.0))
+    velocity = joint_motion(system, state).velocity.copy()
+    velocity[:, 3:] /= joint_sizes(system)[:, None]
+    return float(np.abs(velocity).max(initial=0.0))

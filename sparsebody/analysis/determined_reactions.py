@@ -23,13 +23,11 @@ from sparsebody.analysis.null_space import (
     N_SAMPLES,
     Circulations,
     circulations,
-    joint_sizes,
-    random_null_vectors,
+    null_wrenches,
 )
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
-from sparsebody.assembly.constraint import ConstraintRows, kkt_structure
+from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.equations.accelerations import joint_wrenches
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import UnknownNameError
 from sparsebody.model.names import Names
@@ -231,7 +229,11 @@ def determined_reactions(
     sample, gap = loops.sample, _clearness(loops.share)
     is_open = size > (0 if method == "random" else by_loops)
     if is_open.any() and method != "loops":
-        wrench = _random_wrenches(dynamics, constraint, is_open[component] & (component >= 0), seed)
+        rng, wrench = np.random.default_rng(seed), np.zeros_like(sample)
+        drawn = np.flatnonzero(is_open[component] & (component >= 0))
+        wrench[drawn] = null_wrenches(
+            dynamics, constraint, drawn, lambda n: rng.normal(size=(n, N_SAMPLES))
+        )
         sample = sample.copy()
         for c in np.flatnonzero(is_open):
             joints = np.flatnonzero(component == c)
@@ -271,25 +273,6 @@ def _by_component(loops: Circulations, component: IntArray, n: int) -> IntArray:
     total = np.zeros(n, dtype=np.intp)
     np.add.at(total, component[loops.cycles.edge[loops.cycles.start[:-1]]], loops.dimension)
     return total
-
-
-def _random_wrenches(
-    dynamics: ForwardDynamics, constraint: ConstraintRows, joints: BoolArray, seed: int
-) -> FloatArray:
-    """Return (n_joints, 6, N_SAMPLES) random null vectors, forces and moments / joint size."""
-    system = dynamics.system
-    structure = kkt_structure(system)
-    keep = np.ones(system.n_rows, dtype=bool)
-    keep[dynamics.redundant_rows] = False
-    duals = np.flatnonzero(joints[structure.joints])
-    null = random_null_vectors(structure.matrix(constraint), keep, duals, N_SAMPLES, seed)
-    multiplier = np.zeros((N_SAMPLES, system.n_rows))
-    multiplier[:, null.rows] = null.multiplier.T
-    wrench = np.stack(
-        [joint_wrenches(system, constraint.subspace, drawn) for drawn in multiplier], axis=2
-    )
-    wrench[:, :3] /= joint_sizes(system)[:, None, None]
-    return wrench
 
 
 def _clearness(share: FloatArray) -> float:

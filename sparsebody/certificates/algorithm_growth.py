@@ -13,7 +13,7 @@ from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.errors import ShapeError
 from sparsebody.model.gallery import GALLERY, build
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order
-from sparsebody.plots.growth import Line
+from sparsebody.plots.curves import Line
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.study.families import Family, check_family
 from sparsebody.study.fits import Growth, growth
@@ -40,10 +40,8 @@ class AlgorithmGrowth:
     @property
     def line(self) -> Line:
         """For plot_growth."""
-        ends, values = np.zeros(0), np.zeros(0)
-        if self.fit is not None:
-            ends = np.array([self.fit.smallest, self.fit.largest])
-            values = self.fit(ends)
+        ends = np.array([] if self.fit is None else [self.fit.smallest, self.fit.largest])
+        values = ends if self.fit is None else self.fit(ends)
         return Line(self.name, self.n_bodies, self.flops, ends, values, self.name == "auto")
 
 

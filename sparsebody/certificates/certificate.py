@@ -1,4 +1,4 @@
-"""What is known of how a family grows in one elimination order."""
+"""Orders of growth by their names: n^1.5, sqrt(n), n log n."""
 
 from __future__ import annotations
 
@@ -9,10 +9,79 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.certificates.laws import LogarithmicGrowth, law, local_exponents
 from sparsebody.certificates.proofs import Proof
 from sparsebody.sparse.elimination_tree import pivot_flops
-from sparsebody.study.fits import Growth
+from sparsebody.study.fits import Growth, growth
+
+NAMES = {
+    0.0: "1",
+    1 / 3: "n^(1/3)",
+    0.5: "sqrt(n)",
+    2 / 3: "n^(2/3)",
+    1.0: "n",
+    4 / 3: "n^(4/3)",
+    1.5: "n^1.5",
+    2.0: "n^2",
+    3.0: "n^3",
+}
+_NEAR = 0.08  # an exponent this close to one with a name is called by it, if
+_SURE = 0.17  # its confidence interval reaches no further
+_SLACK = 0.03  # and no further away from the name than this
+_ASYMPTOTIC = 16.5  # sizes within this factor of the largest count
+
+
+def asymptotic(n: FloatArray, y: FloatArray) -> Growth | None:
+    """Return the power law of the larger sizes."""
+    return growth(n, y, n.max(initial=0.0) / _ASYMPTOTIC)
+
+
+def local_exponents(n: FloatArray, y: FloatArray) -> list[float]:
+    """Return the slopes between neighbouring sizes, in logarithms."""
+    rises = np.diff(np.log(y)) / np.diff(np.log(n))
+    return [float(slope) for slope in rises]
+
+
+def law(fit: Growth) -> str:
+    """Return the name of an order of growth, or the exponent where it has none."""
+    near = min(NAMES, key=lambda exponent: abs(exponent - fit.exponent))
+    distance, reach = abs(near - fit.exponent), fit.high - fit.exponent
+    is_near = distance <= _NEAR and not distance > reach + _SLACK
+    return NAMES[near] if is_near and not reach > _SURE else f"n^{fit.exponent:.2f}"
+
+
+@dataclass(frozen=True)
+class LogarithmicGrowth:
+    """y = n (constant + slope log2 n) beside y = constant n^exponent, each with two parameters."""
+
+    constant: float
+    slope: float
+    error: float  # root mean square, relative
+    power_error: float  # that of the power law
+
+    @property
+    def is_better(self) -> bool:
+        """Whether n log n is nearer to the values than any power of n."""
+        return self.slope > 0.0 and self.error < self.power_error
+
+
+def logarithmic_growth(n: FloatArray, y: FloatArray) -> LogarithmicGrowth | None:
+    """Fit y / n = constant + slope log2 n to the same sizes as `asymptotic`; None with too few.
+
+    Both laws are compared by what they leave of log y.
+    """
+    power = asymptotic(n, y)
+    if power is None or power.n_points < 3:
+        return None
+    use = n >= n.max() / _ASYMPTOTIC
+    n, y = n[use], y[use]
+    slope, constant = np.polyfit(np.log2(n), y / n, 1, w=n / y)
+    fitted = n * (constant + slope * np.log2(n))
+    left = [
+        float(np.sqrt(np.mean(np.log(y / values) ** 2))) if np.all(values > 0.0) else np.inf
+        for values in (fitted, power(n))
+    ]
+    return LogarithmicGrowth(float(constant), float(slope), *left)
+
 
 MEASURED = ("largest_front", "nnz_l", "flops")
 _GROWS = 0.1  # of exponents: what differs by less is taken for equal
@@ -109,16 +178,14 @@ class Certificate:
             yield f"auto takes {name} at {bodies} bodies, which this is not about"
         for name, fit in self.growth.items():
             yield f"{name} grows as {fit}"
-        if self.fill is not None and self.proof is None:
-            yield f"nnz_l: {self._fill_words()}"
-        yield from self._bound_lines()
-
-    def _fill_words(self) -> str:
-        assert self.fill is not None
         fill = self.fill
-        n_log_n = f"n ({fill.constant:.3g} + {fill.slope:.3g} log2 n)"
-        errors = f"off by {fill.error:.1%}, a power of n by {fill.power_error:.1%}"
-        return f"{n_log_n} is {errors}" + (": n log n" if fill.is_better else "")
+        if fill is not None and self.proof is None:
+            yield (
+                f"nnz_l: n ({fill.constant:.3g} + {fill.slope:.3g} log2 n) is off by "
+                f"{fill.error:.1%}, a power of n by {fill.power_error:.1%}"
+                + (": n log n" if fill.is_better else "")
+            )
+        yield from self._bound_lines()
 
     def _bound_lines(self) -> Iterator[str]:
         known = [one for one in self.sizes if one.front_bound]
@@ -142,9 +209,8 @@ class Certificate:
         """Return header and rows of its sizes, for people."""
         timed = any(one.seconds is not None for one in self.sizes)
         header = ("bodies", "front", "every order", "nnz(L)", "flops", "local exponents")
-        local = zip(
-            *(["-", *map("{:.2f}".format, v)] for v in self.local_exponents.values()), strict=True
-        )
+        slopes = np.array(list(self.local_exponents.values())).T
+        local = ["- - -", *(" ".join(map("{:.2f}".format, row)) for row in slopes)]
         rows = [
             (
                 f"{one.n_bodies}",
@@ -152,33 +218,17 @@ class Certificate:
                 "-" if one.front_bound is None else f"{one.front_bound}",
                 f"{one.nnz_l}",
                 f"{one.flops:.4g}",
-                " ".join(slopes),
+                exponents,
                 *([f"{1e6 * (one.seconds or 0.0):.4g} us"] if timed else []),
             )
-            for one, slopes in zip(self.sizes, local, strict=True)
+            for one, exponents in zip(self.sizes, local, strict=True)
         ]
         return (*header, "time") if timed else header, rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers and strings."""
-        return {
-            "family": self.family,
-            "method": self.method,
-            "ordering": self.ordering,
-            "asked": self.asked,
-            "automatic": list(self.automatic),
-            "claim": self.claim,
-            "text": str(self),
-            "status": self.status,
-            "width": self.width,
-            "proof": None if self.proof is None else asdict(self.proof),
-            "sizes": [asdict(one) for one in self.sizes],
-            "growth": {name: asdict(fit) for name, fit in self.growth.items()},
-            "local_exponents": self.local_exponents,
-            "fill": None if self.fill is None else asdict(self.fill),
-            "excess": self.excess,
-            "bound_is_for": self.bound_is_for,
-        }
+        derived = ("claim", "status", "width", "local_exponents", "excess")
+        return asdict(self) | {"text": str(self)} | {name: getattr(self, name) for name in derived}
 
 
 def column(sizes: Sequence[Measured], name: str) -> FloatArray:

@@ -8,26 +8,27 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.certificates.certificate import MEASURED, Certificate, Measured, column
+from sparsebody.certificates.certificate import (
+    MEASURED,
+    Certificate,
+    Measured,
+    asymptotic,
+    column,
+    logarithmic_growth,
+)
 from sparsebody.certificates.eliminations import (
+    FEWEST,
+    FIRST,
     Eliminated,
+    FamilyLike,
+    Member,
     Ordering,
     Tree,
     automatic_ordering,
-    ordered,
-    recursed,
-)
-from sparsebody.certificates.growing_family import (
-    FEWEST,
-    FIRST,
-    FamilyLike,
-    Member,
     growing_family,
     measured_values,
-)
-from sparsebody.certificates.laws import (
-    asymptotic,
-    logarithmic_growth,
+    ordered,
+    recursed,
 )
 from sparsebody.certificates.proofs import proof_of_bounded_fronts
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -38,9 +39,8 @@ from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.treewidth import admissible_front_bound, front_bound
 from sparsebody.study.families import Problem
 from sparsebody.study.fits import Growth
+from sparsebody.study.measure import Prepared, SparsePrepared, TreePrepared, timings
 from sparsebody.study.plan import Settings
-from sparsebody.study.prepared import Prepared, SparsePrepared, TreePrepared
-from sparsebody.study.timings import timings
 from sparsebody.tree import tree_dynamics
 from sparsebody.tree.tree_choice import TREE_CHOICES
 
@@ -197,10 +197,7 @@ def _growth(sizes: Sequence[Measured]) -> dict[str, Growth]:
 def timer(method: str, choice: Ordering | Tree) -> Timer:
     """Return what measures the CPU time [s] of one evaluation of the accelerations of a member.
 
-    Raises
-    ------
-    ModelError
-        For an ordering or a tree that has no name.
+    Raises ModelError for an ordering or a tree that has no name.
     """
     if not isinstance(choice, str):
         raise ModelError(

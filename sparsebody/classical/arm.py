@@ -17,7 +17,7 @@ from sparsebody.classical.arm_links import (
     fill_transforms,
 )
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import numbers, vector
+from sparsebody.model.columns import numbers, vector
 from sparsebody.model.frames import Frame
 from sparsebody.model.joints import Prismatic, Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism

@@ -16,7 +16,7 @@ from sparsebody.classical.algorithm import Algorithm
 from sparsebody.classical.arm_links import IS_COMPILED, Links, Motion, kernel
 from sparsebody.classical.counting import interpreted, lifted
 from sparsebody.classical.counts import Counts, general_arm
-from sparsebody.plots.growth import Line
+from sparsebody.plots.curves import Line
 from sparsebody.study.fits import Growth, growth
 
 LARGEST = {1: 4096, 2: 2048, 3: 512, 4: 64}  # joints by growth, unless sizes are given

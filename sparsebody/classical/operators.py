@@ -31,7 +31,7 @@ from sparsebody.classical.operator_blocks import (
     turn_operators,
 )
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import vector
+from sparsebody.model.columns import vector
 from sparsebody.spatial import rotation_about
 
 

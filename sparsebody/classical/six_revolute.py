@@ -22,7 +22,7 @@ from sparsebody.classical.operator_blocks import body_masses, shift_operators
 from sparsebody.classical.operators import SpatialOperators
 from sparsebody.classical.symbols import array_of, constant, symbol
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.model.checks import numbers
+from sparsebody.model.columns import numbers
 from sparsebody.spatial import rod_inertia
 
 N = 6

@@ -4,10 +4,8 @@
 
 # Forward
 from .forward import (
-    ForwardDynamics as ForwardDynamics,
-)
-from .evaluation import (
     Evaluation as Evaluation,
+    ForwardDynamics as ForwardDynamics,
 )
 from .conditioning import (
     ConditionEstimate as ConditionEstimate,

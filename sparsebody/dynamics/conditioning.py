@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import Evaluator
+from sparsebody.dynamics.solvers import Evaluator
 from sparsebody.model.system import State
 from sparsebody.sparse.saddle import (
     SaddleMatrix,

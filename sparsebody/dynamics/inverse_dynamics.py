@@ -9,7 +9,7 @@ from scipy.sparse import block_array, csr_array, diags_array, eye_array
 from scipy.sparse.linalg import splu
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
-from sparsebody.dynamics.redundancy import independent_rows
+from sparsebody.dynamics.reductions import independent_rows
 from sparsebody.dynamics.solver_choice import choose_solver
 from sparsebody.equations.actuators import (
     ActuatorRows,

@@ -7,18 +7,15 @@ import threading
 from dataclasses import dataclass, field, replace
 
 from sparsebody.assembly.constraint import KKTStructure, kkt_structure
+from sparsebody.dynamics.assembler import ReductionViolated, SpatialAssembler
 from sparsebody.dynamics.compliant_reactions import Compliance
-from sparsebody.dynamics.evaluators import (
-    BlockQRSolver,
-    Evaluator,
-    InaccurateFactors,
-    KrylovSolver,
-    PlanarAssembler,
-    ReductionViolated,
-    SpatialAssembler,
+from sparsebody.dynamics.reductions import (
+    Reduction,
+    classes_of,
+    ground_reduction,
+    planar_reduction,
+    rank_decision,
 )
-from sparsebody.dynamics.reductions import ground_reduction, planar_reduction, subgroup_assembler
-from sparsebody.dynamics.redundancy import classes_of, rank_decision
 from sparsebody.dynamics.solver_choice import (
     SolverChoice,
     choose_in_plane,
@@ -26,6 +23,7 @@ from sparsebody.dynamics.solver_choice import (
     choose_solver,
     reduction_pays,
 )
+from sparsebody.dynamics.solvers import BlockQRSolver, Evaluator, InaccurateFactors, KrylovSolver
 from sparsebody.equations.accelerations import REACTIONS, check_baumgarte, check_reactions
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.factorization.quasi_definite import QUASI_DEFINITE
@@ -145,7 +143,7 @@ def prepared(system: System, state: State, options: SolverOptions) -> Preparatio
         return preparation
     classes = classes_of(system)
     if classes is not None and options.factorization == "auto":
-        preparation = _reduced(system, classes, state, options)
+        preparation = _within_subgroups(system, classes, state, options)
     return preparation or prepared_unreduced(system, state, options, classes)
 
 
@@ -186,24 +184,13 @@ def _in_plane(system: System, state: State, options: SolverOptions) -> Preparati
     reduction = planar_reduction(system, state, options.rank_tolerance, options.threads)
     if reduction is None:
         return None
-    structure = reduction.structure
-    choice = choose_in_plane(
-        structure.pattern, options.ordering, options.factorization, state.position
-    )
-    structure.pattern.forget_adjacency()
-    assembler = PlanarAssembler(
-        system,
-        reduction.motion,
-        structure,
-        reduction.left_out,
-        choice.order,
-        choice.factorization,
-        options.threads,
-    )
-    return Preparation(Evaluator(assembler), choice, structure, reduction.decision)
+    pattern = reduction.structure.pattern
+    choice = choose_in_plane(pattern, options.ordering, options.factorization, state.position)
+    pattern.forget_adjacency()
+    return _reduced(reduction, choice, options.threads)
 
 
-def _reduced(
+def _within_subgroups(
     system: System, classes: Classes, state: State, options: SolverOptions
 ) -> Preparation | None:
     """Decide with what freedoms subgroups about the world leave; None if that does not pay."""
@@ -217,13 +204,12 @@ def _reduced(
     if reduction is None:
         return None
     choice = choose_solver(reduction.structure.pattern, *names, state.position)
-    assembler = subgroup_assembler(
-        system, reduction, choice.order, choice.factorization, options.threads
-    )
-    counts = reduction.motion.counts()
-    return Preparation(
-        Evaluator(assembler), choice, reduction.structure, reduction.decision, counts
-    )
+    return _reduced(reduction, choice, options.threads)
+
+
+def _reduced(reduction: Reduction, choice: SolverChoice, threads: int) -> Preparation:
+    evaluator = Evaluator(reduction.assembler(choice.order, choice.factorization, threads))
+    return Preparation(evaluator, choice, reduction.structure, reduction.decision, reduction.bodies)
 
 
 def fallback(
@@ -234,25 +220,9 @@ def fallback(
 ) -> Preparation:
     """Return a preparation that can, and tells why in its history.
 
-    Outside the subgroups of a reduction: with all freedoms of the bodies, decided at the state
+    Outside the subgroups of a reduction: with all freedoms of the bodies, decided at `state`, where
     `preparation` was. Where factors are inaccurate: QR of the same rows, which keeps the softest
-    motions and loses no pivot to rounding alone.
-
-    Parameters
-    ----------
-    preparation : Preparation
-        With the evaluator that has failed.
-    failure : ReductionViolated or InaccurateFactors
-        What it has raised.
-    state : State
-        Where rank is decided.
-    options : SolverOptions
-        Of the ForwardDynamics.
-
-    Raises
-    ------
-    SingularSystemError
-        If QR loses a pivot, too.
+    motions and loses no pivot to rounding alone; SingularSystemError if it loses one, too.
     """
     assembler = preparation.evaluator.assembler
     if isinstance(failure, ReductionViolated):

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import splu
 
 from sparsebody._core import model
 from sparsebody.arrays import FloatArray
-from sparsebody.assembly.elastic_forces import elastic_motion
+from sparsebody.assembly.body_forces import elastic_motion
 from sparsebody.errors import ConvergenceWarning, ModelError, UnknownNameError
 from sparsebody.factorization.krylov import least_norm
 from sparsebody.model.system import State, System

@@ -15,7 +15,7 @@ from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import AssemblyError, SingularSystemError
 from sparsebody.kinematics.joint_motion import coordinate_motion, prescribed_motion
 from sparsebody.kinematics.poses import displaced
-from sparsebody.model.checks import positive
+from sparsebody.model.columns import positive
 from sparsebody.model.system import State, System, check_state
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix, saddle_csc
 from sparsebody.spatial import (

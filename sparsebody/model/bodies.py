@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import (
+from sparsebody.model.columns import (
     ObjectArray,
     column,
     distinct,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import BodyColumns
-from sparsebody.model.checks import distinct
+from sparsebody.model.columns import distinct
 from sparsebody.model.connections import JointColumns
 from sparsebody.model.elasticity import LOGARITHM, ElasticElements, split, square_root
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, JointForce, PointForce

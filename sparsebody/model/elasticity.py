@@ -14,7 +14,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import repeated
+from sparsebody.model.columns import repeated
 from sparsebody.model.joints import JOINT_TYPES, Free, JointType
 
 LOGARITHM = -1  # kind of an element whose deformation is the logarithm of the relative pose

@@ -10,7 +10,7 @@ import numpy as np
 from sparsebody._core import joints
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError, ShapeError
-from sparsebody.model.checks import scalar
+from sparsebody.model.columns import scalar
 from sparsebody.spatial import plucker_transform
 
 INFO = joints.types()  # by kind, the index of a type in the native list

@@ -11,8 +11,7 @@ import numpy as np
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.model.bodies import BODY_NUMBERS, BodyColumns, RigidBody, Shape, body_columns
-from sparsebody.model.checks import shown, vector
-from sparsebody.model.columns import Table
+from sparsebody.model.columns import Table, shown, vector
 from sparsebody.model.connections import (
     Joint,
     JointColumns,

@@ -12,7 +12,7 @@ import numpy as np
 from sparsebody._core import model as native
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.checks import scalar
+from sparsebody.model.columns import scalar
 
 
 class TimeFunction(Protocol):

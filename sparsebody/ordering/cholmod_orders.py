@@ -15,8 +15,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee as scalar_cuthill_mckee
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError
 from sparsebody.ordering.entry import Ordering, installed_entry, is_installed
-from sparsebody.ordering.minimum_degree import unconstrained_minimum_degree
-from sparsebody.ordering.tree_parts import leaves_then
+from sparsebody.ordering.minimum_degree import leaves_then, unconstrained_minimum_degree
 from sparsebody.sparse.elimination_tree import ordering_metrics, repair
 from sparsebody.sparse.pattern import BlockPattern, Blocks
 from sparsebody.sparse.searches import with_primal_blocks
@@ -31,14 +30,8 @@ def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
     orders) look at; "colamd" takes T' P' itself. Joints weigh by as many rows as their sizes are in
     proportion: one each where all are equal.
 
-    Raises
-    ------
-    MissingDependencyError
-        If scikit-sparse is not installed.
-
-    References
-    ----------
-    Chen, Davis, Hager and Rajamanickam (2008), and those of the table ORDERINGS.
+    Chen, Davis, Hager and
+    Rajamanickam (2008), and those of the table ORDERINGS.
     """
     _cholmod(method)
 
@@ -60,16 +53,8 @@ def quotient_metis(pattern: BlockPattern) -> IntArray:
 
     Admissible. Separators are bodies and joints. Either joints move back to the later of their
     bodies, or bodies move forward to their first joint, whichever predicts less work. Tree parts
-    come leaves first.
-
-    Raises
-    ------
-    MissingDependencyError
-        If scikit-sparse is not installed.
-
-    References
-    ----------
-    Karypis and Kumar (1998).
+    come leaves first. Karypis and
+    Kumar (1998).
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
@@ -173,11 +158,8 @@ def available_general_orderings() -> list[str]:
 def general_order(pattern: Blocks, name: str) -> IntArray:
     """Return the elimination order (n_blocks,) that the ordering `name` gives.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no ordering of this name for patterns that are not a mechanism's.
-    MissingDependencyError
-        If the ordering needs a package that is not installed.
+    Raises UnknownNameError if there is no ordering of this name for patterns that are not a
+    mechanism's. Raises MissingDependencyError if the ordering needs a package that is not
+    installed.
     """
     return installed_entry(GENERAL_ORDERINGS, name).function(pattern)

@@ -11,7 +11,7 @@ from networkx.algorithms.approximation import treewidth_min_degree, treewidth_mi
 
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
-from sparsebody.ordering.tree_parts import leaves_then
+from sparsebody.ordering.minimum_degree import leaves_then
 from sparsebody.sparse.elimination_tree import postordered
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.searches import dual_graph, landmark_distances, with_primal_blocks
@@ -23,11 +23,8 @@ def minimum_fill(pattern: BlockPattern) -> IntArray:
     Admissible: a body comes right before its first joint. Among several that fill in equally little
     the one comes first after which a neighbour fills in least, then the one of the smallest front.
     The graph is stored as rows of bits: n^2 / 8 bytes for n joints, and time in proportion to the
-    squares of the fronts.
-
-    References
-    ----------
-    Tinney and Walker (1967), scheme 3; Rothberg and Eisenstat (1998), SIAM J. Matrix Anal. 19, 3.
+    squares of the fronts. Tinney and Walker (1967), scheme 3; Rothberg and Eisenstat (1998), SIAM
+    J. Matrix Anal. 19, 3.
     """
     return leaves_then(pattern, lambda core, _: _core_order(core))
 
@@ -60,9 +57,6 @@ def treewidth_by_degree(pattern: BlockPattern) -> IntArray:
     """Eliminate the joints along a tree decomposition found by minimum degree.
 
     Joints count as one each, whatever their rows. Tree parts come leaves first. Admissible.
-
-    References
-    ----------
     Bodlaender and Koster (2010), Inf. Comput. 208, 3; NetworkX, treewidth_min_degree.
     """
     return _by(pattern, treewidth_min_degree)
@@ -71,11 +65,8 @@ def treewidth_by_degree(pattern: BlockPattern) -> IntArray:
 def treewidth_by_fill(pattern: BlockPattern) -> IntArray:
     """Eliminate the joints along a tree decomposition found by minimum fill.
 
-    Otherwise as `treewidth_by_degree`.
-
-    References
-    ----------
-    Bodlaender and Koster (2010), Inf. Comput. 208, 3; NetworkX, treewidth_min_fill_in.
+    Otherwise as `treewidth_by_degree`. Bodlaender and Koster (2010), Inf. Comput. 208, 3; NetworkX,
+    treewidth_min_fill_in.
     """
     return _by(pattern, treewidth_min_fill_in)
 
@@ -96,12 +87,9 @@ def _by(pattern: BlockPattern, decompose: Callable[[Any], tuple[int, Any]]) -> I
 
 
 def elimination_of(decomposition: Any) -> list[int]:
-    """Return an order whose fronts lie in the bags: remove leaves, with the nodes in no other bag.
+    """Return an order whose fronts lie in the bags (frozensets of nodes) of a tree or a forest.
 
-    Parameters
-    ----------
-    decomposition : networkx.Graph
-        A tree, or a forest, of bags: frozensets of nodes.
+    Leaves go first, with the nodes in no other bag.
     """
     tree = decomposition.copy()
     order: list[int] = []

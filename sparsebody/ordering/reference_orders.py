@@ -9,10 +9,10 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
 from sparsebody.errors import OrderingError
+from sparsebody.ordering.minimum_degree import leaves_then
 from sparsebody.ordering.minimum_fill import minimum_fill
 from sparsebody.ordering.nested_dissection import nested_dissection
 from sparsebody.ordering.sweeps import pathwidth_sweep
-from sparsebody.ordering.tree_parts import leaves_then
 from sparsebody.sparse.elimination_tree import ordering_metrics, postordered
 from sparsebody.sparse.pattern import BlockPattern, Graph
 from sparsebody.sparse.searches import dual_graph, with_primal_blocks
@@ -50,11 +50,7 @@ def annealed(pattern: BlockPattern, seed: int = 0, visits: int | None = None) ->
     Admissible: tree parts leaves first, and in the core a body right before its first joint. Starts
     from the best of minimum fill, dissection and a sweep, and returns the best order met. A step
     changes the fronts between two positions only, and only these are computed again. The same
-    `seed` and number of `visits` give the same order.
-
-    References
-    ----------
-    Kirkpatrick, Gelatt and Vecchi (1983).
+    `seed` and number of `visits` give the same order. Kirkpatrick, Gelatt and Vecchi (1983).
     """
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
@@ -94,12 +90,8 @@ def narrowest_fronts(pattern: BlockPattern) -> IntArray:
     """Return an admissible order whose largest front of a joint has the fewest rows possible.
 
     Tree parts come leaves first, which leaves no choice worth having; the joints of the core by the
-    exact treewidth of their graph, weighted by rows.
-
-    Raises
-    ------
-    OrderingError
-        If there are more than 60 blocks, or the search takes too long.
+    exact treewidth of their graph, weighted by rows. Raises OrderingError if there are more than 60
+    blocks, or the search takes too long.
     """
     _check_size(pattern, "width of fronts")
 
@@ -115,16 +107,9 @@ def least_bandwidth(pattern: BlockPattern) -> IntArray:
 
     Not admissible: joints stand between their bodies. Orders are built from the left; every block
     has a last position, one bandwidth after its neighbours in the partial order, which is abandoned
-    when too many blocks have near last positions.
-
-    Raises
-    ------
-    OrderingError
-        If there are more than 60 blocks, or the search takes too long.
-
-    References
-    ----------
-    Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del Corso and Manzini (1999).
+    when too many blocks have near last positions. Raises OrderingError if there are more than 60
+    blocks, or the search takes too long. Saxe (1980), SIAM J. Algebr. Discrete Methods 1, 4; Del
+    Corso and Manzini (1999).
     """
     _check_size(pattern, "bandwidth")
     graph = [pattern.neighbours(block).tolist() for block in range(pattern.n_blocks)]

@@ -1,13 +1,15 @@
-"""Mechanisms drawn at a state: lines, rings, supports."""
+"""From which side a mechanism is drawn: in its plane of motion, or in three dimensions."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import to_rgb
+from matplotlib.colors import BoundaryNorm, ListedColormap, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.art3d import Line3DCollection
@@ -16,8 +18,73 @@ from scipy.spatial import ConvexHull
 from sparsebody.arrays import FloatArray
 from sparsebody.model.system import State
 from sparsebody.plots.outline import Outline
-from sparsebody.plots.style import BLUE, INK, styled
-from sparsebody.plots.view import View, choose_view
+from sparsebody.plots.style import BLUE, INK, ORANGE, shades, styled
+
+_NAMES = ("x", "y", "z")
+_PLANES = {0: (1, 2), 1: (0, 2), 2: (0, 1)}  # normal axis: horizontal and vertical axis
+_FLAT = 1e-6  # out-of-plane extent or motion over the size that still counts as planar
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The axes (2 or 3, 3) that a picture shows, and their labels."""
+
+    axes: FloatArray
+    labels: tuple[str, ...]
+
+    @property
+    def is_planar(self) -> bool:
+        """Whether the picture is two-dimensional."""
+        return len(self.axes) == 2
+
+    def __call__(self, points: FloatArray) -> FloatArray:
+        """Return the picture coordinates (..., 2 or 3) of points (..., 3)."""
+        return np.asarray(points @ self.axes.T)
+
+    def flipped(self) -> View:
+        """Return the same plane with its axes exchanged."""
+        return View(self.axes[::-1], self.labels[::-1])
+
+
+SPACE = View(np.eye(3), ("x [m]", "y [m]", "z [m]"))
+
+
+def choose_view(snapshots: Sequence[FloatArray], gravity: FloatArray) -> View:
+    """Return the view of points (n, 3) seen at one or more instants.
+
+    Planar where all points lie in one plane, or all move parallel to one; a coordinate plane that
+    holds gravity comes first.
+    """
+    points = np.concatenate(snapshots)
+    moves = np.concatenate([later - snapshots[0] for later in snapshots[1:]] or [points[:0]])
+    for cloud in (points - points.mean(axis=0), moves):
+        size = np.ptp(points, axis=0).max() if len(points) else 0.0
+        if len(cloud) and size > 0.0 and (cloud is not moves or np.abs(moves).max() > _FLAT * size):
+            view = _plane_of(cloud, size, gravity)
+            if view is not None:
+                return view
+    return SPACE
+
+
+def _plane_of(cloud: FloatArray, size: float, gravity: FloatArray) -> View | None:
+    """Return the plane of vectors that all lie in one, None if they do not."""
+    for normal in sorted((1, 2, 0), key=lambda axis: abs(gravity[axis]) > 0.0):
+        if np.abs(cloud[:, normal]).max() < _FLAT * size:
+            across, up = _PLANES[normal]
+            labels = (f"{_NAMES[across]} [m]", f"{_NAMES[up]} [m]")
+            return View(np.eye(3)[[across, up]], labels)
+    _, values, axes = np.linalg.svd(cloud.T @ cloud)
+    if np.sqrt(values[2] / len(cloud)) > _FLAT * size:
+        return None
+    normal_axis = axes[2]
+    up_axis = -gravity if np.any(gravity) else np.array([0.0, 0.0, 1.0])
+    up_axis = up_axis - normal_axis * (normal_axis @ up_axis)
+    if np.linalg.norm(up_axis) < 1e-9:
+        up_axis = axes[1]
+    up_axis = up_axis / np.linalg.norm(up_axis)
+    labels = ("across, in the plane [m]", "up, in the plane [m]")
+    return View(np.stack([np.cross(up_axis, normal_axis), up_axis]), labels)
+
 
 _LEAST = {True: 0.18, False: 0.35}  # least side over the largest, of planar and other pictures
 
@@ -143,3 +210,145 @@ def plot_mechanism(outline: Outline, state: State, gravity: FloatArray, title: s
     frame_axes(axes, view, points)
     axes.set_title(title)
     return figure
+
+
+_SLENDER = 6.0  # length over width from which the instants are drawn side by side
+_DETAIL = 4.0  # length of the close-up over the width
+
+
+@styled
+def plot_motion(
+    outline: Outline,
+    states: Sequence[State],
+    gravity: FloatArray,
+    path: FloatArray | None = None,
+    title: str = "",
+) -> Figure:
+    """Return a stroboscopic drawing: light is early, dark is late.
+
+    `states`: the instants, in the order of time. `gravity` (3,): tells up from down where no plane
+    of motion does [m/s^2]. `path` (n, 3): a line that some point has followed [m].
+    """
+    snapshots = [picture_points(outline, state) for state in states]
+    view = choose_view(snapshots, gravity)
+    everything = np.concatenate(snapshots)
+    if view.is_planar and _is_slender(view(everything)):
+        return _side_by_side(outline, states, view, snapshots, title)
+    return _overlaid(outline, states, view, everything, path, title)
+
+
+def _is_slender(points: FloatArray) -> bool:
+    size = np.sort(np.ptp(points, axis=0))
+    return bool(size[1] > _SLENDER * size[0] > 0.0)
+
+
+def _overlaid(
+    outline: Outline,
+    states: Sequence[State],
+    view: View,
+    points: FloatArray,
+    path: FloatArray | None,
+    title: str,
+) -> Figure:
+    width, height = figure_size(view, points)
+    figure = Figure(figsize=(width + 0.7, height))
+    axes = figure.add_subplot(projection=None if view.is_planar else "3d")
+    n_bodies = len(outline.centers.body)
+    for order, (state, color) in enumerate(zip(states, shades(len(states)), strict=True)):
+        is_last = order == len(states) - 1
+        pen = Pen(color, pen_width(n_bodies), is_last and len(outline.grounded) <= 400, 2.0 + order)
+        draw_outline(axes, outline, view, state, pen)
+    if path is not None:
+        axes.plot(*view(path).T, color=ORANGE, linewidth=0.9, zorder=1.5)
+        points = np.concatenate([points, path])
+    frame_axes(axes, view, points)
+    axes.set_title(title)
+    _time_bar(figure, axes, states)
+    return figure
+
+
+def _time_bar(figure: Figure, axes: Any, states: Sequence[State]) -> None:
+    """Name the instants by their colors."""
+    n = len(states)
+    if n < 2:
+        return
+    scale = ScalarMappable(BoundaryNorm(np.arange(n + 1) - 0.5, n), ListedColormap(shades(n)))
+    pad = 0.13 if hasattr(axes, "zaxis") else 0.04  # the layout does not know of z labels
+    bar = figure.colorbar(scale, ax=axes, ticks=range(n), shrink=0.6, aspect=18, pad=pad)
+    bar.ax.set_yticklabels([f"{state.time:.3g}" for state in states])
+    bar.ax.tick_params(length=0)
+    bar.ax.minorticks_off()
+    bar.outline.set_visible(False)
+    bar.set_label("time [s]")
+
+
+def _side_by_side(
+    outline: Outline,
+    states: Sequence[State],
+    view: View,
+    snapshots: Sequence[FloatArray],
+    title: str,
+) -> Figure:
+    """Draw a long mechanism lying, instant over instant, and below a close-up of its start."""
+    across, up = np.ptp(view(snapshots[0]), axis=0)
+    is_upright = bool(up > across)
+    lying = view.flipped() if is_upright else view
+    flat = [lying(points) for points in snapshots]
+    low = np.min([points.min(axis=0) for points in flat], axis=0)
+    high = np.max([points.max(axis=0) for points in flat], axis=0)
+    window = low - 0.15 * (high[1] - low[1]), high + 0.15 * (high[1] - low[1])
+    window[1][0] = min(window[1][0], low[0] + _DETAIL * (high[1] - low[1]))
+    n, n_columns = len(states), len(states) if is_upright else 3
+    n_rows = -(-n // n_columns)
+    heights = [0.8 + n * max(0.24, 6.0 * (high[1] - low[1]) / (high[0] - low[0]))]
+    heights.append(2.7 if is_upright else 0.4 + 1.05 * n_rows)  # inches
+    figure = Figure(figsize=(7.2, sum(heights)))
+    parts: Any = figure.subfigures(2, 1, height_ratios=heights)
+    whole, close = parts
+    strips = whole.subplots(n, 1, sharex=True, sharey=True, squeeze=False).ravel()
+    details = close.subplots(n_rows, n_columns, sharex=True, sharey=True, squeeze=False)
+    width = pen_width(len(outline.centers.body))
+    for state, color, strip, detail in zip(
+        states, shades(n), strips, details.ravel(), strict=False
+    ):
+        draw_outline(strip, outline, lying, state, Pen(color, width, joints=False))
+        _frame_strip(strip, low, high, state.time, strip is strips[-1])
+        draw_outline(detail, outline, view, state, Pen(color, 1.3))
+        _frame_detail(detail, window, is_upright, state.time)
+    strips[-1].set_xlabel(lying.labels[0])
+    for detail in details[-1]:
+        detail.set_xlabel(view.labels[0])
+    for detail in details[:, 0]:
+        detail.set_ylabel(view.labels[1])
+    for unused in details.ravel()[n:]:
+        unused.set_axis_off()
+    figure.suptitle(title)
+    return figure
+
+
+def _frame_strip(axes: Any, low: FloatArray, high: FloatArray, time: float, is_last: bool) -> None:
+    """Set the limits of one strip: a line of text, a drawing, and no axis but the lowest one's."""
+    length, middle = high[0] - low[0], 0.5 * (low[1] + high[1])
+    half = max(0.55 * (high[1] - low[1]), 0.014 * length)
+    axes.set_xlim(low[0] - 0.01 * length, high[0] + 0.01 * length)
+    axes.set_ylim(middle - half, middle + half)
+    axes.set_aspect("equal")
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.spines["bottom"].set_visible(is_last)
+    axes.tick_params(bottom=is_last, labelbottom=is_last)
+    axes.text(
+        -0.01, 0.5, f"{time:.3g} s", transform=axes.transAxes, ha="right", va="center", fontsize=8
+    )
+
+
+def _frame_detail(
+    axes: Any, window: tuple[FloatArray, FloatArray], is_upright: bool, time: float
+) -> None:
+    """Set the limits of a close-up; the window is that of the lying mechanism."""
+    (along, across), (along_end, across_end) = window
+    limits = [(along, along_end), (across, across_end)]
+    axes.set_xlim(*limits[is_upright])
+    axes.set_ylim(*limits[not is_upright])
+    axes.set_aspect("equal")
+    axes.set_title(f"t = {time:.3g} s", fontsize=8)

@@ -25,6 +25,7 @@ from sparsebody.simulation.checkpoint import (
     unpack_state,
 )
 from sparsebody.simulation.dense_output import interpolated
+from sparsebody.simulation.implicit.collocation_stepper import CollocationStepper
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.integrators.base import LocalError
 from sparsebody.simulation.options import SimulationOptions
@@ -37,7 +38,7 @@ _BEYOND = 1.3  # factor of a step that ended at a singular pose
 _TINY = 1e-13  # of a step, relative to the time
 _FIRST = 0.1  # of the time that a motion takes for a radian, or its own size
 
-Inner = Stepper | ImplicitStepper | AutoStepper
+Inner = Stepper | ImplicitStepper | CollocationStepper | AutoStepper
 Note = Callable[[Event], None]
 
 
@@ -149,6 +150,8 @@ class AdaptiveStepper:
             self._step()
         if self.state.time == time or self._before is None:
             return self.state
+        if isinstance(self._inner, CollocationStepper):
+            return self._inner.between(time)
         before, acceleration = self._before
         between = interpolated(before, self.state, (acceleration, self.acceleration), time)
         between = self._inner.closed(between)

@@ -228,9 +228,9 @@ class AutoStepper:
         """Take implicit steps from a state on."""
         self._stepper = self._make_implicit(self._note)
         self._n_steps, self._n_regular, self._n_switches = 0, 0, self._n_switches + 1
+        self._stepper.start(state)
         message = f"generalized-alpha, joints of {self._stepper.compliance:.1e} m/N: {why}"
         self._note(Event(state.time, "implicit steps", message))
-        self._stepper.start(state)
 
 
 def is_singular(dynamics: ForwardDynamics, state: State, step: float) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import is_plain
+from sparsebody.dynamics.assembler import is_plain
 from sparsebody.equations.system_motion import checked_vectors
 from sparsebody.errors import SimulationError, SimulationOptionError
 from sparsebody.model.system import State, System

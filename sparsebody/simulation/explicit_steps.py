@@ -8,8 +8,8 @@ import numpy as np
 
 from sparsebody._core import dynamics, simulation
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import BlockQRSolver, Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.solvers import BlockQRSolver, Evaluator
 from sparsebody.model.system import State, System
 from sparsebody.simulation.constraint_errors import Scales, joint_errors
 from sparsebody.simulation.control import Control, ControlArguments

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.energy import is_conservative
-from sparsebody.dynamics.evaluators import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
@@ -26,12 +26,19 @@ from sparsebody.errors import (
     warn_user,
 )
 from sparsebody.model.system import State, System, check_state
-from sparsebody.simulation.adaptive_stepper import AdaptiveStepper, adaptive_memory
+from sparsebody.simulation.adaptive_stepper import AdaptiveStepper, Inner, adaptive_memory
 from sparsebody.simulation.auto_stepper import N_OWN, AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
 from sparsebody.simulation.control import Control, control_of
+from sparsebody.simulation.implicit.collocation_stepper import CollocationStepper
+from sparsebody.simulation.implicit.collocation_stepper import memory_size as collocation_memory
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, memory_size
-from sparsebody.simulation.integrators import INTEGRATORS, Composition, Integrator
+from sparsebody.simulation.integrators import (
+    INTEGRATORS,
+    Composition,
+    ImplicitIntegrator,
+    Integrator,
+)
 from sparsebody.simulation.interruption import stop_request
 from sparsebody.simulation.options import (
     SimulationOptions,
@@ -56,8 +63,8 @@ from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.user_events import EventFinder, EventFunction, event_functions
 from sparsebody.writing import check_writable
 
-MakeInner = Callable[[Note], Stepper | ImplicitStepper | AutoStepper]
-MakeStepper = Callable[[Note], Stepper | ImplicitStepper | AutoStepper | AdaptiveStepper]
+MakeInner = Callable[[Note], Inner]
+MakeStepper = Callable[[Note], Inner | AdaptiveStepper]
 
 
 def simulate(
@@ -183,7 +190,7 @@ def simulate(
         compliance=compliance,
         spectral_radius=spectral_radius,
     )
-    if dynamics is not None and method == "generalized-alpha":
+    if dynamics is not None and isinstance(INTEGRATORS.get(method), ImplicitIntegrator):
         raise SimulationOptionError(f"dynamics cannot be given: {method!r} makes its own equations")
     if dynamics is not None:
         _check_dynamics(system, dynamics, stabilization)
@@ -228,6 +235,11 @@ def _method_maker(
     """Return what makes the stepper of the method, and the length of its memory."""
     implicit = partial(ImplicitStepper, system, state, options, control)
     integrator = INTEGRATORS["rk4" if options.method == "auto" else options.method]
+    if not isinstance(integrator, Integrator) and integrator.scheme is not None:
+        arguments = system, state, integrator.scheme, options, control
+        return partial(CollocationStepper, *arguments), collocation_memory(
+            system, integrator.scheme
+        )
     if not isinstance(integrator, Integrator):
         return implicit, memory_size(system, control is not None)
     prepared = _dynamics(system, state, options) if dynamics is None else dynamics

@@ -7,8 +7,8 @@ import warnings
 from dataclasses import replace
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import KrylovSolver
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.solvers import KrylovSolver
 from sparsebody.errors import RankWarning
 from sparsebody.factorization.quasi_definite import DELTA
 from sparsebody.kinematics.poses import displaced

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.evaluators import KrylovSolver
 from sparsebody.dynamics.forward import Evaluation
+from sparsebody.dynamics.solvers import KrylovSolver
 from sparsebody.errors import SingularSystemError
 from sparsebody.factorization.quasi_definite import DELTA
 from sparsebody.kinematics.poses import displaced

@@ -2,7 +2,7 @@
 
 `pattern.py` and `saddle.py` are patterns and values, `elimination_tree.py` what an order makes of
 them, `searches.py`, `cycles.py` and `treewidth.py` graph algorithms, `subtree_rules.py` induction
-over elimination trees. `rank/` decides which rows to leave out, one biconnected component at a
+over elimination trees. `rank.py` decides which rows to leave out, one biconnected component at a
 time.
 """
 

@@ -33,13 +33,13 @@ from .rank import (
 )
 
 # Files
-from .matrix_market import (
+from .matrix_files import (
     read_array as read_array,
     read_symmetric as read_symmetric,
     write_array as write_array,
     write_matrix as write_matrix,
 )
-from .pattern_files import (
+from .matrix_files import (
     read_order as read_order,
     read_pattern as read_pattern,
     write_order as write_order,

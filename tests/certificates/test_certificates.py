@@ -1,19 +1,30 @@
+"""Certificates of growth: laws, proofs, inertia and the literature's algorithms."""
+
 import json
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from networkx import Graph, SpanningTreeIterator, bfs_edges
 from patterns import eliminated, ladder, pattern_of
 
+from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.certificates.algorithm_growth import algorithm_growth, growing_family
+from sparsebody.certificates.certificate import asymptotic, law, local_exponents, logarithmic_growth
 from sparsebody.certificates.certifying import certify
 from sparsebody.certificates.eliminations import elimination_graph
-from sparsebody.errors import ModelError, OrderingError, UnknownNameError
+from sparsebody.certificates.inertia_certificates import certify_inertia
+from sparsebody.errors import ModelError, OrderingError, ShapeError, UnknownNameError
 from sparsebody.model.gallery import build
 from sparsebody.ordering import order
+from sparsebody.ordering.literature_orders import algorithm_order
+from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.treewidth import exact_width
 from sparsebody.study.families import Family
 from sparsebody.tree import spanning_tree
-from sparsebody.tree.loops.front_order import least_elimination
+from sparsebody.tree.fronts import least_elimination
+from sparsebody.tree.nonzero_bound import nonzero_bound
+from sparsebody.tree.tree_choice import joint_freedoms
 
 RAILS = Family("rails", "lattice", {"rows": 3, "layers": 1})
 SQUARES = Family("squares", "lattice", {"layers": 1})
@@ -222,3 +233,158 @@ def test_times_are_measured_where_they_are_asked_for():
     assert all(one.seconds > 0.0 for one in found.sizes)
     assert "seconds" in found.growth
     assert found.table()[0][-1] == "time"
+
+
+N = 2.0 ** np.arange(4, 13)
+
+
+@pytest.mark.parametrize(
+    ("values", "name"),
+    [
+        (7 * N, "n"),
+        (2 + N**1.5, "n^1.5"),
+        (3 * np.sqrt(N), "sqrt(n)"),
+        (0 * N + 5, "1"),
+        (N ** (2 / 3), "n^(2/3)"),
+        (N**1.2, "n^1.20"),
+        (N**1.41, "n^1.41"),  # near 4/3, and surely another
+    ],
+)
+def test_orders_of_growth_have_their_names(values, name):
+    assert law(asymptotic(N, values)) == name
+
+
+def test_a_doubtful_exponent_has_no_name():
+    noise = np.exp(np.random.default_rng(1).normal(0.0, 0.3, len(N)))
+    assert law(asymptotic(N, N * noise)).startswith("n^")
+
+
+def test_local_exponents_are_those_of_each_step():
+    np.testing.assert_allclose(local_exponents(N, N**1.5), 1.5)
+
+
+def test_n_log_n_is_told_from_powers():
+    logarithmic = logarithmic_growth(N, N * (4 + 3 * np.log2(N)))
+    assert logarithmic.is_better
+    assert (logarithmic.constant, logarithmic.slope) == pytest.approx((4.0, 3.0))
+    assert not logarithmic_growth(N, N**1.15).is_better
+    assert logarithmic_growth(N[:2], N[:2]) is None
+
+
+def all_trees(system, root):
+    """Yield nonzeros of H on every spanning tree from the world (-1), or from a free body."""
+    graph, freedoms = Graph(), joint_freedoms(system)
+    for j, ends in enumerate(zip(system.predecessor, system.successor, strict=True)):
+        if root == -1 or min(ends) >= 0:
+            graph.add_edge(*map(int, ends), freedoms=int(freedoms[j]))
+    start, own = (0, 0) if root == -1 else (6, 21)
+    for tree in SpanningTreeIterator(graph):
+        above, nonzeros = {root: start}, own
+        for parent, body in bfs_edges(tree, root):
+            f = graph[parent][body]["freedoms"]
+            nonzeros += f * above[parent] + f * (f + 1) // 2
+            above[body] = above[parent] + f
+        yield nonzeros
+
+
+@pytest.mark.parametrize("rungs", [2, 3, 4])
+def test_the_bound_of_a_ladder_is_the_least_of_all_its_spanning_trees(rungs):
+    system = build("ladder", rungs=rungs).compile()
+    bound = nonzero_bound(system)
+    assert bound.from_world == min(all_trees(system, -1))
+    floating = min(min(all_trees(system, root)) for root in range(0, 2 * rungs, rungs))
+    assert bound.nonzeros <= min(floating, bound.from_world)
+
+
+def test_the_bound_holds_where_joints_have_different_freedoms():
+    system = build("stewart").compile()
+    bound = nonzero_bound(system)
+    for choice in ("breadth-first", "minimum-nonzeros", "depth-first"):
+        assert bound.from_world <= spanning_tree(system, choice).n_inertia_nonzeros
+    for root in ("platform", *system.body_names[:3]):
+        assert bound.nonzeros <= spanning_tree(system, root=root).n_inertia_nonzeros
+
+
+def test_a_tree_from_the_middle_of_a_ladder_attains_the_bound():
+    system = build("ladder", rungs=30).compile()
+    trees = [spanning_tree(system, root=name) for name in list(system.body_names)[26:34]]
+    assert min(tree.n_inertia_nonzeros for tree in trees) == nonzero_bound(system).nonzeros
+
+
+def test_every_tree_of_a_ladder_has_a_quadratic_number_of_nonzeros():
+    found = certify_inertia("ladder", largest=256)
+    assert found.quadratic == 9 / 8
+    assert found.claim == "n^2"
+    for one in found.sizes:
+        assert one.every_tree >= 9 / 8 * one.n_bodies**2 - 3 * one.n_bodies
+        assert one.every_tree <= min(one.nonzeros.values())
+    ratios = np.divide(
+        *[[one.every_tree for one in found.sizes[s]] for s in (np.s_[2:], np.s_[1:-1])]
+    )
+    assert np.all((ratios > 3.2) & (ratios < 4.1))
+    json.dumps(found.to_dict())
+
+
+@pytest.mark.parametrize("family", ["n-four-bar", "tree"])
+def test_mechanisms_with_wide_layers_have_no_such_bound(family):
+    found = certify_inertia(family, largest=256)
+    assert found.quadratic is None
+    assert found.growth["every_tree"].high < 1.5
+    assert "observed" in str(found)
+
+
+def test_too_large_members_are_refused_at_once():
+    with pytest.raises(ModelError, match=r"largest is 5000; .* give 2000 or fewer"):
+        certify_inertia("ladder", largest=5000)
+
+
+def exponents(mechanism, sizes, names, **parameters):
+    found = algorithm_growth(growing_family(mechanism, parameters), sizes, names)
+    return {one.name: one.fit.exponent for one in found}
+
+
+def test_flops_are_those_predicted_for_the_mechanisms():
+    (found,) = algorithm_growth(Family("ladder", "ladder"), (10, 40), ("delassus",))
+    assert found.n_bodies.tolist() == [10.0, 40.0]
+    for rungs, flops in zip((5, 20), found.flops, strict=True):
+        pattern = kkt_structure(build("ladder", rungs=rungs).compile()).pattern
+        metrics = ordering_metrics(pattern, algorithm_order(pattern, "delassus"))
+        assert flops == metrics.flops
+    assert found.to_dict()["exponent"] == found.fit.exponent
+    assert found.line.label == "delassus"
+
+
+def test_a_lattice_of_one_layer_stays_in_its_plane():
+    assert growing_family("lattice", {}).grows == ("rows", "columns")
+    assert growing_family("lattice", {"layers": "2"}).grows == ("rows", "columns", "layers")
+    assert growing_family("ladder", {"rungs": "1"}).grows == ("rungs",)
+
+
+def test_on_a_lattice_dissection_takes_n_to_three_halves_and_baraff_n_cubed():
+    found = exponents("lattice", (64, 256, 1024), ("dissection", "baraff", "depth-first"))
+    assert found["dissection"] == pytest.approx(1.5, abs=0.05)
+    assert found["baraff"] == pytest.approx(3.0, abs=0.05)
+    assert found["depth-first"] == pytest.approx(2.0, abs=0.05)
+
+
+def test_one_size_has_no_growth():
+    (found,) = algorithm_growth(Family("chain", "chain"), (16,), ("auto",))
+    assert found.fit is None
+    assert found.to_dict()["exponent"] is None
+    assert len(found.line.fit_n) == 0
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "parameters", "sizes", "names", "error", "message"),
+    [
+        ("chain", {}, (), (), ShapeError, "give numbers of bodies"),
+        ("chain", {}, (0, 4), (), ShapeError, "give numbers of bodies"),
+        ("chain", {}, (8,), ("aba",), UnknownNameError, "no algorithm 'aba'"),
+        ("chian", {}, (8,), (), UnknownNameError, "no mechanism 'chian'"),
+        ("stewart", {}, (8,), (), ModelError, "no size parameter of stewart"),
+        ("lattice", {"rows": "x"}, (8,), (), ModelError, "rows is 'x'"),
+    ],
+)
+def test_bad_input_is_told(mechanism, parameters, sizes, names, error, message):
+    with pytest.raises(error, match=message):
+        algorithm_growth(growing_family(mechanism, parameters), sizes, names)

@@ -6,7 +6,7 @@ from sparsebody.classical import ALGORITHMS, costs
 from sparsebody.classical.arm_links import IS_COMPILED
 from sparsebody.classical.costs import Cost, cost_panels, measured
 from sparsebody.classical.counts import counted
-from sparsebody.plots.growth import plot_costs
+from sparsebody.plots.curves import plot_costs
 
 
 @pytest.fixture(scope="module")

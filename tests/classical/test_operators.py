@@ -13,9 +13,7 @@ from sparsebody.classical.operator_blocks import STORAGES
 from sparsebody.classical.operators import SpatialOperators
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.tree import spanning_tree, tree_state
-from sparsebody.tree.crba import joint_space_inertia
-from sparsebody.tree.ltl import symmetric
-from sparsebody.tree.tree_motion import motion_at_state
+from sparsebody.tree.recursions import joint_space_inertia, motion_at_state, symmetric
 
 FORWARD = [a.name for a in ALGORITHMS.values() if a.is_forward and a.takes_wrenches]
 

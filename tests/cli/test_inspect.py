@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from sparsebody.analysis.inspection import inspect_mechanism
 from sparsebody.cli import main
-from sparsebody.cli.inspect_command import _redundancy
+from sparsebody.cli.mechanism_commands import _redundancy
 from sparsebody.model.gallery import GALLERY, build
 
 SMALL = {

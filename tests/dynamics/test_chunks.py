@@ -7,7 +7,7 @@ import pytest
 from random_mechanisms import random_loops, random_tree
 
 import sparsebody as sb
-from sparsebody.dynamics.evaluators import spatial_assembler
+from sparsebody.dynamics import assembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.model.gallery import build
 from sparsebody.model.system import State, System
@@ -45,7 +45,7 @@ def test_the_length_of_chunks_changes_nothing(make, length, monkeypatch):
     system = make()
     state = sb.consistent_state(system)
     whole = accelerations(system, state)
-    monkeypatch.setattr(spatial_assembler, "CHUNK_LENGTH", length)
+    monkeypatch.setattr(assembler, "CHUNK_LENGTH", length)
     found = accelerations(system, state)
     np.testing.assert_allclose(found, whole, rtol=0.0, atol=1e-10 * np.abs(whole).max())
 

@@ -16,8 +16,8 @@ from benchmarks import oracle
 from benchmarks.cases import problem
 from sparsebody.assembly.body_forces import bias_forces
 from sparsebody.assembly.constraint import kkt_structure
-from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.solvers import Evaluator
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, ShapeError, SingularSystemError
 from sparsebody.model.gallery import build

@@ -13,9 +13,10 @@ from pinocchio_models import PinocchioModel
 from random_mechanisms import TREE_TYPES, random_loops, random_tree
 
 import sparsebody as sb
+from sparsebody.dynamics import solvers
 from sparsebody.dynamics.energy import energy
-from sparsebody.dynamics.evaluators import BlockQRSolver, solvers
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.solvers import BlockQRSolver
 from sparsebody.equations.accelerations import Accelerations
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (

@@ -15,7 +15,7 @@ import sparsebody as sb
 from benchmarks import oracle
 from benchmarks.cases import problem
 from sparsebody.dynamics import preparation
-from sparsebody.dynamics.evaluators import SubgroupAssembler
+from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.mobility import count_mobility
 from sparsebody.dynamics.solver_choice import SolverChoice, choose_solver
@@ -24,7 +24,7 @@ from sparsebody.methods import forward_dynamics
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import Revolute
 from sparsebody.model.mechanism import WORLD, Mechanism
-from sparsebody.model.planar_motion import planar_motion
+from sparsebody.model.subgroups.ground_motion import planar_motion
 from sparsebody.model.system import State, System
 from sparsebody.model.time_functions import Sinusoid
 from sparsebody.simulation import simulate

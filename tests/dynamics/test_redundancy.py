@@ -15,8 +15,8 @@ from scipy.linalg import svdvals
 from textbook import assemble
 
 import sparsebody as sb
-from sparsebody.dynamics import redundancy
-from sparsebody.dynamics.redundancy import independent_rows, least_singular_value
+from sparsebody.dynamics import reductions
+from sparsebody.dynamics.reductions import independent_rows, least_singular_value
 from sparsebody.errors import (
     AssemblyError,
     ConvergenceWarning,
@@ -31,7 +31,7 @@ from sparsebody.model.gallery import build
 from sparsebody.sparse import rank
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.rank import RankDecision
-from sparsebody.sparse.rank.constraint_parts import PartOfRows, part_of_rows
+from sparsebody.sparse.row_choices import PartOfRows, part_of_rows
 from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
 
 BACKENDS = [name for name in QUASI_DEFINITE if is_available(name)]
@@ -54,7 +54,7 @@ def exact(part: PartOfRows) -> float:
 
 
 def only(monkeypatch, backend):
-    monkeypatch.setattr(redundancy, "QUASI_DEFINITE", (backend,))
+    monkeypatch.setattr(reductions, "QUASI_DEFINITE", (backend,))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -103,7 +103,7 @@ def test_wide_parts_with_dependent_rows_are_decided_row_by_row():
 
 
 def test_what_would_take_minutes_is_not_begun(monkeypatch):
-    monkeypatch.setattr(redundancy, "LONGEST", 1e-9)
+    monkeypatch.setattr(reductions, "LONGEST", 1e-9)
     assert least_singular_value(whole(lattice(14))) is None
     found = independent_rows(matrix_at_start(lattice(16).compile()))
     assert found.keep.all()
@@ -112,7 +112,7 @@ def test_what_would_take_minutes_is_not_begun(monkeypatch):
 
 def test_many_rows_are_not_even_tried(monkeypatch):
     """More rows than freedoms cannot be independent."""
-    monkeypatch.setattr(redundancy, "least_singular_value", pytest.fail)
+    monkeypatch.setattr(reductions, "least_singular_value", pytest.fail)
     matrix = matrix_at_start(
         build("lattice", rows=12, columns=12, layers=3, disorder=0.2).compile()
     )
@@ -478,8 +478,7 @@ def test_doubt_is_told_once(name: str, redundancy: str, monkeypatch: pytest.Monk
     system = GALLERY[name]().compile()
     state = sb.consistent_state(system)
     expected = oracles.gauss_accelerations(system, state)[0]
-    for module in ("redundancy", "reductions"):
-        monkeypatch.setattr(f"sparsebody.dynamics.{module}.independent_rows", in_doubt)
+    monkeypatch.setattr("sparsebody.dynamics.reductions.independent_rows", in_doubt)
     with pytest.warns(RankWarning, match=r"in doubt .* \(gap 1e\+01\)"):
         dynamics = sb.ForwardDynamics(system, state, redundancy=redundancy)
     found = dynamics(state)

@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from patterns import ladder, pattern_of, patterns, shuffled
 from random_saddles import (
-    dense_solution,
     draw,
     loop_of_hinges,
     random_matrix,
-    scaled_error,
     solution_error,
 )
 from scipy.sparse.linalg import splu
@@ -193,28 +191,6 @@ def test_masses_over_twelve_decades_are_solved():
     matrix = draw(2, n_primal=20, n_loops=4, decades=6)
     for order in (natural(matrix.pattern), leaves_first(matrix.pattern)):
         assert solution_error("block-ldl", matrix, order) < 1e-9
-
-
-def test_factorizing_and_solving_allocate_nothing_but_the_solution():
-    matrix = draw(1)
-    symbolic = analyze("block-ldl", matrix.pattern, natural(matrix.pattern))
-    factors = symbolic.factors
-    symbolic.factorize(matrix).solve(np.ones(matrix.pattern.n_rows))
-    assert symbolic.factors is factors
-
-
-@given(pattern=patterns(), data=st.data())
-def test_a_right_hand_side_carried_along_gives_the_same_solution(pattern, data):
-    order = np.array(data.draw(st.permutations(range(pattern.n_blocks))), dtype=np.intp)
-    matrix = random_matrix(np.random.default_rng(0), pattern)
-    if pattern.n_rows == 0 or not np.linalg.cond(saddle_csc(matrix).toarray()) < 1e4:
-        return
-    rhs = np.random.default_rng(1).normal(size=pattern.n_rows)
-    symbolic = analyze("block-ldl", pattern, order)
-    numeric, x = symbolic.factorize_and_solve(matrix, rhs)
-    np.testing.assert_allclose(x, numeric.solve(rhs), rtol=1e-9, atol=1e-9)
-    exact = dense_solution(matrix, rhs[:, None])
-    assert scaled_error(matrix, x[:, None], exact) < 1e-9
 
 
 def test_joints_of_more_than_six_rows_are_cut_in_several_blocks():

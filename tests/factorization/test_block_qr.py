@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from random_saddles import draw, random_matrix
 
-from sparsebody.factorization.block_qr import REGULAR, analyze
-from sparsebody.factorization.unit_ldl import unit_rows
+from sparsebody.factorization.block_qr import analyze
+from sparsebody.factorization.unit_factors import REGULAR, unit_rows
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix
 

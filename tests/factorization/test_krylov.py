@@ -8,7 +8,7 @@ from scipy.sparse.linalg import splu
 from scissor_saddle import scissor
 
 from sparsebody.factorization import analyze, refined_solve
-from sparsebody.factorization.krylov import conjugate_gradient_solve
+from sparsebody.factorization.refinement import conjugate_gradient_solve
 from sparsebody.sparse.saddle import saddle_csc, saddle_residual
 
 

@@ -18,7 +18,7 @@ from scissor_saddle import scissor
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization import analyze, multifrontal, refined_solve
 from sparsebody.factorization.quasi_definite import quasi_definite
-from sparsebody.factorization.unit_ldl import unit_rows
+from sparsebody.factorization.unit_factors import unit_rows
 from sparsebody.ordering import ORDERINGS, order
 from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern

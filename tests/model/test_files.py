@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import sparsebody.model.columns as tables
-import sparsebody.model.documents as documents
 import sparsebody.model.files as files
 from sparsebody.errors import FileFormatError, ModelError, OutputError
 from sparsebody.model.bodies import Box, Cylinder, Polyline, Sphere
@@ -128,9 +127,9 @@ def test_files_are_read_at_once_and_one_by_one_alike(mechanism, tmp_path):
     graph = document["graph"]
     single = Mechanism(graph["name"], graph["gravity"])
     for add, items in (
-        (documents._add_bodies, document["nodes"]),
-        (documents._add_joints, document["edges"]),
-        (documents._add_forces, graph["forces"]),
+        (files._add_bodies, document["nodes"]),
+        (files._add_joints, document["edges"]),
+        (files._add_forces, graph["forces"]),
     ):
         for item in items:
             add(single, [item])

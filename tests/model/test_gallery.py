@@ -141,32 +141,6 @@ def test_every_size_parameter_changes_the_number_of_bodies(name):
         assert larger.n_bodies > build(name).n_bodies
 
 
-def test_size_parameters_are_the_published_ones():
-    found = {name: entry.size_parameters for name, entry in GALLERY.items()}
-    assert found == {
-        "chain": ("bodies",),
-        "tree": ("bodies",),
-        "ladder": ("rungs",),
-        "scissor": ("pairs",),
-        "n-four-bar": ("loops",),
-        "five-bar-array": ("loops",),
-        "four-bar-torus": ("rows", "columns"),
-        "lattice": ("rows", "columns", "layers"),
-        "tube": ("rings",),
-        "rotating-squares": ("rows", "columns"),
-        "ring": ("bodies",),
-        "stewart": (),
-        "four-bar": (),
-        "slider-crank": (),
-        "bricard": (),
-        "andrews": (),
-        "governor": (),
-        "beam": ("elements",),
-        "compliant-lattice": ("rows", "columns"),
-        "pendulum": (),
-    }
-
-
 # ---- parameters -----------------------------------------------------------------------------
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sparsebody.analysis.advice_check import with_replaced_joints
+from sparsebody.analysis.advice import with_replaced_joints
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ModelError
 from sparsebody.model.gallery import build

@@ -1,16 +1,37 @@
+"""Figures: what they show, and that they do not touch the settings of the user."""
+
 import io
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 
-from sparsebody.errors import UnknownNameError
+from sparsebody.assembly.constraint import kkt_structure
+from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.errors import ShapeError, UnknownNameError
 from sparsebody.model.gallery import GALLERY, build
+from sparsebody.ordering import order
 from sparsebody.plots import Options, mechanism_subject
-from sparsebody.plots.motion_figure import plot_motion
+from sparsebody.plots.curves import (
+    Line,
+    plot_drift,
+    plot_energy,
+    plot_growth,
+    plot_joint_forces,
+    plot_path,
+)
+from sparsebody.plots.drawing import plot_motion
+from sparsebody.plots.elimination_orders import (
+    graph_places,
+    plot_elimination,
+    plot_elimination_tree,
+    plot_fill,
+    tree_layout,
+)
 from sparsebody.plots.outline import mechanism_outline
+from sparsebody.plots.spy import _cells, _spots, plot_orders, plot_spy
 from sparsebody.plots.style import save_figure
-from sparsebody.plots.time_series import plot_drift, plot_energy, plot_path
+from sparsebody.sparse.elimination_tree import ordering_metrics
 
 TIME = np.linspace(0.0, 1.0, 11)
 SMALL = {
@@ -110,3 +131,147 @@ def test_an_unknown_format_is_refused_and_nothing_is_left_behind(tmp_path):
 def test_an_unknown_kind_is_refused_with_the_kinds_that_there_are():
     with pytest.raises(UnknownNameError, match="drawn as mechanism, spy, all"):
         mechanism_subject(build("pendulum"), Options()).kinds(["film"])
+
+
+def structure_of(name, **parameters):
+    system = build(name, **parameters).compile()
+    return ForwardDynamics(system).structure, system.initial_state
+
+
+def test_a_tree_is_laid_out_with_parents_above_the_middle_of_their_leaves():
+    parent = np.array([2, 2, 6, 5, 5, 6, -1])
+    across, depth = tree_layout(parent)
+    assert depth.tolist() == [2, 2, 1, 2, 2, 1, 0]
+    assert across.tolist() == [0.0, 1.0, 0.5, 2.0, 3.0, 2.5, 1.5]
+
+
+def test_the_tree_that_is_drawn_is_as_high_as_its_metric_says():
+    structure, _ = structure_of("lattice", rows=3, columns=4)
+    sequence = order(structure.pattern, "minimum-degree")
+    height = ordering_metrics(structure.pattern, sequence).etree_height
+    (axes,) = plot_elimination_tree(structure.pattern, sequence, "lattice").axes
+    assert f"height {height} of {structure.pattern.n_blocks} blocks" in axes.get_title()
+
+
+def test_joints_are_drawn_between_their_bodies_and_on_the_ground_where_they_are():
+    structure, state = structure_of("ladder", rungs=3)
+    places = graph_places(structure, state)
+    np.testing.assert_allclose(places[:6], state.position)
+    np.testing.assert_allclose(places[6:9], [[-0.5, 0, 0], [-0.5, 1, 0], [0, 0.5, 0]], atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["lattice", "scissor", "chain"])
+def test_every_block_is_drawn_in_the_colour_of_its_turn(name):
+    structure, state = structure_of(name)
+    sequence = order(structure.pattern, "minimum-degree")
+    axes = plot_elimination(structure.pattern, sequence, graph_places(structure, state)).axes[0]
+    turns = np.concatenate([dots.get_array() for dots in axes.collections[1:]])
+    np.testing.assert_array_equal(turns[sequence], np.arange(structure.pattern.n_blocks))
+
+
+def test_bars_are_ratios_to_the_least_in_order():
+    left, right = plot_fill({"a": 4.0, "b": 2.0}, {"a": 50.0, "b": 1.0}).axes
+    assert [label.get_text() for label in left.get_yticklabels()] == ["b", "a"]
+    assert [bar.get_width() for bar in left.patches] == [1.0, 2.0]
+    assert (left.get_xscale(), right.get_xscale()) == ("linear", "log")
+
+
+def test_growth_is_drawn_with_the_fitted_power():
+    n, none = np.array([1.0, 10.0]), np.zeros(0)
+    lines = [Line("ours", n, n, n, 2 * n, True), Line("other", n, n**2, none, none)]
+    (axes,) = plot_growth(lines, "time [s]").axes
+    assert [line.get_label() for line in axes.lines if line.get_label()[0] != "_"] == [
+        "ours",
+        "other",
+    ]
+    assert len(axes.lines) == 3
+
+
+def test_what_is_not_exact_has_open_marks():
+    n, none = np.array([1.0, 10.0, 100.0]), np.zeros(0)
+    line = Line("ours", n, n, none, none, True, np.array([True, False, True]))
+    (axes,) = plot_growth([line], "time [s]").axes
+    assert axes.lines[1].get_markerfacecolor() == "white"
+    assert axes.lines[1].get_xdata().tolist() == [10.0]
+
+
+def pattern_of(name, **parameters):
+    return kkt_structure(build(name, **parameters).compile()).pattern
+
+
+def cells_of(pattern, sequence):
+    spots = _spots(pattern, sequence, ordering_metrics(pattern, sequence))
+    return _cells(spots, 0, pattern.n_rows)
+
+
+def dense_pattern(pattern, sequence):
+    rows = pattern.scalar_order(sequence)
+    block = np.repeat(np.arange(pattern.n_blocks), pattern.block_sizes)[rows]
+    indptr, indices = pattern.adjacency
+    couples = np.zeros((pattern.n_blocks, pattern.n_blocks), dtype=bool)
+    couples[np.repeat(np.arange(pattern.n_blocks), np.diff(indptr)), indices] = True
+    return couples[np.ix_(block, block)], block
+
+
+@pytest.mark.parametrize("name", ["natural", "minimum-degree", "level-sweep"])
+def test_a_spy_plot_shows_the_entries_of_the_ordered_matrix(name):
+    pattern = pattern_of("ladder", rungs=3)
+    sequence = order(pattern, name)
+    cells = cells_of(pattern, sequence)
+    couples, block = dense_pattern(pattern, sequence)
+    assert np.array_equal(cells == 2, couples)
+    same_body = (block[:, None] == block) & (block < pattern.n_primal)
+    assert np.array_equal(cells == 3, same_body)
+
+
+@pytest.mark.parametrize("name", ["natural", "minimum-degree"])
+def test_a_spy_plot_shows_the_fill_in_of_the_factor(name):
+    pattern = pattern_of("ring", bodies=6)
+    sequence = order(pattern, name)
+    lower = np.tril(cells_of(pattern, sequence) > 0)
+    assert np.count_nonzero(lower) == ordering_metrics(pattern, sequence).nnz_l
+
+
+def test_titles_tell_entries_of_the_factor_and_bandwidth():
+    pattern = pattern_of("ladder", rungs=10)
+    sequence = order(pattern, "minimum-degree")
+    figure = plot_spy(pattern, sequence, "minimum-degree")
+    before, after, _ = [axes.get_title() for axes in figure.axes]
+    found = ordering_metrics(pattern, sequence)
+    assert before.startswith("as numbered\n")
+    assert after.startswith("minimum-degree\n")
+    assert f"{found.nnz_l:,}" in after
+    assert f"{found.scalar_bandwidth:,}" in after
+
+
+def test_a_matrix_larger_than_the_picture_is_drawn_in_cells():
+    pattern = pattern_of("chain", bodies=300)
+    cells = cells_of(pattern, np.arange(pattern.n_blocks))
+    assert cells.shape == (480, 480)
+    assert np.all(np.diag(cells) > 0)
+
+
+def test_an_order_that_misses_a_block_is_refused():
+    pattern = pattern_of("pendulum")
+    with pytest.raises(ShapeError, match="list each of 2 blocks once"):
+        plot_spy(pattern, np.array([0, 0]), "wrong")
+
+
+@pytest.mark.parametrize("n_orders", [1, 4, 7])
+def test_orders_stand_side_by_side_and_empty_places_show_nothing(n_orders):
+    pattern = pattern_of("ladder", rungs=3)
+    orders = {f"order {k}": np.arange(pattern.n_blocks) for k in range(n_orders)}
+    figure = plot_orders(pattern, orders, "ladder")
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title().split("\n")[0] for axes in shown] == list(orders)
+    assert all(len(axes.images) == 1 for axes in shown)
+
+
+def test_every_joint_has_a_curve_and_its_name():
+    times = np.linspace(0.0, 1.0, 5)
+    figure = plot_joint_forces(times, np.outer(times, [1.0, -2.0]), ["hip", "knee"], "leg")
+    (axes,) = figure.axes
+    np.testing.assert_array_equal(axes.lines[1].get_ydata(), -2.0 * times)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["hip", "knee"]
+    assert axes.get_xlabel() == "time [s]"
+    assert axes.get_ylabel() == "joint torque [N m]"

@@ -78,9 +78,10 @@ def test_the_pattern_of_a_mechanism_is_found_in_its_matrix(pattern, seed):
     if not touches.all() or pattern.n_dual == 0:
         assert saddle is None
         return
-    back = shuffle[saddle.block]  # blocks of the mechanism by those that were found
-    np.testing.assert_array_equal(saddle.pattern.block_sizes, pattern.block_sizes[back])
-    for j, ends in enumerate(saddle.pattern.ends.tolist()):
+    mechanism, block = saddle
+    back = shuffle[block]  # blocks of the mechanism by those that were found
+    np.testing.assert_array_equal(mechanism.block_sizes, pattern.block_sizes[back])
+    for j, ends in enumerate(mechanism.ends.tolist()):
         expected = pattern.ends[back[pattern.n_primal + j] - pattern.n_primal]
         assert {back[end] for end in ends if end >= 0} == {e for e in expected if e >= 0}
 
@@ -93,7 +94,7 @@ def test_kinds_tell_bodies_from_joints_where_no_zeros_do():
     assert saddle_blocks(symmetric_pattern(row, column, sizes)) is None
     told = saddle_blocks(symmetric_pattern(row, column, sizes, is_dual=is_dual))
     assert told is not None
-    assert told.pattern.n_dual == pattern.n_dual
+    assert told[0].n_dual == pattern.n_dual
 
 
 def test_matrices_of_other_kinds_are_no_mechanisms():

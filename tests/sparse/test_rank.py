@@ -18,8 +18,8 @@ from random_saddles import (
 from whitened_rows import whitened_rows
 
 import sparsebody.sparse.rank as rank_module
-import sparsebody.sparse.rank.row_choices as methods_module
-import sparsebody.sparse.rank.row_choices as sweep_module
+import sparsebody.sparse.row_choices as methods_module
+import sparsebody.sparse.row_choices as sweep_module
 from sparsebody.model.gallery import build
 from sparsebody.sparse.rank import independent_rows, rank
 from sparsebody.sparse.saddle import constraint_matrix

@@ -44,7 +44,7 @@ def beam(
     damping: float = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
-    """Straight elastic beam along x, of Euler-Bernoulli elements between bodies, at rest.
+    """Straight elastic beam along x, clamped or free, of Euler-Bernoulli elements, at rest.
 
     Bodies "node-0" ... "node-n" at equal distances carry its mass, those at the ends half as much
     as the others; "beam-k" joins node k - 1 to node k. Clamped, the world is node 0.
@@ -61,8 +61,6 @@ def beam(
         Young's modulus [N/m^2] and density [kg/m^3]; those of steel.
     damping : float
         Of all strains, over their stiffness [s].
-    gravity : (3,) floats
-        [m/s^2].
     """
     check_at_least(1, elements=elements)
     check_at_least(0.0, damping=damping)
@@ -107,7 +105,7 @@ def compliant_lattice(
     damping: float = 0.0,
     gravity: Vector = DOWN_Z,
 ) -> Mechanism:
-    """Grid of cubes in the xz plane, joined by elastic beams, at rest and hanging from its top row.
+    """Hanging grid of cubes in the xz plane, joined by elastic beams, at rest.
 
     Cube "cube-r-c", r counted downwards, is centred at (c, 0, -r) times the pitch; its side is
     half a pitch. Beams "across-r-c" and "down-r-c" lead to the next cube along x and down; "hold-c"
@@ -127,8 +125,6 @@ def compliant_lattice(
         Of a cube [kg].
     damping : float
         Of all strains, over their stiffness [s].
-    gravity : (3,) floats
-        [m/s^2].
     """
     check_at_least(1, rows=rows, columns=columns)
     check_at_least(0.0, damping=damping)

@@ -24,9 +24,7 @@ class AffineForce:
 
 
 def add_forces(
-    mechanism: Mechanism,
-    source: RobotSource,
-    coordinates: Mapping[int, Coordinate],
+    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
 ) -> None:
     """Add what acts on joints and bodies; what has no counterpart is noted."""
     _add_springs(mechanism, source, coordinates)
@@ -58,9 +56,7 @@ def _add(
 
 
 def _add_springs(
-    mechanism: Mechanism,
-    source: RobotSource,
-    coordinates: Mapping[int, Coordinate],
+    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
 ) -> None:
     model = source.model
     for joint in np.flatnonzero(model.jnt_stiffness).tolist() if source.is_on("SPRING") else ():
@@ -75,9 +71,7 @@ def _add_springs(
 
 
 def _add_dampers(
-    mechanism: Mechanism,
-    source: RobotSource,
-    coordinates: Mapping[int, Coordinate],
+    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
 ) -> None:
     damping = _dampings(source, coordinates) if source.is_on("DAMPER") else np.zeros(0)
     for joint in np.flatnonzero(damping).tolist():
@@ -110,9 +104,7 @@ def _dampings(source: RobotSource, coordinates: Mapping[int, Coordinate]) -> Flo
 
 
 def _add_actuators(
-    mechanism: Mechanism,
-    source: RobotSource,
-    coordinates: Mapping[int, Coordinate],
+    mechanism: Mechanism, source: RobotSource, coordinates: Mapping[int, Coordinate]
 ) -> None:
     for actuator in range(source.model.nactuator):
         name = source.label("actuator", actuator)

@@ -97,14 +97,15 @@ class NewtonMatrix:
     def solve_whole(self, b: float, c: float) -> None:
         """Fill them by SuperLU of the matrix with nothing left out."""
         solve = scaled_lu(self.assembled(b, c), self.twist.size)
-        rhs = np.zeros(self.twist.size + self.multiplier.size)
-        self._equations.native.whole_right_side(rhs)
+        equations = self._equations
+        rhs = -np.concatenate([equations.force_residual.ravel(), equations.row_residual])
         twist, self.multiplier[:] = np.split(solve(rhs), [self.twist.size])
         self.twist[:] = twist.reshape(-1, 6)
 
     def assembled(self, b: float, c: float) -> csc_array:
         """Return [J A'; A -C] at the present unknowns, nothing left out."""
-        row, column, value = self._equations.native.assemble(b, c)
+        row, column, stiffness, damping, inertia = self._equations.native.assemble()
+        value = np.asarray(stiffness) + c * np.asarray(damping) + b * np.asarray(inertia)
         n = 6 * self._equations.system.n_bodies + self._equations.n_rows
         return coo_array((value, (row, column)), shape=(n, n)).tocsc()
 

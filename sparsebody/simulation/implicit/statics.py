@@ -140,7 +140,7 @@ class StaticEquations:
 
     def matrix(self) -> csc_array:
         """Return [K A'; A -C] where the residual was evaluated last."""
-        row, column, value = self._equations.native.assemble(0.0, 0.0)
+        row, column, value, *_ = self._equations.native.assemble()
         n = 6 * self.system.n_bodies + self._equations.n_rows
         return coo_array((value, (row, column)), shape=(n, n)).tocsc()
 

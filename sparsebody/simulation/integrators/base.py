@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparsebody._core import simulation
 from sparsebody.arrays import FloatArray
@@ -91,11 +93,60 @@ class Integrator:
     scheme: Tableau | Composition | None = None  # of steps that are compiled
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Collocation:
+    """Polynomials of degree s that meet the equations at s nodes, the last of which is the end.
+
+    Hairer, Norsett, Wanner (1993), sec. II.7; Hairer and Wanner (1996), Solving Ordinary
+    Differential Equations II, sec. IV.5 and IV.8.
+    """
+
+    node: FloatArray  # (s,) from 0, left out, to 1
+
+    @cached_property
+    def tableau(self) -> FloatArray:
+        """(s, s) integrals from 0 to the nodes of the polynomials that are 1 at one of them."""
+        powers = np.arange(len(self.node))
+        integral = self.node[:, None] ** (powers + 1) / (powers + 1)
+        return np.asarray(integral @ np.linalg.inv(self.node[:, None] ** powers))
+
+    @cached_property
+    def rates(self) -> FloatArray:
+        """(s, s) W, the inverse of the tableau: h y' = W (y - y_0)."""
+        return np.asarray(np.linalg.inv(self.tableau))
+
+    @cached_property
+    def modes(self) -> tuple[NDArray[np.complex128], NDArray[np.complex128], FloatArray]:
+        """The eigenvalues of W, the real one first, one of each complex pair, P and P^-1 for them.
+
+        Of W = sum(P value P^-1), twice the real part of complex ones.
+        """
+        value, P = np.linalg.eig(self.rates)
+        chosen = [int(k) for k in np.argsort(np.abs(value.imag)) if value[k].imag > -1e-12]
+        return value[chosen], P[:, chosen], np.linalg.inv(P)[chosen]
+
+    @cached_property
+    def error(self) -> FloatArray:
+        """(s,) e, by which h f(y_0) + e (y - y_0) is W_0 times the error of order s."""
+        first = self.modes[0][0].real
+        powers = np.arange(1, len(self.node) + 1)
+        moments = 1.0 / powers - (powers == 1) / first
+        weights = np.linalg.solve((self.node[:, None] ** (powers - 1)).T, moments)
+        return np.asarray(first * (weights - self.tableau[-1]) @ self.rates)
+
+    def weights(self, at: float, with_start: bool) -> FloatArray:
+        """Return the weights of values at the nodes, or at 0 and the nodes, in those at a time."""
+        node = np.append(0.0, self.node) if with_start else self.node
+        powers = np.arange(len(node))
+        return np.asarray(np.linalg.solve((node[:, None] ** powers).T, at**powers))
+
+
+@dataclass(frozen=True, eq=False)
 class ImplicitIntegrator:
     """A row of INTEGRATORS whose steps solve for the state at their end: simulation/implicit."""
 
     order: int
+    scheme: Collocation | None = None  # None: the generalized-alpha method
 
 
 def pose_derivatives(state: State, acceleration: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -219,3 +219,45 @@ def test_a_strut_that_buckles_faster_than_steps_is_followed_in_parts():
     assert "step in parts" in [event.kind for event in run.events]
     assert run.time[-1] == pytest.approx(0.05)
     assert run.position_error.max() < 1e-5
+
+
+def share_of_extent(run: sb.Trajectory) -> float:
+    """How far joints open, relative to how far the mechanism reaches."""
+    return float(run.position_error.max() / np.linalg.norm(np.ptp(run.position[-1], axis=0)))
+
+
+@pytest.mark.parametrize("pairs", [30, 120])
+def test_joints_of_driven_lifts_open_negligibly_whatever_their_multipliers(pairs):
+    """Rods that are nearly flat press each other with a multiple of all weights."""
+    system = build("scissor", pairs=pairs, drive=True).compile()
+    run = sb.simulate(system, duration=1.0, step=0.005, **ALPHA)
+    assert share_of_extent(run) < 1e-6
+    exact = sb.simulate(system, duration=1.0, step=0.005, method="rk4")
+    np.testing.assert_allclose(run.position[-1], exact.position[-1], atol=1e-5 * pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [
+        ("lattice", {"rows": 6, "columns": 6}),
+        ("lattice", {"rows": 3, "columns": 3, "layers": 3}),
+        ("ladder", {"rungs": 200}),
+    ],
+)
+def test_joints_of_free_motions_open_negligibly_and_half_the_compliance_changes_little(name, shape):
+    system = build(name, **shape).compile()
+    run = sb.simulate(system, duration=0.15, step=0.005, **ALPHA)
+    assert share_of_extent(run) < 1e-6
+    (event,) = [event for event in run.events if event.kind == "compliance"]
+    half = 0.5 * float(event.message.split()[-2])
+    other = sb.simulate(system, duration=0.15, step=0.005, compliance=half, **ALPHA)
+    np.testing.assert_allclose(other.position[-1], run.position[-1], atol=1e-4)
+
+
+def test_a_driven_motion_with_joints_that_become_stiffer_resumes_bit_for_bit(tmp_path):
+    system = build("scissor", pairs=20, drive=True).compile()
+    options = {"step": 0.01, **ALPHA}
+    whole = sb.simulate(system, duration=0.8, **options)
+    sb.simulate(system, duration=0.4, output=tmp_path / "part", **options)
+    resumed = sb.simulate(system, duration=0.8, output=tmp_path / "part", resume=True, **options)
+    np.testing.assert_array_equal(resumed.position, whole.position)

@@ -42,8 +42,8 @@ def slope(steps: list[float], errors: list[float]) -> float:
 
 @pytest.mark.parametrize("name", INTEGRATORS)
 def test_error_of_a_free_top_falls_with_the_stated_order(name):
-    system, steps = free_top(), [0.1, 0.05, 0.025, 0.0125]
-    errors = []
+    system, errors = free_top(), []
+    steps = [0.2, 0.1, 0.05] if name == "radau-iia" else [0.1, 0.05, 0.025, 0.0125]
     for step in steps:
         run = sb.simulate(system, duration=2.0, step=step, method=name)
         errors.append(np.abs(run.velocity[-1, 0, :3] - euler_top(2.0)).max())
@@ -79,8 +79,8 @@ def test_error_of_a_constrained_motion_falls_with_the_stated_order(name, stabili
         end = [np.sin(tilt) * np.cos(rate), np.sin(tilt) * np.sin(rate), -np.cos(tilt)]
         errors.append(np.abs(run.position[-1, 0] - end).max())
     order = INTEGRATORS[name].order
-    if name == "generalized-alpha":  # uniform rotations are exact on SE(3): joints open by C lambda
-        assert max(errors) < 2e-7
+    if name in ("generalized-alpha", "radau-iia"):  # uniform rotations are exact on SE(3)
+        assert max(errors) < (2e-7 if name == "generalized-alpha" else 1e-13)  # C lambda, rounding
     else:
         assert order - 0.3 < slope(steps, errors) < order + 0.8
 

@@ -1,0 +1,371 @@
+"""Collocation on SE(3) with joints closed in positions and velocities: index 2, stabilized.
+
+    q = q_0 exp(y),  T(y) dy/dt = v - x,  M dv/dt + v x* M v - f + A' lambda = 0,
+    delta(q) = 0,  A v = k,  J x + A' mu = 0,
+
+with polynomials y and v that meet this at the nodes. x is zero but for the error of the method, and
+J of Newton's matrix is as good a metric for it as M. So poses and velocities are of the order of
+the method, 2 s - 1 for Radau IIA, and multipliers of order s.
+
+References
+----------
+Gear, Leimkuhler and Gupta (1985), J. Comput. Appl. Math. 12:77; Hairer and Wanner (1996), Solving
+Ordinary Differential Equations II, sec. IV.8 and VII.4; Iserles et al. (2000), Acta Numer. 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sparsebody._core import simulation as native
+from sparsebody.arrays import FloatArray
+from sparsebody.errors import SimulationError
+from sparsebody.kinematics.joint_motion import prescribed_motion
+from sparsebody.model.system import State, System
+from sparsebody.simulation.control import Control
+from sparsebody.simulation.implicit.compliance import uniform_compliance
+from sparsebody.simulation.implicit.stage_matrix import StageMatrix, coupled_solve
+from sparsebody.simulation.implicit.start import row_motion
+from sparsebody.simulation.implicit.step_equations import StepEquations
+from sparsebody.simulation.integrators.base import Collocation, LocalError
+
+_FAST, _SLOW = 0.05, 0.4  # contraction with which factors are kept, or given up
+_ROUNDING = 1e-11  # of lengths: slow convergence of smaller corrections is rounding
+_COUPLED_ROUNDING = 1e-8  # likewise at singular poses
+_MOST_ITERATIONS = 20
+_FARTHEST = 0.3  # lengths that a correction may go
+_INSTANT = 1e-8  # [s]
+_MOST_REFINEMENTS, _REFINED = 10, 1e-14  # of accelerations, and the change of them that ends it
+
+
+@dataclass(frozen=True, eq=False)
+class Polynomials:
+    """The newest step, as its values at the nodes."""
+
+    start: State
+    h: float  # [s]
+    displacement: FloatArray  # (s, n_bodies, 6) y
+    velocity: FloatArray  # (s + 1, n_bodies, 6) v, that at the start first
+    multiplier: FloatArray  # (s, n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class CollocationState:
+    """All that the method carries from one step to the next."""
+
+    state: State
+    acceleration: FloatArray  # (n_bodies, 6) dv/dt
+    multiplier: FloatArray  # (n_rows,)
+    step: Polynomials | None  # by which the state was reached
+
+
+class CollocationSteps:
+    """Steps of a collocation method.
+
+    Parameters
+    ----------
+    system : System
+        The mechanism.
+    state : State
+        Of which the sizes of rows are taken.
+    scheme : Collocation
+        The method.
+    matrix : StageMatrix
+        Newton's.
+    control : Control, optional
+        Wrenches of time and state.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        state: State,
+        scheme: Collocation,
+        matrix: StageMatrix,
+        control: Control | None,
+    ) -> None:
+        self._system, self._scheme, self._matrix = system, scheme, matrix
+        none = uniform_compliance(system, state, 0.0)
+        self._stages = [StepEquations(system, none, control) for _ in scheme.node]
+        self._n_joint_rows = system.n_rows
+        self.is_whole = len(system.elastic) > 0  # each of Newton's matrices has its factors
+        self.point: CollocationState | None = (
+            None  # where they were made, for steps of `point_step`
+        )
+        self.point_step, self.contraction = 0.0, 1.0
+        self.n_iterations, self.n_factorizations = 0, 0
+        self.error: LocalError | None = None
+        self._is_noisy = False
+
+    def step(
+        self, now: CollocationState, h: float, time: float, accuracy: tuple[float, float]
+    ) -> CollocationState:
+        """Return what is `h` [s] later, at `time`.
+
+        Newton's method ends at errors of poses and velocities [m, m/s] smaller than `accuracy`.
+
+        Raises
+        ------
+        SimulationError
+            If it does not converge.
+        """
+        if not h > 0.0:
+            raise SimulationError("steps have become too short")
+        self._begin(now, h, time)
+        limit = min(accuracy[0], h * accuracy[1])
+        for is_coupled in self._attempts(now, h):
+            Y, L = self._predicted(now, h)
+            X = np.zeros_like(Y)
+            try:
+                V, A = self._newton(now, h, Y, L, X, limit, is_coupled)
+                break
+            except SimulationError as error:
+                failure = error
+        else:
+            self.point_step = 0.0
+            raise failure
+        self._set_error(now, h, Y, V)
+        state = self._stages[-1].state()
+        step = Polynomials(now.state, h, Y, np.concatenate([now.state.velocity[None], V]), L)
+        return CollocationState(state.with_(velocity=V[-1]), A[-1], L[-1], step)
+
+    def factorize(self, at: CollocationState, h: float) -> None:
+        """Make the factors at the start of a step."""
+        self._matrix.factorize(at.state, at.multiplier, h, self.is_whole)
+        self.point, self.point_step = at, h
+        self.n_factorizations += 1
+
+    # ---- one step -----------------------------------------------------------------------------
+
+    def _attempts(self, now: CollocationState, h: float) -> Iterator[bool]:
+        """Factorize more and more exactly; yield whether all stages are to be coupled."""
+        if self.point_step == h and self.contraction <= _FAST:
+            yield False
+        self.factorize(now, h)
+        yield False
+        if not self.is_whole:
+            self.is_whole = True
+            self.factorize(now, h)
+            yield False
+            self.is_whole = False
+            self.factorize(now, h)
+        yield True
+
+    def _begin(self, now: CollocationState, h: float, time: float) -> None:
+        self._rates = []
+        for node, stage in zip(self._scheme.node, self._stages, strict=True):
+            at = time if node == 1.0 else now.state.time + node * h
+            stage.start_from(now.state, at)
+            self._rates.append(np.ascontiguousarray(prescribed_motion(self._system, at)[:, 1]))
+
+    def _predicted(self, now: CollocationState, h: float) -> tuple[FloatArray, FloatArray]:
+        """Return displacements and multipliers at the nodes as the newest step goes on."""
+        node, last = self._scheme.node, now.step
+        if last is None:
+            V = now.state.velocity + (h * node)[:, None, None] * now.acceleration
+            L = np.tile(now.multiplier, (len(node), 1))
+        else:
+            at = 1.0 + node * h / last.h
+            V = np.array([self._mix(last.velocity, t, True) for t in at])
+            L = np.array([self._mix(last.multiplier, t, False) for t in at])
+        tableau = h * self._scheme.tableau
+        Y = _each(tableau, V)
+        return _each(tableau, self._apply(native.inverse_tangent_products, Y, V)), L
+
+    def _mix(self, values: FloatArray, at: float, with_start: bool) -> FloatArray:
+        return np.asarray(np.tensordot(self._scheme.weights(at, with_start), values, 1))
+
+    def _apply(self, product: object, Y: FloatArray, V: FloatArray) -> FloatArray:
+        shape = Y.shape
+        return product(Y.reshape(-1, 6), np.ascontiguousarray(V).reshape(-1, 6)).reshape(shape)  # type: ignore[operator]
+
+    def _velocities(
+        self, now: CollocationState, h: float, Y: FloatArray, X: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return v and dv/dt at the nodes."""
+        W = self._scheme.rates / h
+        V = self._apply(native.tangent_products, Y, _each(W, Y)) + X
+        return V, _each(W, V - now.state.velocity)
+
+    def _newton(
+        self,
+        now: CollocationState,
+        h: float,
+        Y: FloatArray,
+        L: FloatArray,
+        X: FloatArray,
+        accuracy: float,
+        is_coupled: bool,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Iterate on displacements, multipliers and corrections of velocities, in place."""
+        size, contraction = 0.0, 0.0
+        rounding = (_COUPLED_ROUNDING if is_coupled else _ROUNDING) * self._matrix.length
+        for _ in range(_MOST_ITERATIONS):
+            self.n_iterations += 1
+            V, A = self._velocities(now, h, Y, X)
+            force, row, rate = self._residuals(Y, V, A, L)
+            if is_coupled:
+                twist, multiplier = self._coupled_correction(h, force, row)
+                slip = np.zeros_like(X)
+            else:
+                twist, multiplier, slip = self._correction(h, force, row, rate)
+            Y += self._apply(native.inverse_tangent_products, Y, twist)
+            L += multiplier
+            X += self._slips(now, h, Y, L, X) if is_coupled else slip
+            last, size = size, self._size(twist)
+            if not size < _FARTHEST * self._matrix.length:
+                raise SimulationError(
+                    f"Newton's method goes {size:.1e} m at once; take smaller steps"
+                )
+            contraction = size / last if last > 0.0 else 0.0
+            known = max(contraction, 0.01) if last > 0.0 else 1.0
+            if size * known / (1.0 - min(known, 0.9)) < accuracy:
+                break
+            self._is_noisy = contraction > _SLOW and size < rounding
+            if self._is_noisy:
+                break
+            if contraction > _SLOW:
+                raise SimulationError("Newton's method converges slowly; take smaller steps")
+        else:
+            raise SimulationError(f"Newton's method does not converge (correction {size:.1e} m)")
+        self.contraction = contraction
+        return self._closed(now, h, Y, L, X)
+
+    def _residuals(
+        self, Y: FloatArray, V: FloatArray, A: FloatArray, L: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return those of forces, of positions, and of the velocities of joints."""
+        force, row, rate = np.empty_like(Y), np.empty_like(L), np.empty_like(L)
+        for k, stage in enumerate(self._stages):
+            stage.displacement[:], stage.velocity[:], stage.acceleration[:] = Y[k], V[k], A[k]
+            stage.multiplier[:] = L[k]
+            stage.evaluate()
+            force[k], row[k] = stage.force_residual, stage.row_residual
+            stage.native.velocity_errors(self._rates[k], rate[k])
+        return force, row, rate
+
+    def _correction(
+        self, h: float, force: FloatArray, row: FloatArray, rate: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        s = len(force)
+        W = self._scheme.rates / h
+        open_rate = rate - _each(W, row)
+        open_rate[:, self._n_joint_rows :] = 0.0
+        zero = np.zeros(force[0].size)
+        slips = [self._matrix.solve(0, zero, of_stage) for of_stage in open_rate]
+        slip = np.array([x.reshape(-1, 6) for x, _ in slips])
+        values, P, inverse = self._scheme.modes
+        twist, multiplier = np.zeros((s, force[0].size)), np.zeros(row.shape)
+        flat = force.reshape(s, -1)
+        for mode in range(len(values)):
+            d, dl = self._matrix.solve(mode, inverse[mode] @ flat, inverse[mode] @ row)
+            share = 1.0 if mode == 0 else 2.0
+            twist += np.asarray(share * np.outer(P[:, mode], d).real, dtype=float)
+            multiplier += np.asarray(share * np.outer(P[:, mode], dl).real, dtype=float)
+        push = np.array([mu for _, mu in slips]) / self._matrix.rate**2
+        multiplier += _each(W, push)
+        return twist.reshape(force.shape), multiplier, slip
+
+    def _coupled_correction(
+        self, h: float, force: FloatArray, row: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return twists and multipliers by the matrix of all stages."""
+        rhs = -np.concatenate([force.reshape(len(force), -1), row], axis=1)
+        compliance = np.append(self._matrix.compliance, np.zeros(row.shape[1] - self._n_joint_rows))
+        x = coupled_solve(self._stages, self._scheme.rates / h, compliance, rhs)
+        twist, multiplier = np.split(x, [force[0].size], axis=1)
+        return twist.reshape(force.shape), multiplier
+
+    def _slips(
+        self, now: CollocationState, h: float, Y: FloatArray, L: FloatArray, X: FloatArray
+    ) -> FloatArray:
+        """Return corrections of velocities by the matrices of the stages themselves."""
+        V, A = self._velocities(now, h, Y, X)
+        _, _, rate = self._residuals(Y, V, A, L)
+        slip = np.empty_like(X)
+        for k, stage in enumerate(self._stages):
+            self._matrix.factorize(stage.state(), L[k], h, False)
+            slip[k] = self._matrix.solve(0, np.zeros(X[k].size), rate[k])[0].reshape(-1, 6)
+        return slip
+
+    def _closed(
+        self, now: CollocationState, h: float, Y: FloatArray, L: FloatArray, X: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return v and dv/dt at the nodes, with joints closed at the last one once more."""
+        V, A = self._velocities(now, h, Y, X)
+        end = self._stages[-1]
+        end.displacement[:], end.velocity[:], end.acceleration[:] = Y[-1], V[-1], A[-1]
+        end.multiplier[:] = L[-1]
+        end.evaluate()
+        rate = np.empty_like(L[-1])
+        end.native.velocity_errors(self._rates[-1], rate)
+        V[-1] += self._matrix.solve(0, np.zeros(V[-1].size), rate)[0].reshape(-1, 6)
+        return V, A
+
+    def _size(self, twist: FloatArray) -> float:
+        angle, distance = np.sqrt((twist.reshape(-1, 2, 3) ** 2).sum(axis=2).max(axis=0))
+        return float(self._matrix.length * angle + distance)
+
+    def _set_error(self, now: CollocationState, h: float, Y: FloatArray, V: FloatArray) -> None:
+        """Hairer and Wanner (1996), (IV.8.20), of poses and velocities.
+
+        That of a step at a singular pose that rounding leaves noisy is taken for the last one's.
+        """
+        if self._is_noisy:
+            return
+        e, rate = self._scheme.error / h, self._matrix.rate
+        velocity = now.state.velocity + np.tensordot(e, Y, 1)
+        acceleration = now.acceleration + np.tensordot(e, V - now.state.velocity, 1)
+        rows = np.zeros(self._stages[0].n_rows)
+        pose, turning = (
+            self._matrix.solve(0, -momentum.ravel(), rows)[0].reshape(-1, 6)
+            for momentum in np.einsum(
+                "nij,knj->kni",
+                self._system.spatial_inertia,
+                np.stack([acceleration + rate * velocity, rate * acceleration]),
+            )
+        )
+        parts = np.concatenate([pose.reshape(-1, 2, 3), turning.reshape(-1, 2, 3)], axis=1)
+        self.error = LocalError(*map(float, np.sqrt((parts**2).sum(axis=2).max(axis=0))))
+
+    def between(self, step: Polynomials, time: float) -> tuple[State, FloatArray]:
+        """Return the state and the multipliers at a time in a step, of its polynomials."""
+        at, end = (time - step.start.time) / step.h, self._stages[-1]
+        end.start_from(step.start, time)
+        still = np.concatenate([np.zeros_like(step.displacement[:1]), step.displacement])
+        end.displacement[:] = self._mix(still, at, True)
+        end.velocity[:] = self._mix(step.velocity, at, True)
+        end.native.evaluate()
+        return end.state(), self._mix(step.multiplier, at, False)
+
+    def accelerations(self, state: State) -> tuple[FloatArray, FloatArray]:
+        """Return dv/dt and multipliers at a consistent state, refined.
+
+        M dv/dt + A' lambda = f, A dv/dt = gamma, by the matrix of a step in which nothing moves.
+        """
+        equations, n = self._stages[-1], self._n_joint_rows
+        rows = row_motion(self._system, state)
+        self._matrix.factorize(state, np.zeros(equations.n_rows), _INSTANT, False)
+        self.point_step = 0.0
+        equations.start_from(state, state.time)
+        equations.displacement[:] = equations.acceleration[:] = 0.0
+        equations.velocity[:], equations.multiplier[:n] = state.velocity, 0.0
+        equations.multiplier[n:] = rows.error[n:]
+        b, opening = self._matrix.rate**2, np.zeros(equations.n_rows)
+        for _ in range(_MOST_REFINEMENTS):
+            equations.evaluate()
+            gap = rows.product(equations.acceleration) - rows.acceleration
+            opening[:n] = gap[:n] / b
+            x, multiplier = self._matrix.solve(0, equations.force_residual.ravel(), opening)
+            equations.acceleration += b * x.real.reshape(-1, 6)
+            equations.multiplier[:n] += multiplier.real[:n]
+            if b * np.abs(x).max() <= _REFINED * np.abs(equations.acceleration).max():
+                break
+        return equations.acceleration.copy(), equations.multiplier.copy()
+
+
+def _each(weights: FloatArray, values: FloatArray) -> FloatArray:
+    return np.asarray(np.tensordot(weights, values, 1))

@@ -1,0 +1,224 @@
+"""Collocation methods in the time loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sparsebody.arrays import FloatArray
+from sparsebody.equations.accelerations import joint_reactions
+from sparsebody.equations.system_motion import SystemMotion
+from sparsebody.errors import SimulationError
+from sparsebody.model.system import State, System
+from sparsebody.simulation.checkpoint import (
+    Checkpoint,
+    RankWatch,
+    pack_state,
+    state_size,
+    unpack_state,
+)
+from sparsebody.simulation.control import Control
+from sparsebody.simulation.implicit.collocation import (
+    CollocationState,
+    CollocationSteps,
+    Polynomials,
+)
+from sparsebody.simulation.implicit.stage_matrix import StageMatrix
+from sparsebody.simulation.implicit.step_equations import n_rows
+from sparsebody.simulation.integrators.base import Collocation, LocalError
+from sparsebody.simulation.options import SimulationOptions
+from sparsebody.simulation.records.trajectory import Event
+
+_MOST_HALVINGS = 10
+_CALM = 8  # steps without trouble, after which parts become longer
+_SHARE = 0.01  # of tolerances, that Newton's method may leave
+_PRECISE = 1e-16  # of lengths, where no tolerance is given: as far as rounding lets it go
+_SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
+_N_SCALARS = 6  # of the memory
+
+
+def memory_size(system: System, scheme: Collocation) -> int:
+    """Return the numbers of a CollocationStepper's memory."""
+    s = len(scheme.node)
+    rows, twists = n_rows(system), 6 * system.n_bodies
+    return _N_SCALARS + 2 * state_size(system) + 2 * s * twists + (s + 2) * rows
+
+
+class CollocationStepper:
+    """Takes steps of a collocation method; no decision on rank, whatever the pose.
+
+    A step that Newton's method cannot take is taken in halves.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        state: State,
+        scheme: Collocation,
+        options: SimulationOptions,
+        control: Control | None,
+        note: Callable[[Event], None],
+    ) -> None:
+        self._system, self.nominal, self._note, self._scheme = system, options.step, note, scheme
+        self._matrix = StageMatrix(system, state, scheme, options.ordering, options.factorization)
+        self._method = CollocationSteps(system, state, scheme, self._matrix, control)
+        self._tolerance = (options.rtol, options.atol) if options.is_adaptive else None
+        self._now: CollocationState | None = None
+        self._halvings, self._n_calm = 0, 0
+        self._most_halvings = 0 if options.is_adaptive else _MOST_HALVINGS
+        self.error_order = len(scheme.node) + 1
+
+    rank = RankWatch()
+    multiplier: FloatArray | None = None  # of compliant joints: these are rigid
+
+    @property
+    def now(self) -> CollocationState:
+        """The newest values of the method."""
+        assert self._now is not None
+        return self._now
+
+    @property
+    def state(self) -> State:
+        """The state that the next step starts from."""
+        return self.now.state
+
+    @property
+    def acceleration(self) -> FloatArray:
+        """Its accelerations (n_bodies, 6)."""
+        return self.now.acceleration
+
+    def start(self, state: State) -> None:
+        """Start from a consistent state."""
+        if self._now is None:
+            self._now = CollocationState(state, *self._accelerations(state), None)
+
+    def restart(self, state: State) -> None:
+        """Go on from another state."""
+        self._now = None
+        self.start(state)
+
+    def acceleration_at(self, state: State) -> FloatArray:
+        """Return the accelerations (n_bodies, 6) at a consistent state."""
+        return self._accelerations(state)[0]
+
+    def joint_wrench(self, state: State) -> FloatArray:
+        """Return the reactions (n_joints, 6) at a consistent state."""
+        subspace = SystemMotion(self._system, state).constraint.subspace
+        multiplier = self._accelerations(state)[1][: self._system.n_rows]
+        return joint_reactions(self._system, state, subspace, -multiplier)
+
+    def _accelerations(self, state: State) -> tuple[FloatArray, FloatArray]:
+        return self._method.accelerations(state)
+
+    @property
+    def memory(self) -> FloatArray:
+        """What else the next step depends on: the polynomials, and where factors were made."""
+        now, method = self.now, self._method
+        n, s = self._system.n_bodies, len(self._scheme.node)
+        last = now.step or Polynomials(
+            now.state,
+            0.0,
+            np.zeros((s, n, 6)),
+            np.zeros((s + 1, n, 6)),
+            np.zeros((s, n_rows(self._system))),
+        )
+        point = method.point or now
+        scalars = [last.h, float(self._halvings), float(self._n_calm)]
+        scalars += [float(method.is_whole), method.point_step, method.contraction]
+        newest = pack_state(last.start), last.displacement.ravel(), last.velocity[1:].ravel()
+        made_at = pack_state(point.state), point.multiplier
+        return np.concatenate([scalars, now.multiplier, *newest, last.multiplier.ravel(), *made_at])
+
+    def resume(self, _first: State, checkpoint: Checkpoint) -> None:
+        """Go on from a checkpoint."""
+        system, method = self._system, self._method
+        n, m, s = 6 * system.n_bodies, n_rows(system), len(self._scheme.node)
+        sizes = [_N_SCALARS, m, state_size(system), s * n, s * n, s * m, state_size(system)]
+        scalars, multiplier, start, Y, V, L, at, of_point = np.split(
+            checkpoint.memory, np.cumsum(sizes)
+        )
+        h, halvings, calm, is_whole, point_step, method.contraction = map(float, scalars)
+        self._halvings, self._n_calm, method.is_whole = int(halvings), int(calm), bool(is_whole)
+        first = unpack_state(system, start)
+        velocity = np.concatenate([first.velocity.ravel(), V]).reshape(s + 1, -1, 6)
+        last = Polynomials(first, h, Y.reshape(s, -1, 6), velocity, L.reshape(s, m))
+        self._now = CollocationState(
+            checkpoint.state, checkpoint.acceleration, multiplier, last if h > 0.0 else None
+        )
+        if point_step > 0.0:
+            point = CollocationState(
+                unpack_state(system, at), checkpoint.acceleration, of_point, None
+            )
+            method.factorize(point, point_step)
+
+    def last_events(self, time: float) -> list[Event]:
+        """Return what is told at the end of a run."""
+        del time
+        return []
+
+    def saved(self) -> tuple[CollocationState, int, int]:
+        """Return what `restore` takes to undo steps."""
+        return self.now, self._halvings, self._n_calm
+
+    def restore(self, saved: tuple[CollocationState, int, int]) -> None:
+        """Undo the steps since then."""
+        self._now, self._halvings, self._n_calm = saved
+
+    def local_error(self) -> LocalError | None:
+        """Return the errors of the newest step."""
+        return self._method.error
+
+    def closed(self, state: State) -> State:
+        """Return the state."""
+        return state
+
+    def between(self, time: float) -> State:
+        """Return the state at a time in the newest step."""
+        assert self.now.step is not None
+        return self._method.between(self.now.step, time)[0]
+
+    def advance(self, time: float) -> State:
+        """Return the state at `time`.
+
+        Raises
+        ------
+        SimulationError
+            If Newton's method does not converge however short the step is.
+        """
+        before = self._halvings
+        self._advance(time, 0)
+        self._n_calm = self._n_calm + 1 if self._halvings == before else 0
+        if self._n_calm == _CALM:
+            self._halvings, self._n_calm = max(0, self._halvings - 1), 0
+        return self.state
+
+    def _advance(self, time: float, halvings: int) -> None:
+        """Reach `time`, in halves where that is known or turns out to be too far."""
+        if halvings >= self._halvings:
+            try:
+                self._step(time, halvings)
+                return
+            except SimulationError as error:
+                if halvings == self._most_halvings:
+                    raise
+                self._halvings = halvings + 1
+                self._note(Event(time, "step in parts", f"{2**self._halvings} parts: {error}"))
+        self._advance(0.5 * (self.state.time + time), halvings + 1)
+        self._advance(time, halvings + 1)
+
+    def _step(self, time: float, halvings: int) -> None:
+        h, nominal = time - self.state.time, self.nominal / 2**halvings
+        h = nominal if abs(h - nominal) < _SAME_STEP * nominal else h
+        self._now = self._method.step(self.now, h, time, self._accuracy())
+
+    def _accuracy(self) -> tuple[float, float]:
+        """Return the errors that Newton's method may leave in poses and velocities [m, m/s]."""
+        size = self._matrix.length
+        if self._tolerance is None:
+            return _PRECISE * size, np.inf
+        rtol, atol = self._tolerance
+        assert rtol is not None
+        assert atol is not None
+        speed = float(np.abs(self.state.velocity).max())
+        return _SHARE * min(1.0, size) * (atol + rtol), _SHARE * (atol + rtol * speed)

@@ -1,0 +1,430 @@
+"""Matrices, block structures and elimination orders in files.
+
+Matrix Market files are written the same way every time, and read with the errors that users need.
+
+References
+----------
+Boisvert, Pozo and Remington (1996), The Matrix Market Exchange Formats, NISTIR 5935.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.io import mminfo, mmread
+from scipy.sparse import coo_array, csc_array, tril
+
+from sparsebody.arrays import BoolArray, FloatArray, IntArray
+from sparsebody.errors import FileFormatError, ShapeError
+from sparsebody.sparse.pattern import SymmetricPattern, positions, symmetric_pattern
+from sparsebody.writing import replaced
+
+LISTED = ("auto", "order", "positions")
+MATRIX_SUFFIXES = (".mtx", ".mtx.gz")
+PATTERN_SUFFIXES = (*MATRIX_SUFFIXES, ".graph")
+_POSITIONS = ".iperm"
+_RULE = "%" + 79 * "-"
+
+
+# ---- Matrix Market ---------------------------------------------------------------------------
+
+
+def write_matrix(
+    matrix: Any, path: Path, comment: Sequence[str] = (), symmetric: bool = False
+) -> None:
+    """Write a sparse matrix by columns, of a symmetric one the lower triangle, without zeros.
+
+    Numbers are written with the fewest digits that determine them.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    entries = csc_array(tril(matrix, format="csc") if symmetric else matrix)
+    entries.sum_duplicates()
+    entries.eliminate_zeros()
+    entries.sort_indices()
+    found = entries.tocoo()
+    triples = zip(found.row.tolist(), found.col.tolist(), found.data.tolist(), strict=True)
+    size = f"{matrix.shape[0]} {matrix.shape[1]} {found.nnz}"
+    lines = [f"{row + 1} {column + 1} {value!r}" for row, column, value in triples]
+    kind = "symmetric" if symmetric else "general"
+    _write(f"coordinate real {kind}", comment, [size, *lines], path)
+
+
+def write_array(array: FloatArray | IntArray, path: Path, comment: Sequence[str] = ()) -> None:
+    """Write a dense vector (n,) or matrix (n, k), by columns.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    columns = array.reshape(len(array), -1)
+    field = "integer" if np.issubdtype(array.dtype, np.integer) else "real"
+    size = f"{columns.shape[0]} {columns.shape[1]}"
+    _write(f"array {field} general", comment, [size, *map(repr, columns.T.ravel().tolist())], path)
+
+
+def _write(kind: str, comment: Sequence[str], lines: list[str], path: Path) -> None:
+    comments = [_RULE, *(f"% {line}".rstrip() for line in comment), _RULE] if comment else []
+    text = "\n".join([f"%%MatrixMarket matrix {kind}", *comments, *lines])
+    with replaced(path) as draft:
+        draft.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def read_array(path: Path) -> FloatArray | IntArray:
+    """Return the dense vector or matrix of a file.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is broken or holds a sparse matrix, or a number that is not finite.
+    """
+    matrix = _read(path)
+    if not isinstance(matrix, np.ndarray):
+        raise FileFormatError(f"{path}: a sparse matrix; give a dense one ('array' in its header)")
+    return np.ravel(matrix) if matrix.ndim == 2 and matrix.shape[1] == 1 else matrix
+
+
+def read_symmetric(path: Path) -> coo_array:
+    """Return the lower triangle of a sparse symmetric matrix; explicit zeros count as entries.
+
+    Raises
+    ------
+    FileFormatError
+        If the file is broken, or the matrix is not square, not symmetric in its pattern, holds an
+        entry twice or a number that is not finite.
+    """
+    matrix = _read(path)
+    if isinstance(matrix, np.ndarray):
+        raise FileFormatError(f"{path}: a dense matrix; give a sparse one ('coordinate')")
+    n_rows, n = matrix.shape
+    if n_rows != n:
+        raise FileFormatError(f"{path}: {n_rows} x {n}; give a square, symmetric matrix")
+    index, mirrored = (i.astype(np.int64) * n + j for i, j in (matrix.coords, matrix.coords[::-1]))
+    ordered = np.sort(index)
+    twice = ordered[1:][np.diff(ordered) == 0]
+    if len(twice):
+        raise FileFormatError(
+            f"{path}: the entry ({twice[0] // n + 1}, {twice[0] % n + 1}) stands twice; give each "
+            "once, of a symmetric matrix one triangle"
+        )
+    alone = np.setdiff1d(index, mirrored)
+    if len(alone):
+        row, column = divmod(int(alone[0]), n)
+        raise FileFormatError(
+            f"{path}: not symmetric: there is an entry at ({row + 1}, {column + 1}) and none at "
+            f"({column + 1}, {row + 1}), and so for {len(alone)} entries; give A + A', or "
+            "'symmetric' in its header with one triangle"
+        )
+    return tril(matrix, format="coo")
+
+
+def _read(path: Path) -> Any:
+    """Return what a file holds, dense or as coordinates."""
+    try:
+        is_complex = mminfo(path)[4] == "complex"
+        matrix = None if is_complex else mmread(path, spmatrix=False)
+    except OSError as error:
+        raise FileFormatError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, OverflowError, EOFError, MemoryError) as error:
+        raise FileFormatError(
+            f"{path}: not a whole Matrix Market file: {error}; correct it there or save it again"
+        ) from error
+    if matrix is None:
+        raise FileFormatError(f"{path}: complex numbers; give a real or pattern matrix")
+    values = np.ravel(matrix if isinstance(matrix, np.ndarray) else matrix.data)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise FileFormatError(
+            f"{path}: entry {bad[0] + 1} is {values[bad[0]]}; give finite numbers"
+        )
+    return matrix
+
+
+# ---- plain text ------------------------------------------------------------------------------
+
+
+def lines_of(file: Path) -> list[str]:
+    """Return the lines of a text file; FileFormatError if it cannot be read, or is no text."""
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise FileFormatError(f"{file}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FileFormatError(f"{file}: not a text file") from error
+
+
+def _whole(word: str, file: Path, line: int) -> int:
+    """Return a whole number that may be an index."""
+    try:
+        number = int(word)
+    except ValueError as error:
+        raise FileFormatError(
+            f"{file}: line {line}: {word[:40]!r} is not a whole number; give indices"
+        ) from error
+    if abs(number) >= 2**62:
+        raise FileFormatError(f"{file}: line {line}: {word[:40]} is no index; give smaller ones")
+    return number
+
+
+def _whole_numbers(file: Path) -> list[int]:
+    """Return the whole numbers of a text file, in any number of lines."""
+    return [
+        _whole(word, file, number)
+        for number, line in enumerate(lines_of(file), 1)
+        for word in re.split("[%#]", line, maxsplit=1)[0].split()
+    ]
+
+
+# ---- orders ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class FoundOrder:
+    """An order from a file, and how the file was understood."""
+
+    order: IntArray  # (n,) counted from 0
+    base: int  # what the file counts from
+    listed: str  # "order" or "positions"
+
+    def __str__(self) -> str:
+        what = "the order" if self.listed == "order" else "positions, the inverse of the order"
+        return f"{len(self.order)} entries, counted from {self.base}, {what}"
+
+
+def read_order(path: str | os.PathLike[str], listed: str = "auto") -> FoundOrder:
+    """Return the order in a file; it may count from 0 or from 1.
+
+    Parameters
+    ----------
+    path : path-like
+        A Matrix Market vector (.mtx), or whole numbers in plain text, where % and # begin comments.
+    listed : {"auto", "order", "positions"}
+        What the file lists; "auto": positions in .iperm files, else the order.
+
+    Raises
+    ------
+    FileFormatError
+        If the file cannot be read, or is not a permutation; the message says what is missing.
+    """
+    if listed not in LISTED:
+        raise FileFormatError(f"listed is {listed!r}; give one of {', '.join(LISTED)}")
+    file = Path(path)
+    numbers = _indices(file)
+    base = int(numbers.min())
+    if base not in (0, 1):
+        raise FileFormatError(
+            f"{file}: the least entry is {base}; orders count from 0 or from 1, so that entry is "
+            "wrong, or one is missing"
+        )
+    order = numbers - base
+    _check_permutation(order, base, file)
+    if listed == "auto":
+        listed = "positions" if file.suffix.lower() == _POSITIONS else "order"
+    return FoundOrder(positions(order) if listed == "positions" else order, base, listed)
+
+
+def write_order(order: IntArray, path: str | os.PathLike[str]) -> None:
+    """Save an order: a Matrix Market vector (.mtx, from 1), positions (.iperm) or text (from 0).
+
+    The file is replaced as a whole, or not at all.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    file, blocks = Path(path), np.asarray(order, dtype=np.int64)
+    if file.suffix.lower() == ".mtx":
+        write_array(blocks + 1, file, ["elimination order, counted from 1"])
+        return
+    numbers = positions(blocks) if file.suffix.lower() == _POSITIONS else blocks
+    with replaced(file) as draft:
+        draft.write_text("".join(f"{number}\n" for number in numbers.tolist()), newline="\n")
+
+
+def _indices(file: Path) -> IntArray:
+    if file.suffix.lower() != ".mtx":
+        numbers: Any = np.array(_whole_numbers(file), dtype=np.int64)
+    else:
+        numbers = read_array(file)
+        if numbers.ndim != 1:
+            raise FileFormatError(f"{file}: an array {numbers.shape}; give a vector")
+        if np.any(numbers != np.floor(numbers)) or np.any(np.abs(numbers) >= 2**53):
+            raise FileFormatError(f"{file}: numbers that are not whole; give indices")
+    if len(numbers) == 0:
+        raise FileFormatError(f"{file}: no entries; give one for each block or row")
+    return np.asarray(numbers, dtype=np.intp)
+
+
+def _check_permutation(order: IntArray, base: int, file: Path) -> None:
+    n = len(order)
+    outside = np.flatnonzero(order >= n)
+    if len(outside):
+        raise FileFormatError(
+            f"{file}: entry {outside[0] + 1} is {order[outside[0]] + base}, but {n} entries "
+            f"counted from {base} end at {n - 1 + base}; give each once"
+        )
+    count = np.bincount(order, minlength=n)
+    if np.any(count != 1):
+        twice = int(np.argmax(count > 1))
+        entries = np.flatnonzero(order == twice)[:2] + 1
+        raise FileFormatError(
+            f"{file}: {twice + base} stands twice, as entries {entries[0]} and {entries[1]}, and "
+            f"{int(np.argmin(count)) + base} is missing; give each once"
+        )
+
+
+# ---- patterns --------------------------------------------------------------------------------
+
+
+class _BlockStructure(NamedTuple):
+    """Sizes of consecutive blocks, and what is known of them."""
+
+    sizes: IntArray
+    names: tuple[str, ...] = ()
+    is_dual: BoolArray | None = None
+
+
+def read_pattern(
+    path: str | os.PathLike[str], blocks: str | os.PathLike[str] | None = None
+) -> SymmetricPattern:
+    """Return the pattern of a symmetric matrix (.mtx, .mtx.gz) or a METIS graph (.graph).
+
+    Parameters
+    ----------
+    path : path-like
+        The file; the vertices of a graph have as many rows as they weigh, one where they do not.
+    blocks : path-like, optional
+        Block structure of a matrix; default: blocks of one row.
+
+    Raises
+    ------
+    FileFormatError
+        If a file is broken, or the matrix is not symmetric, or the blocks do not fit it.
+    """
+    file = Path(path)
+    if file.name.lower().endswith(".graph"):
+        if blocks is not None:
+            raise FileFormatError(f"{file}: a graph; its vertices are the blocks, give none beside")
+        entries = _read_graph(file)
+    elif file.name.lower().endswith(MATRIX_SUFFIXES):
+        matrix = read_symmetric(file)
+        n = matrix.shape[0]
+        ones = np.ones(n, dtype=np.intp)
+        structure = _BlockStructure(ones) if blocks is None else _read_blocks(Path(blocks))
+        total = int(structure.sizes.sum())
+        if total != n:
+            raise FileFormatError(
+                f"{blocks}: {len(structure.sizes)} blocks of {total} rows in all, but {file} has "
+                f"{n}; give the block structure of this matrix"
+            )
+        entries = matrix.row, matrix.col, structure
+    else:
+        raise FileFormatError(f"{file}: unknown suffix; give one of {', '.join(PATTERN_SUFFIXES)}")
+    row, column, structure = entries
+    try:
+        return symmetric_pattern(row, column, *structure)
+    except ShapeError as error:
+        raise FileFormatError(f"{file}: {error}") from error
+
+
+def _read_blocks(file: Path) -> _BlockStructure:
+    """Read a JSON object, or sizes in a Matrix Market vector or plain text."""
+    if file.suffix.lower() != ".json":
+        sizes = (
+            read_array(file) if file.suffix.lower() == ".mtx" else np.array(_whole_numbers(file))
+        )
+        return _BlockStructure(_sizes(sizes, file))
+    text = "\n".join(lines_of(file))
+    try:
+        document = json.loads(text)
+    except ValueError as error:
+        raise FileFormatError(f"{file}: not JSON: {error}; correct it there") from error
+    if not isinstance(document, dict):
+        raise FileFormatError(f"{file}: a {type(document).__name__}; give an object with 'sizes'")
+    if not isinstance(document.get("sizes"), list):
+        raise FileFormatError(f"{file}: no list 'sizes'; give the rows of each block there")
+    sizes = _sizes(np.array(document["sizes"]), file)
+    names, kinds = (document.get(key, []) for key in ("names", "kinds"))
+    for key, column in (("names", names), ("kinds", kinds)):
+        if not isinstance(column, list) or len(column) not in (0, len(sizes)):
+            raise FileFormatError(f"{file}: '{key}' must list {len(sizes)} words, one a block")
+    is_dual = np.array([kind == "joint" for kind in kinds], dtype=np.bool_) if kinds else None
+    return _BlockStructure(sizes, tuple(map(str, names)), is_dual)
+
+
+def _sizes(found: Any, file: Path) -> IntArray:
+    whole_ones = found.ndim == 1 and np.issubdtype(found.dtype, np.number)
+    if not (whole_ones and np.all(found == np.floor(found)) and np.all(found >= 1)):
+        raise FileFormatError(f"{file}: block sizes must be whole numbers from 1 on, in one list")
+    return np.asarray(found, dtype=np.intp)
+
+
+def _read_graph(file: Path) -> tuple[IntArray, IntArray, _BlockStructure]:
+    """Read "n m [fmt [ncon]]", then a line for each vertex: its size, weights, neighbours."""
+    lines = [(k, line) for k, line in enumerate(lines_of(file), 1) if not line.startswith("%")]
+    header = [_whole(word, file, lines[0][0]) for word in lines[0][1].split()] if lines else []
+    if not 2 <= len(header) <= 4:
+        raise FileFormatError(f"{file}: line 1 must be 'vertices edges [format [weights]]'")
+    n, n_edges, form, n_weights = [*header, *(0, 1)[len(header) - 2 :]]
+    has_size, has_weight, has_edge_weight = (digit == "1" for digit in f"{form:03d}"[-3:])
+    vertices = lines[1:]
+    while len(vertices) > n and not vertices[-1][1].strip():
+        vertices.pop()
+    if len(vertices) != n:
+        raise FileFormatError(
+            f"{file}: {len(vertices)} lines of neighbours for {n} vertices; the file is cut off, "
+            "or its first line is wrong"
+        )
+    sizes, rows, columns = np.ones(n, dtype=np.intp), list[int](), list[int]()
+    for vertex, (number, line) in enumerate(vertices):
+        words = [_whole(word, file, number) for word in line.split()][int(has_size) :]
+        if has_weight:
+            if len(words) < n_weights or words[0] < 1:
+                raise FileFormatError(f"{file}: line {number}: a vertex must weigh 1 or more")
+            sizes[vertex], words = words[0], words[n_weights:]
+        neighbours = words[:: 2 if has_edge_weight else 1]
+        for other in neighbours:
+            if not 1 <= other <= n or other == vertex + 1:
+                raise FileFormatError(
+                    f"{file}: line {number}: vertex {vertex + 1} cannot have the neighbour "
+                    f"{other}; give others of 1 .. {n}"
+                )
+        rows += [vertex] * len(neighbours)
+        columns += [other - 1 for other in neighbours]
+    row, column = np.array([rows, columns], dtype=np.intp)
+    _check_edges(row, column, n, n_edges, file)
+    start = np.cumsum(sizes) - sizes  # a vertex's first scalar row stands for it
+    row, column = (np.concatenate([start[ends], start]) for ends in (row, column))
+    return row, column, _BlockStructure(sizes)
+
+
+def _check_edges(row: IntArray, column: IntArray, n: int, n_edges: int, file: Path) -> None:
+    """Raise FileFormatError unless every edge stands at both of its vertices, once each."""
+    forward, backward = np.sort(row * n + column), np.sort(column * n + row)
+    if not np.array_equal(forward, backward):
+        alone = np.setdiff1d(forward, backward)
+        example = f", such as {alone[0] // n + 1} -> {alone[0] % n + 1}" if len(alone) else ""
+        raise FileFormatError(
+            f"{file}: edges that stand at one vertex only{example}; list both ways"
+        )
+    if np.any(np.diff(forward) == 0):
+        twice = int(forward[1:][np.diff(forward) == 0][0])
+        raise FileFormatError(
+            f"{file}: vertex {twice // n + 1} lists its neighbour {twice % n + 1} twice"
+        )
+    if len(forward) != 2 * n_edges:
+        raise FileFormatError(
+            f"{file}: {n_edges} edges in its first line, but {len(forward) // 2} in the others"
+        )

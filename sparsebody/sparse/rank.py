@@ -1,0 +1,250 @@
+"""Which constraint rows depend on the others, and can be left out.
+
+Rows are equilibrated, so that units, sizes and masses do not matter, and the decision is made in
+each biconnected component of the graph by itself. That is exact for mechanisms: suppose A' y = 0,
+that is, the forces y balance on every body. The world, or a body where components meet, splits a
+component off; on a rigid motion of all bodies of the part that hangs there no constraint does work,
+so the forces of that part on that body do no work either, for any of its motions: they balance by
+themselves. Hence every component's share of y is a dependence. A bridge is a component of one
+joint, so its rows depend on nothing but each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from sparsebody.arrays import BoolArray, IntArray
+from sparsebody.sparse.row_choices import (
+    NEAR,
+    PIVOTED,
+    SMALL,
+    SWEPT,
+    PartOfRows,
+    RowChoice,
+    Rows,
+    agree,
+    by_columns,
+    by_fronts,
+    by_halves,
+    by_pivots,
+    equilibrate,
+    generic_rank,
+    narrow_choices,
+    part_of_rows,
+    small_choice,
+    smallest_singular_value,
+    sweep_fronts,
+    wide_choices,
+)
+from sparsebody.sparse.saddle import SaddleMatrix, constraint_matrix
+from sparsebody.sparse.searches import biconnected_components
+from sparsebody.tolerances import (
+    JOINTWISE_SHARE,
+    POOR_SINGULAR_VALUE,
+    RANK_TOLERANCE,
+    REGULAR_SINGULAR_VALUE,
+    REMAINDER_FLOOR,
+    SECOND_GAP,
+)
+
+SPARSE_ROWS = 600  # rows from which sparse methods are tried before the dense decision
+DENSE_ROWS = 4000  # rows beyond which the dense decision would take minutes
+QUICK_DENSE_ROWS = 2000  # rows up to which it takes a second
+NARROW = 64  # rows in a front up to which a component is decided in passes of linear time
+LARGEST_FRONT = 256  # rows of A beyond which a frontal QR costs more than it is worth
+SPECTRUM = "least singular value"
+
+
+@dataclass(frozen=True, eq=False)
+class RankDecision:
+    """Which rows of A are kept, and how sure that is."""
+
+    keep: BoolArray  # (n_dual_rows,)
+    gap: float  # smallest kept |R_ii| by largest dropped one, in the least clear component
+    certain: bool  # nothing is in doubt in any component
+    method: str  # in words
+    doubt: str = ""  # what is not certain, in words
+
+    @property
+    def rank(self) -> int:
+        """Number of independent rows."""
+        return int(np.count_nonzero(self.keep))
+
+    @property
+    def n_dependent(self) -> int:
+        """Number of rows that can be left out."""
+        return len(self.keep) - self.rank
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether no row is dependent, for certain."""
+        return self.certain and self.n_dependent == 0
+
+
+def rank(matrix: Rows, tolerance: float = RANK_TOLERANCE) -> int:
+    """Return the rank of A; see `independent_rows`."""
+    return independent_rows(matrix, tolerance).rank
+
+
+LeastSingularValue = Callable[[PartOfRows], float | None]
+"""Of the rows of a part, of unit norm; None where it would take too long."""
+
+
+def independent_rows(
+    matrix: Rows,
+    tolerance: float = RANK_TOLERANCE,
+    least_singular_value: LeastSingularValue | None = None,
+    threads: int = 1,
+) -> RankDecision:
+    """Decide which rows of A to keep.
+
+    Parameters
+    ----------
+    matrix : Rows
+        The rows A of a mechanism: they vanish on every rigid motion of all bodies of a part that
+        hangs on one body. Rows without that property can be judged as too many, never too few.
+    tolerance : float
+        Relative size |R_ii| / |R_11| of the column-pivoted QR below which a row is dependent.
+    least_singular_value : callable, optional
+        Called with parts that are wide in every direction. Where the value is above
+        REGULAR_SINGULAR_VALUE, no row is dependent.
+    threads : int
+        That work on large components; the decision does not depend on their number.
+
+    Returns
+    -------
+    RankDecision
+        Certain where no remainder lies between rounding and 1e-7 and, in components of more than
+        SPARSE_ROWS rows, two methods agree or dense QR has decided; `doubt` says what is missing.
+
+    References
+    ----------
+    Golub and Van Loan (2013), sec. 5.4.2; Hopcroft and Tarjan (1973).
+    """
+    pattern = matrix.pattern
+    component = biconnected_components(pattern)
+    by_component = np.argsort(component, kind="stable").astype(np.intp)
+    start = _sums(np.bincount(component) if len(component) else component)
+    sizes = np.diff(_sums(pattern.block_sizes[pattern.n_primal + by_component])[start])
+    small = sizes <= SMALL
+    label = np.full(pattern.n_primal, -1, dtype=np.intp)
+    keep = np.zeros(pattern.n_rows - pattern.n_primal_rows, dtype=np.bool_)
+    decision = RankDecision(keep, np.inf, True, PIVOTED)
+    if small.any():
+        member = by_component[np.repeat(small, np.diff(start))]
+        part = part_of_rows(matrix, member, label, threads=threads)
+        equilibrate(part, threads)
+        choice = small_choice(part, _sums(np.diff(start)[small]), tolerance)
+        keep[part.index] = choice.keep
+        decision = _decision(choice, choice.doubt)
+    for c in np.flatnonzero(~small):
+        member = by_component[start[c] : start[c + 1]]
+        part = part_of_rows(matrix, member, label, sweep=True, threads=threads)
+        equilibrate(part, threads)
+        large = _decide_large(part, tolerance, least_singular_value, threads)
+        keep[part.index] = large.keep
+        is_new = large.method not in decision.method
+        decision = RankDecision(
+            keep,
+            min(decision.gap, large.gap),
+            decision.certain and large.certain,
+            f"{decision.method}; {large.method}" if is_new else decision.method,
+            decision.doubt or large.doubt,
+        )
+    return replace(decision, keep=keep)
+
+
+def _sums(values: IntArray) -> IntArray:
+    """Return the sums of the values before each one, and of all."""
+    return np.concatenate([[0], np.cumsum(values)]).astype(np.intp)
+
+
+def _decision(choice: RowChoice, doubt: str = "", method: str = "") -> RankDecision:
+    """Return a choice as the decision, certain where there is no doubt."""
+    return RankDecision(choice.keep, choice.gap, not doubt, method or choice.method, doubt)
+
+
+def _decide_large(
+    part: PartOfRows,
+    tolerance: float,
+    least_singular_value: LeastSingularValue | None,
+    threads: int,
+) -> RankDecision:
+    """Decide in one component by sparse methods, the fronts and the pivots of a sweep.
+
+    Where two that are clear agree, theirs is the rank, unless all that they keep is poorly
+    conditioned. Otherwise dense QR decides, as long as that takes no minutes.
+    """
+    n = len(part.rows)
+    narrow = next(sweep_fronts(part)).width <= NARROW
+    if n > SPARSE_ROWS:
+        if not narrow and least_singular_value is not None and n <= part.pattern.n_primal_rows:
+            least = least_singular_value(part)
+            if least is not None and least > REGULAR_SINGULAR_VALUE:
+                everything = np.ones(n, dtype=np.bool_)
+                return RankDecision(everything, least / REMAINDER_FLOOR, True, SPECTRUM)
+        decision = _first_agreement(part, tolerance, narrow, threads)
+        is_near = n > QUICK_DENSE_ROWS and decision.doubt.startswith(NEAR)
+        if n > DENSE_ROWS or decision.is_regular or is_near:
+            return decision
+    choices = [] if narrow else by_halves(part, tolerance, threads)
+    rows = constraint_matrix(SaddleMatrix.of_rows(part.pattern, part.rows)).tocsr()
+    rows = rows[:, np.unique(rows.indices)]
+    sweeps = [sweep for sweep in sweep_fronts(part) if sweep.width <= LARGEST_FRONT]
+    choices += [by_fronts(sweep, part, tolerance) for sweep in sweeps]
+    if n > SPARSE_ROWS:
+        swept = [by_pivots(sweep, part) for sweep in sweeps]
+        candidates = [c for c in [*choices, *swept] if c.gap >= SECOND_GAP]
+        clear = [choice for choice in candidates if not choice.doubt]
+        if len({choice.rank for choice in clear}) == 1:
+            same = [c.method for c in candidates if agree(clear[0], c)]
+            methods = sorted({clear[0].method, *same})
+            best, floor = _preferred(rows, clear)
+            if floor >= POOR_SINGULAR_VALUE and len(methods) > 1:
+                return _decision(best, method=" and ".join(methods))
+    pivoted = by_columns(rows, tolerance)
+    alike = [choice for choice in choices if choice.rank == pivoted.rank]
+    keep = _preferred(rows, [*alike, pivoted])[0].keep
+    return _decision(replace(pivoted, keep=keep), pivoted.doubt)
+
+
+def _first_agreement(
+    part: PartOfRows, tolerance: float, narrow: bool, threads: int = 1
+) -> RankDecision:
+    """Try one method after the other until two that are clear agree.
+
+    Wide components, such as lattices, are decided by nested halves: along a sweep, errors grow from
+    level to level. Halves that are cut elsewhere, like sweeps from the other end, meet the rows in
+    another order, and have other errors.
+    """
+    choices: list[RowChoice] = []
+    for choice in (narrow_choices if narrow else wide_choices)(part, tolerance, threads):
+        for other in choices:
+            if agree(other, choice) or agree(choice, other):
+                first = choice if other.doubt or other.method == SWEPT else other
+                return _decision(first, method=" and ".join(sorted({other.method, choice.method})))
+        choices.append(choice)
+    frontal = [choice for choice in choices if choice.method != SWEPT]
+    if not frontal:
+        everything = np.ones(len(part.rows), dtype=np.bool_)
+        return RankDecision(everything, 0.0, False, "nothing left out", "too wide to be decided")
+    best = max(frontal, key=lambda choice: (not choice.doubt, choice.gap))
+    if not best.doubt and best.rank == generic_rank(part.pattern):
+        return _decision(best, method=f"{best.method} and pebble game")
+    return _decision(
+        best, best.doubt or "no second method is clear, or it keeps another number of rows"
+    )
+
+
+def _preferred(rows: csr_array, choices: list[RowChoice]) -> tuple[RowChoice, float]:
+    """Return the first choice that is not much worse conditioned than the best one.
+
+    Choices of the frontal QR come first: made joint by joint, they hold in other poses as well.
+    """
+    floor = [smallest_singular_value(rows[choice.keep]) for choice in choices]
+    k = next(k for k, value in enumerate(floor) if value >= JOINTWISE_SHARE * max(floor))
+    return choices[k], floor[k]

@@ -1,0 +1,288 @@
+"""Matrix Market files, patterns and orders: what is written is read, what is broken is told."""
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from patterns import patterns
+from scipy.io import mmread
+from scipy.sparse import csr_array, random_array
+
+from sparsebody.corpus.corpus_files import write_metis
+from sparsebody.errors import FileFormatError, OutputError
+from sparsebody.sparse.matrix_files import (
+    read_array,
+    read_order,
+    read_pattern,
+    read_symmetric,
+    write_array,
+    write_matrix,
+    write_order,
+)
+
+HEADER = "%%MatrixMarket matrix"
+
+
+def broken(tmp_path, text):
+    path = tmp_path / "broken.mtx"
+    path.write_text(text)
+    return path
+
+
+def test_what_is_written_is_read_back_exactly(tmp_path):
+    matrix = random_array((30, 20), density=0.1, rng=np.random.default_rng(0)).tocsr() / 3
+    path = tmp_path / "a.mtx"
+    write_matrix(matrix, path, ["name: a", ""])
+    assert (mmread(path, spmatrix=False) != matrix.tocoo()).nnz == 0
+    assert path.read_text().splitlines()[2:4] == ["% name: a", "%"]
+    square = matrix @ matrix.T + csr_array(np.eye(30))
+    write_matrix(square, path, symmetric=True)
+    np.testing.assert_array_equal(mmread(path, spmatrix=False).toarray(), square.toarray())
+    lower = read_symmetric(path).toarray()
+    np.testing.assert_array_equal(lower, np.tril(square.toarray()))
+
+
+@pytest.mark.parametrize("array", [np.arange(5), np.arange(4.0) / 3, np.arange(6.0).reshape(3, 2)])
+def test_arrays_are_read_back_exactly(array, tmp_path):
+    path = tmp_path / "b.mtx"
+    write_array(array, path)
+    found = read_array(path)
+    assert found.dtype.kind == array.dtype.kind
+    np.testing.assert_array_equal(found, array)
+
+
+def test_both_triangles_and_patterns_are_read_as_one_triangle(tmp_path):
+    text = f"{HEADER} coordinate pattern general\n3 3 5\n1 1\n2 1\n1 2\n3 2\n2 3\n"
+    found = read_symmetric(broken(tmp_path, text))
+    assert sorted(zip(found.row.tolist(), found.col.tolist(), strict=True)) == [
+        (0, 0),
+        (1, 0),
+        (2, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "not a whole Matrix Market file"),
+        ("hello\n", "not a whole Matrix Market file"),
+        (f"{HEADER} coordinate real symmetric\n3 3 3\n1 1 1.0\n", "not a whole Matrix Market file"),
+        (f"{HEADER} coordinate real symmetric\n2 2 1\n3 1 1.0\n", "not a whole Matrix Market file"),
+        (f"{HEADER} coordinate real symmetric\n2 2 1\n1 1 nan\n", "entry 1 is nan; give finite"),
+        (f"{HEADER} coordinate real general\n2 3 1\n1 1 1.0\n", "2 x 3; give a square"),
+        (
+            f"{HEADER} coordinate real general\n2 2 2\n1 1 1.0\n2 1 1.0\n",
+            r"an entry at \(2, 1\) and none at \(1, 2\).*give A \+ A'",
+        ),
+        (
+            f"{HEADER} coordinate real symmetric\n2 2 2\n2 1 1.0\n2 1 2.0\n",
+            r"the entry \(.*\) stands twice",
+        ),
+        (f"{HEADER} coordinate complex symmetric\n1 1 1\n1 1 1 0\n", "complex numbers"),
+        (f"{HEADER} array real general\n1 1\n1.0\n", "a dense matrix; give a sparse one"),
+    ],
+)
+def test_broken_matrices_are_told_from_whole_ones(text, message, tmp_path):
+    with pytest.raises(FileFormatError, match=message):
+        read_symmetric(broken(tmp_path, text))
+
+
+def test_a_sparse_file_is_no_vector_and_a_missing_one_is_told(tmp_path):
+    path = broken(tmp_path, f"{HEADER} coordinate real general\n1 1 1\n1 1 1.0\n")
+    with pytest.raises(FileFormatError, match="give a dense one"):
+        read_array(path)
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        read_array(tmp_path / "none.mtx")
+    with pytest.raises(OutputError, match="cannot write"):
+        write_array(np.ones(2), tmp_path / "none" / "b.mtx")
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A path of four vertices, as a matrix."""
+    file = tmp_path / "path.mtx"
+    graph = nx.to_scipy_sparse_array(nx.path_graph(4), dtype=float)
+    write_matrix(graph + csr_array(np.diag([1.0, 1.0, 0.0, 1.0])), file, symmetric=True)
+    return file
+
+
+def test_single_rows_are_blocks_unless_others_are_given(path, tmp_path):
+    found = read_pattern(path)
+    assert found.block_sizes.tolist() == [1, 1, 1, 1]
+    assert found.adjacency[1].tolist() == [1, 0, 2, 1, 3, 2]
+    assert found.has_pivot.tolist() == [True, True, False, True]
+    for name, write in (
+        ("sizes.txt", lambda file: file.write_text("1 2\n1\n")),
+        ("sizes.mtx", lambda file: write_array(np.array([1, 2, 1]), file)),
+        ("sizes.json", lambda file: file.write_text('{"sizes": [1, 2, 1]}')),
+    ):
+        write(tmp_path / name)
+        found = read_pattern(path, tmp_path / name)
+        assert (found.n_blocks, found.n_rows) == (3, 4)
+        assert found.adjacency[1].tolist() == [1, 0, 2, 1]
+        assert found.has_pivot.tolist() == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({"sizes": [1, 2]}, "2 blocks of 3 rows in all, but .*path.mtx has 4"),
+        ({"sizes": [1, 0, 3]}, "block sizes must be whole numbers from 1 on"),
+        ({"sizes": [1, 1.5, 1.5]}, "block sizes must be whole numbers from 1 on"),
+        ({"sizes": ["4"]}, "block sizes must be whole numbers from 1 on"),
+        ({"sizes": 4}, "no list 'sizes'"),
+        ({"sizes": [2, 2], "kinds": ["body"]}, "'kinds' must list 2 words"),
+        ([4], "give an object with 'sizes'"),
+    ],
+)
+def test_blocks_that_do_not_fit_are_told(document, message, path, tmp_path):
+    file = tmp_path / "blocks.json"
+    file.write_text(json.dumps(document))
+    with pytest.raises(FileFormatError, match=message):
+        read_pattern(path, file)
+
+
+def test_files_of_unknown_kinds_are_told(path, tmp_path):
+    with pytest.raises(FileFormatError, match=r"unknown suffix; give one of \.mtx"):
+        read_pattern(tmp_path / "a.rb")
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        read_pattern(tmp_path / "none.graph")
+    (tmp_path / "blocks.json").write_text("{")
+    with pytest.raises(FileFormatError, match="not JSON"):
+        read_pattern(path, tmp_path / "blocks.json")
+
+
+@settings(max_examples=15)
+@given(pattern=patterns())
+def test_metis_graphs_of_ours_are_read_back(pattern, tmp_path_factory):
+    assume(pattern.n_blocks)
+    file = tmp_path_factory.getbasetemp() / "quotient.graph"
+    write_metis(pattern, file)
+    found = read_pattern(file)
+    np.testing.assert_array_equal(found.block_sizes, pattern.block_sizes)
+    for ours, theirs in zip(found.adjacency, pattern.adjacency, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("% triangle and a lone vertex\n4 3\n2 3\n1 3\n1 2\n\n", [1, 1, 1, 1]),
+        ("4 3 1\n2 9 3 9\n1 9 3 9\n1 9 2 9\n\n", [1, 1, 1, 1]),
+        ("4 3 111 2\n7 5 1 2 9 3 9\n7 4 1 1 9 3 9\n7 3 1 1 9 2 9\n7 2 1\n", [5, 4, 3, 2]),
+    ],
+)
+def test_metis_graphs_with_weights_are_understood(text, sizes, tmp_path):
+    file = tmp_path / "a.graph"
+    file.write_text(text)
+    found = read_pattern(file)
+    assert found.block_sizes.tolist() == sizes
+    assert found.adjacency[1].tolist() == [1, 2, 0, 2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "line 1 must be"),
+        ("0 0\n", "a matrix without rows"),
+        ("3 1\n2\n1\n", "2 lines of neighbours for 3 vertices; the file is cut off"),
+        ("2 1\n2\n\n", "edges that stand at one vertex only, such as 1 -> 2"),
+        ("2 2\n2\n1\n", "2 edges in its first line, but 1 in the others"),
+        ("2 1\n2 2\n1 1\n", "vertex 1 lists its neighbour 2 twice"),
+        ("2 1\n3\n1\n", "line 2: vertex 1 cannot have the neighbour 3; give others of 1 .. 2"),
+        ("2 1\n1\n2\n", "line 2: vertex 1 cannot have the neighbour 1"),
+        ("2 1\nb\n1\n", "line 2: 'b' is not a whole number"),
+        ("2 1 10\n0 2\n1 1\n", "line 2: a vertex must weigh 1 or more"),
+    ],
+)
+def test_broken_graphs_are_told(text, message, tmp_path):
+    file = tmp_path / "a.graph"
+    file.write_text(text)
+    with pytest.raises(FileFormatError, match=message):
+        read_pattern(file)
+    with pytest.raises(FileFormatError, match="its vertices are the blocks, give none beside"):
+        read_pattern(file, file)
+
+
+ORDER = np.array([2, 0, 3, 1])
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "listed"),
+    [("a.txt", 0, "order"), ("a.mtx", 1, "order"), ("a.iperm", 0, "positions")],
+)
+def test_what_is_written_is_read_back(name, base, listed, tmp_path):
+    write_order(ORDER, tmp_path / name)
+    found = read_order(tmp_path / name)
+    np.testing.assert_array_equal(found.order, ORDER)
+    assert (found.base, found.listed) == (base, listed)
+
+
+@pytest.mark.parametrize(
+    ("text", "listed", "said"),
+    [
+        ("3 1 4 2\n", "order", "4 entries, counted from 1, the order"),
+        ("% mine\n2 # first\n0\n3\n1\n", "auto", "4 entries, counted from 0, the order"),
+        ("1\n3\n0\n2\n", "positions", "4 entries, counted from 0, positions, the inverse"),
+        ("2\n4\n1\n3\n", "positions", "4 entries, counted from 1, positions, the inverse"),
+    ],
+)
+def test_other_peoples_files_are_understood(text, listed, said, tmp_path):
+    path = tmp_path / "a.perm"
+    path.write_text(text)
+    found = read_order(path, listed)
+    np.testing.assert_array_equal(found.order, ORDER)
+    assert said in str(found)
+
+
+@settings(max_examples=20)
+@given(numbers=st.permutations(range(7)), base=st.integers(0, 1))
+def test_any_permutation_is_taken_from_either_base(numbers, base, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "order.txt"
+    path.write_text(" ".join(str(number + base) for number in numbers))
+    assert read_order(path).order.tolist() == list(numbers)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no entries"),
+        ("0 1 1\n", "1 stands twice, as entries 2 and 3, and 2 is missing"),
+        ("1 2 4\n", "entry 3 is 4, but 3 entries counted from 1 end at 3"),
+        ("2 3 4\n", "the least entry is 2"),
+        ("-1 0 1\n", "the least entry is -1"),
+        ("0 1 x\n", "line 1: 'x' is not a whole number"),
+        ("0\n1.5\n", "line 2: '1.5' is not a whole number"),
+        ("nan", "'nan' is not a whole number"),
+        (f"0 {10**30}", "is no index"),
+    ],
+)
+def test_what_is_no_permutation_is_told(text, message, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text(text)
+    with pytest.raises(FileFormatError, match=message):
+        read_order(path)
+
+
+def test_vectors_that_are_no_orders_are_told(tmp_path):
+    path = tmp_path / "a.mtx"
+    header = "%%MatrixMarket matrix array real general\n"
+    for text, message in (
+        ("2 1\n1.5\n2\n", "not whole"),
+        ("2 2\n1\n2\n3\n4\n", "give a vector"),
+        ("2 1\n1\nnan\n", "finite"),
+    ):
+        path.write_text(header + text)
+        with pytest.raises(FileFormatError, match=message):
+            read_order(path)
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(FileFormatError, match="not a text file"):
+        read_order(path)
+    with pytest.raises(FileFormatError, match="listed is 'backwards'; give one of auto"):
+        read_order(path, "backwards")
+    with pytest.raises(FileFormatError, match="cannot be read"):
+        read_order(tmp_path / "none")
