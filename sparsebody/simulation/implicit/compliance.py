@@ -25,10 +25,10 @@ class Compliance:
     first_entry: IntArray  # (n_joints + 1,)
     diagonal: FloatArray  # (n_rows,)
 
-    def scale(self, factor: float) -> None:
-        """Multiply all of it, in place: equations hold views."""
-        self.entries[:] *= factor
-        self.diagonal[:] *= factor
+    def set_to(self, other: Compliance, factor: float) -> None:
+        """Become a multiple of another one in place, for equations hold views."""
+        np.multiply(other.entries, factor, out=self.entries)
+        np.multiply(other.diagonal, factor, out=self.diagonal)
 
 
 def uniform_compliance(system: System, state: State, translation: float) -> Compliance:

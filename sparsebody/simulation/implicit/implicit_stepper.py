@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -76,8 +77,8 @@ class ImplicitStepper:
         )
         matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
         self._newton, self._size = matrix.native, matrix.length
-        diagonal = self._equations.compliance.diagonal
-        self._length = np.sqrt(compliance / diagonal)  # [m] of an opening of 1: 1, or the size
+        self._first, self._first_compliance = copy.deepcopy(self._equations.compliance), compliance
+        self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
         self._method = GeneralizedAlpha(self._equations, matrix, options.spectral_radius)
         b = self._method.coefficients.of_newton(options.step)[0]
         self._least = least_compliance(system, b) if self._is_negligible else compliance
@@ -160,7 +161,7 @@ class ImplicitStepper:
 
     def _set_compliance(self, compliance: float) -> None:
         if compliance != self.compliance:
-            self._equations.compliance.scale(compliance / self.compliance)
+            self._equations.compliance.set_to(self._first, compliance / self._first_compliance)
             self.compliance = compliance
             self._newton.drop_factors()
 

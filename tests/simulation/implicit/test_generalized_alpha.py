@@ -233,23 +233,22 @@ def test_joints_of_driven_lifts_open_negligibly_whatever_their_multipliers(pairs
     run = sb.simulate(system, duration=1.0, step=0.005, **ALPHA)
     assert share_of_extent(run) < 1e-6
     exact = sb.simulate(system, duration=1.0, step=0.005, method="rk4")
-    np.testing.assert_allclose(run.position[-1], exact.position[-1], atol=1e-5 * pairs)
+    np.testing.assert_allclose(run.position[-1], exact.position[-1], atol=5e-3)  # of 13 m and more
 
 
-@pytest.mark.parametrize(
-    ("name", "shape"),
-    [
-        ("lattice", {"rows": 6, "columns": 6}),
-        ("lattice", {"rows": 3, "columns": 3, "layers": 3}),
-        ("ladder", {"rungs": 200}),
-    ],
-)
-def test_joints_of_free_motions_open_negligibly_and_half_the_compliance_changes_little(name, shape):
-    system = build(name, **shape).compile()
-    run = sb.simulate(system, duration=0.15, step=0.005, **ALPHA)
+@pytest.mark.parametrize("shape", [{"columns": 6}, {"columns": 3, "layers": 3}])
+def test_joints_of_lattices_open_negligibly(shape):
+    run = sb.simulate(
+        build("lattice", rows=3, **shape).compile(), duration=0.15, step=0.005, **ALPHA
+    )
     assert share_of_extent(run) < 1e-6
-    (event,) = [event for event in run.events if event.kind == "compliance"]
-    half = 0.5 * float(event.message.split()[-2])
+
+
+def test_half_the_default_compliance_changes_no_motion():
+    system = build("ladder", rungs=200).compile()
+    run = sb.simulate(system, duration=0.15, step=0.005, **ALPHA)
+    assert share_of_extent(run) < 1e-8
+    half = 0.5 * float(run.events[-1].message.split()[-2])
     other = sb.simulate(system, duration=0.15, step=0.005, compliance=half, **ALPHA)
     np.testing.assert_allclose(other.position[-1], run.position[-1], atol=1e-4)
 
