@@ -57,7 +57,8 @@ CASE_OF_PEER = [
 @pytest.fixture(scope="module")
 def study():
     """The study, with little time for each case: these tests are about numbers, not speed."""
-    return replace(STUDY, settings=replace(STUDY.settings, repeats=2, batch_seconds=1e-4))
+    settings = replace(STUDY.settings, repeats=2, batch_seconds=1e-4, longest=0.01)
+    return replace(STUDY, settings=settings)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from sparsebody.arrays import FloatArray
 from sparsebody.dynamics.assembler import SubgroupAssembler
 from sparsebody.dynamics.energy import is_conservative
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import Formulation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import (
     InterruptionWarning,
@@ -29,6 +30,7 @@ from sparsebody.model.system import State, System, check_state
 from sparsebody.simulation.adaptive_stepper import AdaptiveStepper, Inner, adaptive_memory
 from sparsebody.simulation.auto_stepper import N_OWN, AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
+from sparsebody.simulation.constraint_errors import check_is_closed
 from sparsebody.simulation.control import Control, control_of
 from sparsebody.simulation.implicit.collocation_stepper import CollocationStepper
 from sparsebody.simulation.implicit.collocation_stepper import memory_size as collocation_memory
@@ -120,7 +122,8 @@ def simulate(
         A prepared one; else it is made with `ordering`, `factorization` and `reduction`.
     control : callable, optional
         control(time, state) returns wrenches (n_bodies, 6) about the centers of mass in body
-        axes, moment first [N m, N], which act besides the forces of the model.
+        axes, moment first [N m, N], which act besides the forces of the model. Or a C function,
+        which explicit steps call without Python: see sparsebody.simulation.control.
     events : callable or sequence of callables, optional
         Functions g(time, state) of which zeros are located and told in the trajectory's events, as
         in scipy.integrate.solve_ivp: a function's attribute `terminal = True` ends the motion
@@ -144,7 +147,8 @@ def simulate(
     compliance : float, optional
         Of all joints in "generalized-alpha" [m/N]; where rows only rotate it is divided by the
         square of the mechanism's size. Default: so small that joints open by no more than 1e-8
-        of the mechanism's extent under all loads at once.
+        of the mechanism's extent under all loads at once, and lowered on the way where drives make
+        multipliers that would open them by more than 1e-7 of it.
     spectral_radius : float
         Of "generalized-alpha" at infinite frequency, from 0 to 1: oscillations that steps do not
         resolve fade by this factor in every step.
@@ -163,7 +167,8 @@ def simulate(
     StoppedSimulationError
         If the motion cannot be continued; it carries the trajectory up to there.
     AssemblyError
-        If no state is given and the initial one cannot be made consistent.
+        If a joint is wide open in the given state; or if none is given, and the initial one cannot
+        be made consistent.
 
     Examples
     --------
@@ -203,8 +208,12 @@ def simulate(
     if path is not None and resume and path.exists():
         with open_trajectory(path) as file:
             check_same_run(path, file, head)
-    state = consistent_state(system) if state is None else state
-    check_state(system, state)
+    if state is None:
+        state = consistent_state(system)
+    else:
+        check_state(system, state)
+        if STABILIZATIONS[options.stabilization].closes:
+            check_is_closed(system, state)
     make_stepper, memory = _stepper_maker(system, state, options, dynamics, control)
     start = _start(system, state, head, path, resume, memory)
     return _Run(system, options, start, make_stepper, functions).run(duration, progress)
@@ -305,7 +314,7 @@ def _dynamics(system: System, state: State, options: SimulationOptions) -> Forwa
             state,
             ordering=options.ordering,
             factorization=options.factorization,
-            reduction=options.reduction,
+            formulation=Formulation(reduction=options.reduction),
             baumgarte=options.time_constant if uses_time_constant else None,
         )
 

@@ -43,29 +43,17 @@ def function_named(name: str) -> Callable[..., Any]:
 class Family:
     """A mechanism that grows.
 
-    Parameters
-    ----------
-    name : str
-        What the study calls it.
-    mechanism : str
-        A key of GALLERY; or "module:function", of a size and parameters, which returns a Mechanism.
-    parameters : dict
-        Those of its function that stay; lists stand for tuples.
-    grows : tuple of str
-        Its size parameters that grow together; default: all that `parameters` leaves open.
-    motion : str
-        "rest", as the gallery gives it; "random", with the consistent velocities nearest to random
-        ones; or "module:function", of a System and a seed, which returns a State.
-    shuffled : bool
-        Declare bodies and joints in a random order.
+    Its mechanism is a key of GALLERY; or "module:function", of a size and parameters, which returns
+    a Mechanism. Its motion is "rest", as the gallery gives it; "random", with the consistent
+    velocities nearest to random ones; or "module:function", of a System and a seed: its State.
     """
 
     name: str
     mechanism: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    grows: tuple[str, ...] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)  # constant ones
+    grows: tuple[str, ...] = ()  # size parameters; default: all that are not in `parameters`
     motion: str = "rest"
-    shuffled: bool = False
+    shuffled: bool = False  # bodies and joints are declared in a random order
 
     @property
     def known_size_parameters(self) -> tuple[str, ...]:

@@ -115,20 +115,9 @@ def judged(
     is_met: Callable[[float, float], bool] = le,
     form: str = ".3g",
 ) -> Finding:
-    """Judge every value by its own limit.
+    """Judge every value by its own limit; NaN is what was not measured.
 
-    Parameters
-    ----------
-    promise, limit : str
-        For readers.
-    values : dict
-        By number of bodies; NaN is what was not measured.
-    needed : sequence of int
-        About the numbers of bodies without which the promise is only met in part.
-    is_met : callable
-        Of value and limit.
-    form : str
-        The format of values.
+    Without values at about the numbers of bodies in `needed` a promise is met in part only.
     """
     known = {n: one for n, one in values.items() if not math.isnan(one[0] + one[1])}
     parts = [f"{n}: {value:{form}}{remark}" for n, (value, _, remark) in known.items()]

@@ -49,18 +49,15 @@ _MESSAGE = 300  # characters
 class Prepared(Protocol):
     """A mechanism at a state, and all that a method prepares once.
 
-    Engines outside the package may have `measure` instead of `evaluate`, which returns CPU and
-    wall time [s] of one evaluation; `detail`, a line that a reader should know; and `predicted`,
-    a dict of other columns.
+    `evaluate`, which is timed, computes all accelerations; `accelerations` returns them (n_bodies,
+    6), spatial, body coordinates, angular first. Engines outside the package may have `measure`
+    instead of `evaluate`, which returns CPU and wall time [s] of one evaluation; `detail`, a line
+    that a reader should know; and `predicted`, a dict of other columns.
     """
 
-    def evaluate(self) -> object:
-        """Compute all accelerations, which is what is timed."""
-        ...
+    def evaluate(self) -> object: ...  # noqa: D102
 
-    def accelerations(self) -> FloatArray:
-        """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
-        ...
+    def accelerations(self) -> FloatArray: ...  # noqa: D102
 
 
 class SparsePrepared:
@@ -91,18 +88,13 @@ class SparsePrepared:
     def phases(self) -> dict[str, float]:
         """Return the CPU time [s] of kinematics with assembly, factorization, solution."""
         evaluator, state = self.dynamics.evaluator, self.problem.state
-        nothing = np.zeros(0)
-        marks = [time.process_time()]
-        evaluator.assembler.assemble(state, None, nothing)
-        marks.append(time.process_time())
-        evaluator.solver.factorize(state.time)
-        marks.append(time.process_time())
-        evaluator.solve_assembled(state, None, self.result, nothing)
-        marks.append(time.process_time())
-        spent = np.diff(marks).tolist()
-        return dict(
-            zip(("kinematics_seconds", "factorize_seconds", "solve_seconds"), spent, strict=True)
-        )
+        no_forces = np.zeros(0)
+        phases: dict[str, Callable[[], object]] = {
+            "kinematics_seconds": lambda: evaluator.assembler.assemble(state, None, no_forces),
+            "factorize_seconds": lambda: evaluator.factorize(state.time),
+            "solve_seconds": lambda: evaluator.solve_assembled(state, self.result, no_forces),
+        }
+        return {name: cpu_seconds(phase, 1) for name, phase in phases.items()}
 
     @property
     def predicted(self) -> dict[str, Any]:
@@ -258,7 +250,7 @@ def phase_seconds(phases: Callable[[], dict[str, float]], settings: Settings) ->
     runs: list[dict[str, float]] = []
     start = time.perf_counter()
     while len(runs) < settings.repeats or (
-        len(runs) < 1001 and time.perf_counter() - start < _PHASES
+        len(runs) < 1001 and time.perf_counter() - start < min(_PHASES, settings.longest)
     ):
         runs.append(phases())
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}

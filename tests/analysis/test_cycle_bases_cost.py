@@ -41,7 +41,7 @@ def test_every_basis_has_the_dimension_of_the_cycle_space(name):
         cycles = found.cycles[line.name]
         signs = np.zeros((len(cycles), system.n_joints))
         np.add.at(signs, (cycles.cycle, cycles.edge), cycles.sign)
-        assert line.loops == rank(signs) == found.dimension
+        assert line.loops == np.linalg.matrix_rank(signs) == found.dimension
     assert found.is_planar
     assert found.lines[0].nnz_k == {line.name: line for line in found.lines}["minimum"].nnz_k
 
