@@ -26,7 +26,7 @@ from sparsebody.simulation.integrators.base import (
     pose_derivatives,
     weighted,
 )
-from sparsebody.simulation.records.trajectory import Event
+from sparsebody.simulation.records.trajectory import Event, cause_of
 from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
@@ -244,7 +244,7 @@ class Stepper:
             try:
                 reached = self._in_parts(parts, time)
             except (SingularSystemError, SimulationError) as error:
-                failure, trouble, is_open = error, str(error), not _is_of_pose(error)
+                failure, trouble, is_open = error, cause_of(error), not _is_of_pose(error)
                 continue
             doubt = self._doubt_about(reached)
             if not doubt:

@@ -30,7 +30,7 @@ from sparsebody.simulation.implicit.start import StartingValues
 from sparsebody.simulation.implicit.step_equations import StepEquations, n_rows
 from sparsebody.simulation.integrators.base import LocalError
 from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.records.trajectory import Event
+from sparsebody.simulation.records.trajectory import Event, cause_of
 
 _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
 _MOST_HALVINGS = 10
@@ -241,7 +241,9 @@ class ImplicitStepper:
                 if halvings == self._most_halvings:
                     raise SimulationError(self._explained(error)) from error
                 self._halvings = halvings + 1
-                self._note(Event(time, "step in parts", f"{2**self._halvings} parts: {error}"))
+                self._note(
+                    Event(time, "step in parts", f"{2**self._halvings} parts: {cause_of(error)}")
+                )
         self._advance(0.5 * (self.state.time + time), halvings + 1)
         self._advance(time, halvings + 1)
 
@@ -264,7 +266,7 @@ class ImplicitStepper:
             return str(error)
         return (
             f"{error}; joint {self._most_open()!r} bears the largest loads: see whether a drive "
-            "blocks there"
+            "blocks, or a damper is too strong there"
         )
 
     def _most_open(self) -> str:

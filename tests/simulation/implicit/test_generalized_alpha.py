@@ -260,3 +260,19 @@ def test_a_driven_motion_with_joints_that_become_stiffer_resumes_bit_for_bit(tmp
     sb.simulate(system, duration=0.4, output=tmp_path / "part", **options)
     resumed = sb.simulate(system, duration=0.8, output=tmp_path / "part", resume=True, **options)
     np.testing.assert_array_equal(resumed.position, whole.position)
+
+
+@pytest.mark.parametrize("damping", [0.3, 3e3])
+def test_dampers_on_the_coordinates_of_a_ball_slow_it_down_as_they_should(damping):
+    """w = w_0 exp(-d t / I), which steps resolve or not."""
+    mechanism, spin = sb.Mechanism("ball", gravity=(0, 0, 0)), np.array([1.0, -2.0, 0.5])
+    mechanism.add_body("ball", mass=1.0, inertia=[0.5, 0.5, 0.5])
+    mechanism.add_joint("socket", sb.Spherical(), sb.WORLD, "ball", point=[0, 0, 0])
+    for axis in range(3):
+        mechanism.add_joint_force(f"d{axis}", "socket", coordinate=axis, damping=damping)
+    system = mechanism.compile()
+    velocity = np.concatenate([spin, np.zeros(3)])[None]
+    state = system.initial_state.with_(velocity=velocity)
+    run = sb.simulate(system, state, duration=1.0, step=0.01, **ALPHA)
+    expected = spin * np.exp(-damping / 0.5)
+    np.testing.assert_allclose(run.velocity[-1, 0, :3], expected, atol=1e-4)
