@@ -4,12 +4,13 @@
 #include "dynamics/planar_evaluation.hpp"
 #include "dynamics/reduced.hpp"
 #include "dynamics/reduced_evaluation.hpp"
-#include "dynamics/varying_rows.hpp"
+#include "dynamics/general_terms.hpp"
 #include "python/signature.hpp"
 
 namespace sparsebody {
 
-template <OneOf<model::JointFrames, model::Subspaces, SuccessorFrames> Struct>
+template <OneOf<model::JointFrames, model::Subspaces, SuccessorFrames, model::ElasticElements, GeneralJoints,
+                TrackedCoordinates, CoordinateSprings, PointSprings, ExternalForces> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -218,14 +219,31 @@ void bind_dynamics(nb::module_& m) {
   bind_spatial_evaluations(m);
   bind_planar_evaluation(m);
 
-  nb::class_<VaryingRows> varying(m, "VaryingRows", "Rows of joints whose T varies in S coordinates.");
-  def_members<"__init__(frames, kind, first_row, rows, gamma)">(varying);
-  def<"fill(position, orientation, velocity)">(
-      varying,
-      [](const VaryingRows& self, Loads position, Loads orientation, Loads velocity) {
-        unlocked(self.kind.size(), [&] { self.fill({position, orientation, velocity}); });
+  nb::class_<GeneralTerms> terms(m, "GeneralTerms", "Loads, and rows that are not just constant on the successor.");
+  def_keeping<"__init__(joints, coordinates, springs, points, elements, forces, known, rows, gamma)">(
+      terms, construct<GeneralTerms, const GeneralJoints&, const TrackedCoordinates&, const CoordinateSprings&,
+                       const PointSprings&, const model::ElasticElements&, const ExternalForces&, Table,
+                       View<double, 3>, Vector>);
+  def<"fill_rows(position, orientation, velocity)">(
+      terms,
+      [](const GeneralTerms& self, Loads position, Loads orientation, Loads velocity) {
+        unlocked(self.n_joints(), [&] { self.fill_rows({position, orientation, velocity}); });
       },
       "Fill rows and gamma at a state.");
+  def<"fill_errors(position, orientation, velocity, rows, delta, velocity_error)">(
+      terms,
+      [](const GeneralTerms& self, Loads position, Loads orientation, Loads velocity, View<const Index> system_rows,
+         Vector delta, Vector velocity_error) {
+        self.fill_errors({position, orientation, velocity}, system_rows, delta, velocity_error);
+      },
+      "Fill errors of the rows of prescribed coordinates.");
+  def<"add_loads(position, orientation, velocity, coordinate, load)">(
+      terms,
+      [](const GeneralTerms& self, Loads position, Loads orientation, Loads velocity, Values coordinate, Table load) {
+        return unlocked(load.rows(),
+                        [&] { return self.add_loads({position, orientation, velocity}, coordinate, load); });
+      },
+      "Add loads (n_bodies, 6); return -1, or the first spring between points that coincide.");
 
   def_kernel<"fill_complementary_reactions(bodies, joints, joint_rows, predecessor, successor, row_joint, rows, "
              "required, multiplier)">(m, &fill_complementary_reactions);

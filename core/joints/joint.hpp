@@ -177,6 +177,13 @@ struct UnitAxes {
       if (!((axis == motion_axes) || ...)) columns[k++] = unit_vector<Force, T>(axis);
     return columns;
   }
+  // T' v
+  template <class T> static void constraint_velocities(const Motion<T>& v, T* velocity) {
+    T component[6];
+    v.store(component);
+    for (int axis = 0, k = 0; axis < 6; ++axis)
+      if (!((axis == motion_axes) || ...)) velocity[k++] = component[axis];
+  }
 };
 
 }  // namespace sparsebody::joints

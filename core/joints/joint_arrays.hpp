@@ -34,8 +34,33 @@ inline void fill_subspaces(View<const Index> joints, View<const Index> first_row
                        &subspace(first_row[j], 0), &drift[first_row[j]]);
 }
 
-// Velocity coordinates, each the index-th of a joint: value q, dual vector W with W' S = 1 on it, and
-// (dW/dt)' v_J = -W' c. Those that are not rates of scalar positions have no value.
+// A velocity coordinate: value q, dual vector W with W' S = 1 on it, and (dW/dt)' v_J = -W' c. Those that are not rates
+// of scalar positions have no value.
+struct CoordinateMotion {
+  double value = 0.0;
+  Force<double> dual;
+  double drift = 0.0;
+};
+// The index-th of a joint of a type, at a pose and velocity.
+inline CoordinateMotion coordinate_motion(Index kind, double parameter, Index index, const Transform<double>& X,
+                                          const Motion<double>& v_J) {
+  CoordinateMotion out;
+  visit_joint(int(kind), parameter, [&]<class J>(const J& type) {
+    constexpr joints::JointInfo info = J::info;
+    if constexpr (info.n_velocities > 0) {
+      out.dual = joints::active_force_subspace(type, X)[index];
+      out.drift = -dot(joints::drift(type, X, v_J), out.dual);
+      if constexpr (info.n_scalars > 0) {
+        double q[info.n_positions];
+        type.coordinates(X, q);
+        if (index >= info.n_velocities - info.n_scalars) out.value = q[index + info.n_positions - info.n_velocities];
+      }
+    }
+  });
+  return out;
+}
+
+// The same of several, each the index-th of a joint.
 struct CoordinateMotions {
   Array<double> value;
   Array<double, 2> dual;
@@ -46,21 +71,11 @@ inline CoordinateMotions coordinate_motions(View<const Index> joint, View<const 
   const Index n_items = joint.size();
   CoordinateMotions out{Array<double>(n_items), Array<double, 2>({n_items, 6}), Array<double>(n_items)};
   for (Index i = 0; i < n_items; ++i) {
-    const Index j = joint[i], k = index[i];
-    visit_joint(int(poses.kind[j]), poses.parameter[j], [&]<class J>(const J& type) {
-      constexpr joints::JointInfo info = J::info;
-      if constexpr (info.n_velocities > 0) {
-        const Transform<double> X = pose_of(poses, j);
-        const Force<double> W = joints::active_force_subspace(type, X)[k];
-        W.store(&out.dual(i, 0));
-        out.drift[i] = -dot(joints::drift(type, X, Motion<double>::load(&velocity(j, 0))), W);
-        if constexpr (info.n_scalars > 0) {
-          double q[info.n_positions];
-          type.coordinates(X, q);
-          if (k >= info.n_velocities - info.n_scalars) out.value[i] = q[k + info.n_positions - info.n_velocities];
-        }
-      }
-    });
+    const Index j = joint[i];
+    const CoordinateMotion motion = coordinate_motion(poses.kind[j], poses.parameter[j], index[i], pose_of(poses, j),
+                                                      Motion<double>::load(&velocity(j, 0)));
+    out.value[i] = motion.value, out.drift[i] = motion.drift;
+    motion.dual.store(&out.dual(i, 0));
   }
   return out;
 }

@@ -5,6 +5,7 @@
 #include "model/planar_motion.hpp"
 #include "model/poses.hpp"
 #include "model/subgroups.hpp"
+#include "model/time_functions.hpp"
 #include "python/signature.hpp"
 
 namespace sparsebody {
@@ -41,6 +42,11 @@ void bind_model(nb::module_& m) {
                                                         "-1, or the first force whose points coincide.");
   def_kernel<"elastic_motion(elements, bodies)">(
       m, &elastic_motion, "Stretches (n, 6) of elastic elements, their rates, and rows (n, 6, 2, 6) on the bodies.");
+
+  nb::class_<TimeFunctions> functions(m, "TimeFunctions", "Functions of time that are numbers alone.");
+  def_members<"__init__(kind, first, parameter)">(functions);
+  def<"fill(time, values)">(functions, &TimeFunctions::fill, "Fill value and derivatives (n, 3) of these.");
+  functions.attr("OTHER") = int(TimeFunctions::other);
 
   // Structure
   def_kernel<"planar_motion(n_bodies, frames, subgroup, first_row, subspaces, tolerance)">(

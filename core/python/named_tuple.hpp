@@ -27,7 +27,7 @@ constexpr auto with_members(Struct& s, F&& f) {
     return with_members<Counted..., Anything>(s, f);
   } else {
     constexpr int n = sizeof...(Counted);
-    static_assert(2 <= n && n <= 9);
+    static_assert(2 <= n && n <= 10);
     if constexpr (n == 2) { auto& [a, b] = s; return f(a, b); }
     if constexpr (n == 3) { auto& [a, b, c] = s; return f(a, b, c); }
     if constexpr (n == 4) { auto& [a, b, c, d] = s; return f(a, b, c, d); }
@@ -36,6 +36,7 @@ constexpr auto with_members(Struct& s, F&& f) {
     if constexpr (n == 7) { auto& [a, b, c, d, e, g, h] = s; return f(a, b, c, d, e, g, h); }
     if constexpr (n == 8) { auto& [a, b, c, d, e, g, h, i] = s; return f(a, b, c, d, e, g, h, i); }
     if constexpr (n == 9) { auto& [a, b, c, d, e, g, h, i, j] = s; return f(a, b, c, d, e, g, h, i, j); }
+    if constexpr (n == 10) { auto& [a, b, c, d, e, g, h, i, j, k] = s; return f(a, b, c, d, e, g, h, i, j, k); }
   }
 }
 

@@ -7,7 +7,7 @@ namespace sparsebody {
 using namespace simulation;
 
 template <OneOf<model::JointFrames, model::BodyMotions, PoseDerivatives, BodyStates, RowErrors, Tableau,
-                Retraction, Pivot, StepEnd, BodyInertias> Struct>
+                Retraction, Pivot, StepStart, StepEnd, BodyInertias> Struct>
 inline constexpr bool is_named_tuple<Struct> = true;
 
 namespace {
@@ -16,15 +16,26 @@ template <class E>
 void bind_steps(nb::module_& m, const char* name) {
   using Steps = VariationalSteps<E>;
   nb::class_<Steps> type(m, name, "Steps that close all joints, by the rows of an evaluation.");
-  def_keeping<"__init__(evaluation, varying?, joints, retraction, tolerance, creep, kept, n_unknowns)">(
-      type, construct<Steps, E&, const VaryingRows*, const JointErrors&, const Retraction&, View<const double>, double,
-                      View<const Index>, Index>);
-  def_kernel<"variational_step(start, acceleration, bodies, parts, h)">(
+  def_keeping<"__init__(evaluation, terms?, joints, prescribed_rows, retraction, tolerance, creep, kept, n_unknowns)">(
+      type, construct<Steps, E&, const GeneralTerms*, const JointErrors&, View<const Index>, const Retraction&,
+                      View<const double>, double, View<const Index>, Index>);
+  def<"set_control(function, data, position, orientation, velocity, coordinate, wrench)">(
+      type,
+      [](Steps& self, std::uintptr_t function, std::uintptr_t data, View<double, 2> position,
+         View<double, 2> orientation, View<double, 2> velocity, View<double> coordinate, View<double, 2> wrench) {
+        self.set_control({reinterpret_cast<ControlFunction>(function), reinterpret_cast<void*>(data), position,
+                          orientation, velocity, coordinate, wrench});
+      },
+      "Take a C function for the control, and memory for its arguments; see control.hpp.", nb::keep_alive<1, 4>(),
+      nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>());
+  def_kernel<"variational_step(start, bodies, parts, h)">(
       type, &Steps::variational_step, "What `step` returns, without errors.");
-  def_kernel<"step(start, acceleration, tableau, h)">(
+  def_kernel<"step(start, tableau, h)">(
       type, &Steps::step,
-      "Whether all stages are closed; position, orientation, velocity, acceleration; largest correction of a velocity, "
-      "relative; smallest pivot and its row, of all stages and of the end; errors of y''.");
+      "Status; position, orientation, velocity, coordinates, acceleration; largest correction of a velocity, relative; "
+      "smallest pivot and its row, of all stages and of the end; errors of y''.");
+  type.attr("CLOSED") = int(StepEnd::closed);
+  type.attr("STOPPED") = int(StepEnd::stopped);
 }
 
 }  // namespace
@@ -33,6 +44,7 @@ void bind_simulation_implicit(nb::module_& m);
 
 void bind_simulation(nb::module_& m) {
   bind_simulation_implicit(m);
+  def<"largest(values)">(m, &largest<const double, 1>, "The largest magnitude, zero of nothing; NaN if any is.");
   def<"pose_derivatives(orientation, velocity, acceleration)">(m, &pose_derivatives, "y' and y'' (n, 7) of y = (x, q).");
   def<"moved(position, orientation, rate, pose_curvature, rate_curvature, h)">(
       m, &simulation::moved, "Positions, orientations and velocities after a time h.");

@@ -18,6 +18,8 @@ void fill_errors(const JointErrors& e, const std::vector<model::BodyMotion>& mot
     if constexpr (fills_velocity && J::info.has_varying_T) {
       const auto T = joint.constraint_force_subspace(motion.X);
       for (std::size_t k = 0; k < T.size(); ++k) velocity[first + k] = dot(motion.v_J, T[k]);
+    } else if constexpr (fills_velocity && requires { joint.constraint_velocities(motion.v_J, velocity.data()); }) {
+      joint.constraint_velocities(motion.v_J, velocity.data() + first);
     } else if constexpr (fills_velocity) {
       for (Index k = first; k < e.first_row[j + 1]; ++k)
         velocity[k] = dot(motion.v_J, Force<double>::load(&e.subspace(k, 0)));

@@ -11,15 +11,17 @@
 
 #include "dynamics/planar_evaluation.hpp"
 #include "dynamics/reduced_evaluation.hpp"
-#include "dynamics/varying_rows.hpp"
+#include "dynamics/general_terms.hpp"
 #include "simulation/constraint_errors.hpp"
+#include "simulation/control.hpp"
 #include "simulation/pose_curves.hpp"
 
 namespace sparsebody::simulation {
 
 inline constexpr double largest_residual = 1e-6;     // relative, of a solution that is one
 inline constexpr double slow_convergence = 0.1;      // of an error left by a correction: then come new factors
-inline constexpr double velocity_tolerance = 0.5;    // tolerances of positions, times the velocity
+inline constexpr double velocity_tolerance = 10.0;   // tolerances of positions, times the velocity
+inline constexpr double stage_velocity_tolerance = 1e3;  // the same before the end of a step
 inline constexpr double closed_opening = 1e6;        // tolerances; a larger one tells of rows that are missing
 inline constexpr int most_corrections = 8;
 
@@ -37,7 +39,7 @@ inline void solve(SpatialEvaluation& e, View<const double> right) {
   e.factors->solve(e.rows(), right, 0.0, false, e.solution.x());
 }
 inline void solve(ReducedEvaluation& e, View<const double> right) { solve(e.reduced, right); }
-inline void solve(PlanarEvaluation& e, View<const double> right) { e.solve(right, false); }
+inline void solve(PlanarEvaluation& e, View<const double> right) { e.qr->solve(e.rows(), right, false, e.x, 0); }
 inline std::pair<double, Index> smallest_pivot(const SpatialEvaluation& e, Index n_primal_rows) {
   return e.factors->smallest_pivot(e.rows(), n_primal_rows);
 }
@@ -57,10 +59,12 @@ inline bool accelerate(PlanarEvaluation& e, const EvaluationInput& in, View<doub
   return e.accelerate(in, acceleration, {}) == PlanarEvaluation::good;
 }
 
+// NaN if any is.
 template <class T, int N>
 double largest(View<T, N> values) {
   double most = 0.0;
-  for (const double value : values) most = std::max(most, std::abs(value));
+  for (const double value : values)
+    if (!(std::abs(value) <= most) && std::isnan(most = std::abs(value))) break;
   return most;
 }
 
@@ -85,10 +89,23 @@ struct Pivot {
   Index row = -1;
 };
 
+// What a step starts from.
+struct StepStart {
+  model::BodyMotions bodies;
+  View<const double> coordinate;
+  View<const double, 2> acceleration;
+  View<const double> time;      // (s,) of the stages after the first, or of the ends of parts; the last is that of the end
+  View<const double, 3> known;  // (s, n_functions, 3) of GeneralTerms at these times
+};
+
 // The end of a step. It owns its arrays.
 struct StepEnd {
-  bool is_closed = false;  // whether the rows in use close the joints at all stages, and all solutions are accurate
-  Array<double, 2> position, orientation, velocity, acceleration;
+  // Whether the rows in use close the joints at all stages, and all solutions are accurate; or the control has failed.
+  enum Status { open, closed, stopped };
+  int status = open;
+  Array<double, 2> position, orientation, velocity;
+  Array<double> coordinate;
+  Array<double, 2> acceleration;
   double correction = 0.0;  // largest of a velocity, relative
   Pivot worst, last;        // of all stages, and at the end
   Array<double, 2> error;   // (n, 7) of y'', as the tableau weights it
@@ -106,19 +123,29 @@ struct StageState {
 template <class E>
 class ExplicitSteps {
  public:
-  // varying: fills the general rows of the evaluation; null where there are none. tolerance (n_rows,): position errors of
-  // closed joints; creep: velocity that is hardly one; kept: the rows of the evaluation, its last unknowns
-  ExplicitSteps(E& evaluation, const VaryingRows* varying, const JointErrors& joints, const Retraction& retraction,
-                View<const double> tolerance, double creep, View<const Index> kept, Index n_unknowns)
-      : e_(evaluation), varying_(varying), joints_(joints), retraction_(retraction), tolerance_(tolerance),
-        creep_(creep), kept_(kept), right_(n_unknowns), delta_(joints.n_rows()), trial_delta_(joints.n_rows()),
-        velocity_error_(joints.n_rows()), trial_velocity_error_(joints.n_rows()),
-        twists_({evaluation.n_bodies(), 6}) {}
+  // terms: the general rows of the evaluation, and loads; null where there are none. prescribed_rows: those of prescribed
+  // coordinates. tolerance (n_rows,): position errors of closed joints; creep: velocity that is hardly one; kept: the
+  // rows of the evaluation, its last unknowns
+  ExplicitSteps(E& evaluation, const GeneralTerms* terms, const JointErrors& joints, View<const Index> prescribed_rows,
+                const Retraction& retraction, View<const double> tolerance, double creep, View<const Index> kept,
+                Index n_unknowns)
+      : e_(evaluation), terms_(terms), joints_(joints), prescribed_rows_(prescribed_rows), retraction_(retraction),
+        tolerance_(tolerance), creep_(creep), kept_(kept), right_(n_unknowns), delta_(joints.n_rows()),
+        trial_delta_(joints.n_rows()), velocity_error_(joints.n_rows()), trial_velocity_error_(joints.n_rows()),
+        twists_({evaluation.n_bodies(), 6}) {
+    if (terms_ != nullptr && terms_->has_loads()) load_ = Array<double, 2>({evaluation.n_bodies(), 6});
+  }
 
-  StepEnd step(const model::BodyMotions& start, View<const double, 2> acceleration, const Tableau& tableau, double h) {
+  void set_control(const Control& control) {
+    control_ = control;
+    load_ = Array<double, 2>({e_.n_bodies(), 6});
+  }
+
+  StepEnd step(const StepStart& from, const Tableau& tableau, double h) {
+    const model::BodyMotions& start = from.bodies;
     const Index n = start.position.rows(), n_stages = tableau.node.size();
-    StepEnd end;
-    auto [rate, first_curvature] = pose_derivatives(start.orientation, start.velocity, acceleration);
+    StepEnd end = begin(from);
+    auto [rate, first_curvature] = pose_derivatives(start.orientation, start.velocity, from.acceleration);
     curvatures_.clear();
     curvatures_.push_back(std::move(first_curvature));
     StageState s;
@@ -127,22 +154,43 @@ class ExplicitSteps {
                               tableau.node[k] * h);
       s.position = std::move(open.position), s.orientation = std::move(open.orientation);
       s.velocity = std::move(open.velocity), s.acceleration = Array<double, 2>::uninitialized({n, 6});
+      to_time(from, k);
       const bool is_near = k > 0 && tableau.node[k] == tableau.node[k - 1];  // to the stage before, by O(h^3)
-      if (!close(s, is_near)) return end;
+      if (!close(s, is_near, k + 1 == n_stages)) return failed();
       if (s.correction > 0.0) end.correction = std::max(end.correction, s.correction / std::max(s.speed, creep_));
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
       if (k + 1 < n_stages || tableau.error.size() > 0)
         curvatures_.push_back(pose_derivatives(s.orientation, s.velocity, s.acceleration).curvature);
     }
     if (tableau.error.size() > 0) end.error = mean(tableau.error);
-    end.position = std::move(s.position), end.orientation = std::move(s.orientation);
-    end.velocity = std::move(s.velocity), end.acceleration = std::move(s.acceleration);
-    end.last = s.pivot;
-    end.is_closed = true;
+    finish(s, end);
     return end;
   }
 
  protected:
+  StepEnd begin(const StepStart& from) {
+    near_ = from.coordinate, is_stopped_ = false;
+    StepEnd end;
+    end.coordinate = Array<double>(from.coordinate.size());
+    return end;
+  }
+  // Goes on to the k-th of the step's times.
+  void to_time(const StepStart& from, Index k) {
+    if (from.time.size() > 0) time_ = from.time[k];
+    if (from.known.size() > 0) std::copy(from.known[k].begin(), from.known[k].end(), terms_->known.begin());
+  }
+  StepEnd failed() const {
+    StepEnd end;
+    if (is_stopped_) end.status = StepEnd::stopped;
+    return end;
+  }
+  void finish(StageState& s, StepEnd& end) {
+    if (end.coordinate.size() > 0) terms_->fill_coordinates(s.bodies(), near_, end.coordinate);
+    end.position = std::move(s.position), end.orientation = std::move(s.orientation);
+    end.velocity = std::move(s.velocity), end.acceleration = std::move(s.acceleration);
+    end.last = s.pivot;
+    end.status = StepEnd::closed;
+  }
   Array<double, 2> mean(View<const double> weight) const {
     Array<double, 2> sum(curvatures_[0].shape());
     for (std::size_t j = 0; j < curvatures_.size(); ++j) {
@@ -155,14 +203,29 @@ class ExplicitSteps {
 
   // Moves to the nearest closed state, and fills its acceleration; whether that was possible. Where the newest factors
   // are those of a near pose, they do.
-  bool close(StageState& s, bool is_near) {
+  bool close(StageState& s, bool is_near, bool is_end) {
     put_back(s);
     if (!is_near && !factorize(e_, input(s))) return false;
     if (!close_pose(s)) return false;
-    close_velocity(s);
-    if (!accelerate(e_, input(s), s.acceleration.view())) return false;
+    close_velocity(s, is_end ? velocity_tolerance : stage_velocity_tolerance);
+    if (!fill_acceleration(s)) return false;
     s.pivot = smallest();
     return true;
+  }
+  bool fill_acceleration(StageState& s) {
+    EvaluationInput in = input(s);
+    if (!fill_loads(s)) return false;
+    in.load = load_.view();
+    return accelerate(e_, in, s.acceleration.view());
+  }
+  // The loads of the model, and the wrenches of the control; whether there are any.
+  bool fill_loads(const StageState& s) {
+    std::fill(load_.begin(), load_.end(), 0.0);
+    if (terms_ != nullptr && terms_->has_loads() && terms_->add_loads(s.bodies(), near_, load_) >= 0) return false;
+    if (control_.function == nullptr) return true;
+    if (terms_ != nullptr) terms_->fill_coordinates(s.bodies(), near_, control_.coordinate);
+    is_stopped_ = control_.add_wrenches(time_, s.bodies(), load_) != 0;
+    return !is_stopped_;
   }
   Pivot smallest() const {
     if (kept_.size() == 0) return {};
@@ -183,15 +246,16 @@ class ExplicitSteps {
   }
   EvaluationInput input(const StageState& s) const {
     EvaluationInput in{s.position.view(), s.orientation.view(), s.velocity.view(), {}, {}, {}, {}};
-    if (varying_ != nullptr) {
-      varying_->fill(s.bodies());
-      in.general_rows = varying_->rows, in.general_gamma = varying_->gamma;
+    if (terms_ != nullptr && terms_->n_joints() > 0) {
+      terms_->fill_rows(s.bodies());
+      in.general_rows = terms_->rows, in.general_gamma = terms_->gamma;
     }
     return in;
   }
   void fill_errors(const model::BodyMotions& bodies, View<double> delta, View<double> velocity) {
     fill_motions(bodies, motions_);
     joints_.fill(motions_, delta, velocity);
+    if (prescribed_rows_.size() > 0) terms_->fill_errors(bodies, prescribed_rows_, delta, velocity);
   }
   double relative(View<const double> error) const {
     double most = 0.0;
@@ -207,8 +271,10 @@ class ExplicitSteps {
   }
   // Leaves the velocity errors at the pose that it finds.
   bool close_pose(StageState& s) {
-    fill_errors(s.bodies(), delta_, velocity_error_);
+    fill_errors(s.bodies(), delta_, {});
     double opening = relative(delta_);
+    bool has_moved = false;
+    contraction_ = 1.0;
     for (int step = 0; step < most_corrections && opening > 1.0; ++step) {
       fill_twists(delta_);
       model::Poses trial = model::displaced(s.position, s.orientation, twists_);
@@ -217,18 +283,22 @@ class ExplicitSteps {
                   trial_velocity_error_);
       const double trial_opening = relative(trial_delta_);
       if (!(trial_opening < opening)) break;
+      contraction_ = has_moved ? std::max(contraction_, trial_opening / opening) : trial_opening / opening;
+      has_moved = true;
       const bool is_slow = trial_opening > 1.0 && trial_opening > slow_convergence * opening;
       s.position = std::move(trial.position), s.orientation = std::move(trial.orientation);
       std::swap(delta_, trial_delta_), std::swap(velocity_error_, trial_velocity_error_);
       opening = trial_opening;
       if (is_slow && !factorize(e_, input(s))) return false;
     }
+    if (!has_moved) fill_errors(s.bodies(), {}, velocity_error_);
     return opening <= closed_opening;
   }
-  void close_velocity(StageState& s) {
+  // Until errors are smaller than some tolerances. Factors leave the share of them that they have left of the opening.
+  void close_velocity(StageState& s, double n_tolerances) {
     const View<double, 2> v = s.velocity;
     s.correction = s.speed = 0.0;
-    double before = std::numeric_limits<double>::infinity();
+    double before = std::numeric_limits<double>::infinity(), expected = contraction_ * relative(velocity_error_);
     for (int step = 0; step < most_corrections; ++step) {
       fill_twists(velocity_error_);
       const double change = largest(twists_.view());
@@ -237,14 +307,16 @@ class ExplicitSteps {
         for (Index a = 0; a < 6; ++a) v(i, a) += twists_(i, a);
       s.correction += change, before = 0.5 * change;
       s.speed = largest(v);
+      if (expected <= n_tolerances * s.speed) break;
       fill_errors(s.bodies(), {}, velocity_error_);
-      if (relative(velocity_error_) <= velocity_tolerance * s.speed) break;
+      if (relative(velocity_error_) <= n_tolerances * s.speed) break;
     }
   }
 
   E& e_;
-  const VaryingRows* varying_;
+  const GeneralTerms* terms_;
   const JointErrors& joints_;
+  View<const Index> prescribed_rows_;
   Retraction retraction_;
   View<const double> tolerance_;
   double creep_;
@@ -253,6 +325,12 @@ class ExplicitSteps {
   Array<double, 2> twists_;
   std::vector<model::BodyMotion> motions_;       // of the world, and of the bodies
   std::vector<Array<double, 2>> curvatures_;     // y'' of the stages
+  Control control_;
+  Array<double, 2> load_;          // (n, 6), or (0, 6) where there are none
+  View<const double> near_;        // coordinates at the start of the step
+  double time_ = 0.0;              // of the stage
+  double contraction_ = 1.0;       // of the opening by the factors in use
+  bool is_stopped_ = false;        // by the control
 };
 
 }  // namespace sparsebody::simulation

@@ -22,7 +22,7 @@ inline bool factorize(SpatialQR& e, const EvaluationInput& in) {
   return e.system.assemble(in) == block_ldl::regular && e.qr.factorize(e.system.rows()) == BlockQR::regular;
 }
 inline void solve(SpatialQR& e, View<const double> right) {
-  e.qr.solve(e.system.rows(), right, false, e.system.solution.x());
+  e.qr.solve(e.system.rows(), right, false, e.system.solution.x(), 0);
 }
 inline std::pair<double, Index> smallest_pivot(const SpatialQR& e, Index) {
   return e.qr.smallest_pivot(e.system.rows());

@@ -68,21 +68,19 @@ class VariationalSteps : public ExplicitSteps<E> {
   using Base::Base;
 
   // One step h, composed of steps that are `parts` of it.
-  StepEnd variational_step(const model::BodyMotions& start, View<const double, 2> acceleration,
-                           const BodyInertias& bodies, View<const double> parts, double h) {
-    StepEnd end;
-    StageState s{copy(start.position), copy(start.orientation), copy(start.velocity), copy(acceleration), 0.0, 0.0, {}};
+  StepEnd variational_step(const StepStart& from, const BodyInertias& bodies, View<const double> parts, double h) {
+    StepEnd end = this->begin(from);
+    const model::BodyMotions& start = from.bodies;
+    StageState s{copy(start.position), copy(start.orientation), copy(start.velocity), copy(from.acceleration), 0.0, 0.0, {}};
     push_.resize(s.position.shape(0)), momentum_.resize(push_.size()), turned_.resize(push_.size());
     fill_push(s, bodies);
-    for (const double part : parts) {
-      if (!substep(s, bodies, part * h)) return end;
+    for (Index k = 0; k < parts.size(); ++k) {
+      this->to_time(from, k);
+      if (!substep(s, bodies, parts[k] * h)) return this->failed();
       if (s.pivot.sine < end.worst.sine) end.worst = s.pivot;
     }
-    if (!accelerate(e_, this->input(s), s.acceleration.view())) return end;
-    end.position = std::move(s.position), end.orientation = std::move(s.orientation);
-    end.velocity = std::move(s.velocity), end.acceleration = std::move(s.acceleration);
-    end.last = s.pivot;
-    end.is_closed = true;
+    if (!this->fill_acceleration(s)) return this->failed();
+    this->finish(s, end);
     return end;
   }
 
@@ -116,12 +114,13 @@ class VariationalSteps : public ExplicitSteps<E> {
       bodies.velocity(i, momentum_[i] + 0.5 * h * turned(push_[i])).store(&s.velocity(i, 0));
     }
     this->put_back(s);
-    if (!accelerate(e_, this->input(s), s.acceleration.view())) return false;
+    if (!this->fill_acceleration(s)) return false;
     fill_push(s, bodies);
     for (Index i = 0; i < Index(push_.size()); ++i)
       bodies.velocity(i, momentum_[i] + 0.5 * h * push_[i]).store(&s.velocity(i, 0));
     this->fill_errors(s.bodies(), {}, velocity_error_);
-    this->close_velocity(s);
+    this->contraction_ = 1.0;
+    this->close_velocity(s, velocity_tolerance);
     return true;
   }
   // Moves the bodies for a time h, with impulses of the joints at the start that close them at the end.

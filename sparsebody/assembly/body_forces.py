@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import ModelError
 from sparsebody.kinematics.joint_motion import CoordinateMotion, JointMotion, body_rotations
 from sparsebody.model.system import State, System
-from sparsebody.model.time_functions import TimeFunction
+from sparsebody.model.time_functions import TimeFunctions
 
 
 def bias_forces(system: System, velocity: FloatArray) -> FloatArray:
@@ -78,11 +78,9 @@ def _add_external_forces(system: System, rotation: FloatArray, force: FloatArray
     np.add.at(force, loads.body, wrench.reshape(-1, 6))
 
 
-def _efforts(
-    functions: Sequence[TimeFunction], time: float, name: Callable[[int], str]
-) -> FloatArray:
+def _efforts(functions: TimeFunctions, time: float, name: Callable[[int], str]) -> FloatArray:
     """Values of the time functions; `name` tells the k-th force in an error."""
-    efforts = np.array([function(time)[0] for function in functions])
+    efforts = functions(time)[:, 0]
     if not np.isfinite(efforts).all():
         bad = int(np.argmin(np.isfinite(efforts)))
         raise ModelError(
@@ -96,14 +94,14 @@ def joint_efforts(system: System, time: float) -> FloatArray:
     springs = system.joint_forces
     joint = system.coordinates.joint[springs.item]
     return _efforts(
-        springs.effort, time, lambda k: f"a force on joint {system.joint_names[joint[k]]!r}"
+        springs.efforts, time, lambda k: f"a force on joint {system.joint_names[joint[k]]!r}"
     )
 
 
 def point_efforts(system: System, time: float) -> FloatArray:
     """Return (n_point_forces,) the efforts that push points apart [N]."""
     lines = system.point_forces
-    return _efforts(lines.effort, time, lambda k: f"point force {lines.names[k]!r}")
+    return _efforts(lines.efforts, time, lambda k: f"point force {lines.names[k]!r}")
 
 
 def add_joint_wrenches(
@@ -141,8 +139,13 @@ def _add_point_forces(system: System, state: State, force: FloatArray) -> None:
         (state.position, state.orientation, state.velocity),
         force,
     )
+    check_directions(system, bad)
+
+
+def check_directions(system: System, bad: int) -> None:
+    """Raise ModelError that names the point force `bad`, -1 for none, whose points coincide."""
     if bad >= 0:
-        name = springs.names[bad]
+        name = system.point_forces.names[bad]
         raise ModelError(f"point force {name!r}: its points coincide, so it has no direction")
 
 

@@ -3,8 +3,7 @@
 The inertia of a body is C C' + m, about its center of mass and in its axes. The vectors of (8.64)
 are in units in which it is one: of a twist (C' w, sqrt(m) u), of a wrench (C^-1 n, f / sqrt(m)).
 
-Terms outside the compiled assembly are loads, prescribed motions and rows with varying T; without
-springs, loads and tracked coordinates, rows with varying T are one native call.
+Loads, prescribed motions and rows with varying T are native calls of their own: NativeTerms.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ import numpy as np
 
 from sparsebody._core import dynamics
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
-from sparsebody.assembly.body_forces import model_loads
 from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.equations.inverse import DesiredMotion
-from sparsebody.equations.system_motion import SystemMotion, VaryingRows, checked_vectors
+from sparsebody.equations.system_motion import NativeTerms, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Symbolic, analyze, block_ldl
 from sparsebody.factorization.block_ldl import BlockLDLSymbolic, in_parts, safe_order
@@ -61,19 +59,13 @@ class GeneralTerms:
         self.is_general = general_joints(system)
         if compiled is not None:
             self.is_general &= ~compiled
-        self._has_loads, self._has_joints = system.has_loads, bool(self.is_general.any())
-        self.is_empty = not (self._has_joints or self._has_loads)
+        self._has_loads, has_joints = system.has_loads, bool(self.is_general.any())
+        self.is_empty = not (has_joints or self._has_loads)
         if not self.is_empty:
             system = with_joints(system, np.flatnonzero(self.is_general))
         self._system = system
-        self._varying: VaryingRows | None = None
-        if self._has_joints and not (len(system.coordinates.joint) or self._has_loads):
-            self._varying = VaryingRows(system)
-
-    @property
-    def varying_rows(self) -> dynamics.VaryingRows | None:
-        """The native function that fills all terms, where they are rows alone."""
-        return None if self._varying is None else self._varying.native
+        self._has_coordinates = len(system.coordinates.joint) > 0
+        self.native = None if self.is_empty else NativeTerms(system)
 
     def sources(self, rows: IntArray) -> IntArray:
         """Return the index in Terms.rows of rows of the system; any number for constant rows."""
@@ -85,21 +77,15 @@ class GeneralTerms:
         load = NO_TERMS.load
         if body_force is not None:
             load = checked_vectors(self._system, body_force, "body_force")
-        if self.is_empty:
+        if self.native is None:
             return NO_TERMS._replace(load=load)
-        if self._varying is not None:
-            self._varying.fill(state)
-            return Terms(load, self._varying.rows, self._varying.gamma)
-        system = self._system
-        if len(system.coordinates.joint):
-            check_state(system, state)  # compiled code does not see the coordinates
-        moving = SystemMotion(system, state)
+        if self._has_coordinates:
+            check_state(self._system, state)  # the assembly does not see the coordinates
+        self.native.fill(state)
         if self._has_loads:
-            applied = model_loads(system, state, moving.joints, moving.coordinates)
-            load = applied if body_force is None else applied + load
-        if not self._has_joints:
-            return NO_TERMS._replace(load=load)
-        return Terms(load, moving.constraint.rows, moving.constraint.acceleration)
+            load = np.zeros((self._system.n_bodies, 6)) if body_force is None else load.copy()
+            self.native.add_loads(state, load)
+        return Terms(load, self.native.rows, self.native.gamma)
 
 
 def general_joints(system: System) -> BoolArray:
@@ -277,14 +263,9 @@ class Assembler:
         return self.native.violation(self._left_out.native, *terms, self._left_out_gamma)
 
     @property
-    def is_compiled(self) -> bool:
-        """Whether native code alone fills rows and forces, but for wrenches given with a state."""
-        return self._general.is_empty or self.varying_rows is not None
-
-    @property
-    def varying_rows(self) -> dynamics.VaryingRows | None:
-        """What fills all general terms, if those are rows alone."""
-        return self._general.varying_rows
+    def general_terms(self) -> NativeTerms | None:
+        """What fills rows and loads that the compiled assembly does not; None where none are."""
+        return self._general.native
 
     @property
     def retraction(self) -> tuple[FloatArray, FloatArray]:
@@ -328,6 +309,14 @@ class Assembler:
             axes[:, i] = acceleration[self.bodies]
         self.x[:] = solution
         return axes
+
+    def renew(self) -> None:
+        """Begin assemblies by native code, which leaves general terms of its newest state."""
+        self.assembly, native = object(), self._general.native
+        self._stabilization = NO_TERMS.gamma
+        self._terms = (
+            NO_TERMS if native is None else Terms(NO_TERMS.load, native.rows, native.gamma)
+        )
 
     def call(
         self,

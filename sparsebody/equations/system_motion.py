@@ -1,14 +1,21 @@
-"""Rows of joints whose T varies on both bodies, in one native call."""
+"""A system at a state: motion of the joints, constraint rows and forces."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from sparsebody._core import dynamics
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import applied_forces, bias_forces
+from sparsebody.assembly.body_forces import (
+    applied_forces,
+    bias_forces,
+    check_directions,
+    joint_efforts,
+    point_efforts,
+)
 from sparsebody.assembly.constraint import ConstraintRows, constraint_rows, velocity_errors
 from sparsebody.errors import ModelError, ShapeError
 from sparsebody.kinematics.joint_motion import (
@@ -17,21 +24,71 @@ from sparsebody.kinematics.joint_motion import (
     coordinate_motion,
     joint_motion,
     position_errors,
+    prescribed_motion,
 )
 from sparsebody.model.system import State, System
 
 
-class VaryingRows:
-    """Rows of A and gamma of a system of joints whose T varies on both bodies."""
+class NativeTerms:
+    """Rows of A and gamma of all joints of a system, and its loads besides gravity, natively."""
 
     def __init__(self, system: System) -> None:
+        self._system, tracked = system, system.coordinates
+        springs, lines, forces = system.joint_forces, system.point_forces, system.external_forces
         self.rows, self.gamma = np.zeros((system.n_rows, 2, 6)), np.zeros(system.n_rows)
-        kinds = system.joint_kind, system.first_row
-        self.native = dynamics.VaryingRows(system.joint_frames, *kinds, self.rows, self.gamma)
+        self._n = np.cumsum([len(tracked.prescribed), len(springs.item), len(lines.first)])
+        self.known = np.zeros((self._n[-1], 3))
+        frames, *elastic = system.elastic.arrays
+        self.native = dynamics.GeneralTerms(
+            (
+                _plain(*system.joint_frames),
+                *_plain(system.joint_kind, system.first_row, system.parameter, system.subspace),
+            ),
+            _plain(
+                *(tracked.joint, tracked.index, tracked.row, tracked.is_angle),
+                *system.coordinate_types,
+            ),
+            _plain(springs.item, springs.stiffness, springs.rest, springs.damping),
+            _plain(
+                *(lines.first, lines.second, lines.first_point, lines.second_point),
+                *(lines.stiffness, lines.rest_length, lines.damping),
+            ),
+            (_plain(*frames), *_plain(*elastic)),
+            _plain(forces.body, forces.wrench, forces.point, forces.in_world),
+            *(self.known, self.rows, self.gamma),
+        )
+
+    def fill_known(self, time: float, known: FloatArray) -> None:
+        """Fill (n_functions, 3) with prescribed motions and efforts at a time."""
+        prescribed, on_joints, _ = self._n
+        if prescribed:
+            known[:prescribed] = prescribed_motion(self._system, time)
+        if on_joints > prescribed:
+            known[prescribed:on_joints, 0] = joint_efforts(self._system, time)
+        if len(known) > on_joints:
+            known[on_joints:, 0] = point_efforts(self._system, time)
 
     def fill(self, state: State) -> None:
-        """Fill `rows` and `gamma` at a state with contiguous arrays."""
-        self.native.fill(state.position, state.orientation, state.velocity)
+        """Fill `rows` and `gamma` at a state with contiguous arrays, and what is known then."""
+        self.fill_known(state.time, self.known)
+        self.native.fill_rows(state.position, state.orientation, state.velocity)
+
+    def add_loads(self, state: State, load: FloatArray) -> None:
+        """Add the loads (n_bodies, 6) after `fill` at the same state.
+
+        Raises
+        ------
+        ModelError
+            If the points of a spring coincide.
+        """
+        poses = state.position, state.orientation, state.velocity
+        bad = self.native.add_loads(*poses, state.coordinate, load)
+        check_directions(self._system, bad)
+
+
+def _plain(*arrays: np.ndarray[Any, Any]) -> Any:
+    """Return contiguous arrays, which native code may keep views of."""
+    return tuple(map(np.ascontiguousarray, arrays))
 
 
 class SystemMotion:

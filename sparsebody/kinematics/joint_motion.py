@@ -99,10 +99,8 @@ def prescribed_motion(system: System, time: float) -> FloatArray:
         If a function returns anything but three finite numbers.
     """
     tracked = system.coordinates
-    functions = [tracked.motion[item] for item in tracked.prescribed]
-    values = [f(time) for f in functions if f is not None]
     try:
-        motion = np.array(values, dtype=float).reshape(-1, 3)
+        motion = tracked.motions(time)
     except (TypeError, ValueError) as error:
         raise ModelError(
             f"a prescribed motion returns no (value, rate, acceleration) at t = {time:.6g} s"

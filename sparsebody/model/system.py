@@ -16,7 +16,7 @@ from sparsebody.errors import ModelError, ShapeError
 from sparsebody.model.elasticity import ElasticElements
 from sparsebody.model.joints import JOINT_TYPES, JointType
 from sparsebody.model.names import Names
-from sparsebody.model.time_functions import TimeFunction
+from sparsebody.model.time_functions import TimeFunction, TimeFunctions
 from sparsebody.spatial import symmetric_inverse
 
 
@@ -67,6 +67,12 @@ class TrackedCoordinates:
         """The items that are given functions of time."""
         return np.flatnonzero(self.row >= 0)
 
+    @cached_property
+    def motions(self) -> TimeFunctions:
+        """These functions."""
+        given = [self.motion[item] for item in self.prescribed]
+        return TimeFunctions([motion for motion in given if motion is not None])
+
 
 @dataclass(frozen=True, eq=False)
 class JointForces:
@@ -77,6 +83,11 @@ class JointForces:
     rest: FloatArray
     damping: FloatArray
     effort: tuple[TimeFunction, ...]
+
+    @cached_property
+    def efforts(self) -> TimeFunctions:
+        """The efforts together."""
+        return TimeFunctions(self.effort)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +103,11 @@ class PointForces:
     damping: FloatArray
     effort: tuple[TimeFunction, ...]
     names: tuple[str, ...]
+
+    @cached_property
+    def efforts(self) -> TimeFunctions:
+        """The efforts together."""
+        return TimeFunctions(self.effort)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
+from sparsebody._core import model as native
+from sparsebody.arrays import FloatArray
 from sparsebody.errors import ModelError
 from sparsebody.model.columns import scalar
 
@@ -95,6 +98,36 @@ class SmoothStep:
 TIME_FUNCTIONS: dict[str, type[Polynomial] | type[Sinusoid] | type[SmoothStep]] = {
     kind.name: kind for kind in (Polynomial, Sinusoid, SmoothStep)
 }
+
+
+class TimeFunctions:
+    """Several time functions; those of TIME_FUNCTIONS take one native call."""
+
+    def __init__(self, functions: Sequence[TimeFunction]) -> None:
+        kinds: list[type] = list(TIME_FUNCTIONS.values())
+        kind = [kinds.index(type(f)) if type(f) in kinds else self._OTHER for f in functions]
+        numbers = [
+            np.ravel(astuple(f)) if k != self._OTHER else ()  # type: ignore[call-overload]
+            for f, k in zip(functions, kind, strict=True)
+        ]
+        first = np.cumsum([0, *map(len, numbers)])
+        self._shape = len(functions), 3
+        self._others = [(i, f) for i, f in enumerate(functions) if kind[i] == self._OTHER]
+        self._native = native.TimeFunctions(
+            np.array(kind, dtype=np.intp),
+            first.astype(np.intp),
+            np.concatenate([*numbers, np.zeros(0)]).astype(float),
+        )
+
+    _OTHER = native.TimeFunctions.OTHER
+
+    def __call__(self, time: float) -> FloatArray:
+        """Return values, first and second derivatives (n, 3) at a time [s]."""
+        values = np.zeros(self._shape)
+        self._native.fill(time, values)
+        for i, function in self._others:
+            values[i] = function(time)
+        return values
 
 
 def time_function(value: float | TimeFunction, who: str) -> TimeFunction:

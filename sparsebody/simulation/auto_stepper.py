@@ -17,7 +17,7 @@ from sparsebody.simulation.constraint_errors import largest
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper
 from sparsebody.simulation.implicit.stiffness import fastest_spring
 from sparsebody.simulation.integrators.base import LocalError
-from sparsebody.simulation.records.trajectory import Event
+from sparsebody.simulation.records.trajectory import Event, cause_of
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
     carried,
@@ -192,7 +192,7 @@ class AutoStepper:
                 return self._stepper.advance(time)
             self._switch(self._stepper.state, "singular poses follow on each other")
         except (SingularSystemError, SimulationError) as error:
-            self._switch(self._stepper.state, str(error))
+            self._switch(self._stepper.state, cause_of(error))
         return self._stepper.advance(time)
 
     def last_events(self, time: float) -> list[Event]:
@@ -228,9 +228,9 @@ class AutoStepper:
         """Take implicit steps from a state on."""
         self._stepper = self._make_implicit(self._note)
         self._n_steps, self._n_regular, self._n_switches = 0, 0, self._n_switches + 1
+        self._stepper.start(state)
         message = f"generalized-alpha, joints of {self._stepper.compliance:.1e} m/N: {why}"
         self._note(Event(state.time, "implicit steps", message))
-        self._stepper.start(state)
 
 
 def is_singular(dynamics: ForwardDynamics, state: State, step: float) -> bool:

@@ -31,6 +31,7 @@ from sparsebody.simulation.adaptive_stepper import AdaptiveStepper, Inner, adapt
 from sparsebody.simulation.auto_stepper import N_OWN, AutoStepper, Note
 from sparsebody.simulation.checkpoint import Checkpoint, row_size
 from sparsebody.simulation.constraint_errors import check_is_closed
+from sparsebody.simulation.control import Control, control_of
 from sparsebody.simulation.implicit.collocation_stepper import CollocationStepper
 from sparsebody.simulation.implicit.collocation_stepper import memory_size as collocation_memory
 from sparsebody.simulation.implicit.implicit_stepper import ImplicitStepper, memory_size
@@ -60,7 +61,7 @@ from sparsebody.simulation.records.trajectory_files import (
     rewind,
 )
 from sparsebody.simulation.stabilization import STABILIZATIONS
-from sparsebody.simulation.stepper import Control, Stepper
+from sparsebody.simulation.stepper import Stepper
 from sparsebody.simulation.user_events import EventFinder, EventFunction, event_functions
 from sparsebody.writing import check_writable
 
@@ -121,7 +122,8 @@ def simulate(
         A prepared one; else it is made with `ordering`, `factorization` and `reduction`.
     control : callable, optional
         control(time, state) returns wrenches (n_bodies, 6) about the centers of mass in body
-        axes, moment first [N m, N], which act besides the forces of the model.
+        axes, moment first [N m, N], which act besides the forces of the model. Or a C function,
+        which explicit steps call without Python: see sparsebody.simulation.control.
     events : callable or sequence of callables, optional
         Functions g(time, state) of which zeros are located and told in the trajectory's events, as
         in scipy.integrate.solve_ivp: a function's attribute `terminal = True` ends the motion
@@ -145,7 +147,8 @@ def simulate(
     compliance : float, optional
         Of all joints in "generalized-alpha" [m/N]; where rows only rotate it is divided by the
         square of the mechanism's size. Default: so small that joints open by no more than 1e-8
-        of the mechanism's extent under all loads at once.
+        of the mechanism's extent under all loads at once, and lowered on the way where drives make
+        multipliers that would open them by more than 1e-7 of it.
     spectral_radius : float
         Of "generalized-alpha" at infinite frequency, from 0 to 1: oscillations that steps do not
         resolve fade by this factor in every step.
@@ -196,8 +199,7 @@ def simulate(
         raise SimulationOptionError(f"dynamics cannot be given: {method!r} makes its own equations")
     if dynamics is not None:
         _check_dynamics(system, dynamics, stabilization)
-    if control is not None and not callable(control):
-        raise SimulationOptionError(f"control is {control!r}; give a function of time and state")
+    control = control_of(control)
     functions = event_functions(events)
     path = None if output is None else _output_path(Path(output), resume, overwrite)
     is_changed = any(hasattr(function, "change") for function in functions)

@@ -15,6 +15,7 @@ from sparsebody.kinematics.joint_motion import coordinate_motion, joint_motion
 from sparsebody.model.system import State
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.constraint_errors import Scales, largest, scales
+from sparsebody.simulation.control import Control
 from sparsebody.simulation.explicit_steps import ExplicitSteps
 from sparsebody.simulation.integrators import Composition, Integrator
 from sparsebody.simulation.integrators.base import (
@@ -25,7 +26,7 @@ from sparsebody.simulation.integrators.base import (
     pose_derivatives,
     weighted,
 )
-from sparsebody.simulation.records.trajectory import Event
+from sparsebody.simulation.records.trajectory import Event, cause_of
 from sparsebody.simulation.row_choice import RowChoice
 from sparsebody.simulation.singular_poses import (
     analyzed_at,
@@ -46,9 +47,6 @@ from sparsebody.simulation.stabilization import (
     solved,
 )
 from sparsebody.simulation.variational_steps import variational_step
-
-Control = Callable[[float, State], FloatArray]
-"""control(time, state): wrenches (n_bodies, 6) about the centers of mass in body axes."""
 
 _CUTS = ((0.382, 0.618), (0.618, 0.382), (0.146, 0.236, 0.236, 0.382))
 """Parts of a step that are tried in turn: uneven, so that no stage falls where one fell before."""
@@ -187,8 +185,11 @@ class Stepper:
     def _set_scales(self, first: State) -> None:
         self._small = scales(self._rows.dynamics.system, first, self.nominal)
         scheme = self._integrator.scheme
-        if scheme is not None and self._stabilization.closes and self._control is None:
-            self._compiled = ExplicitSteps(scheme, self._small, self._is_adaptive)
+        if scheme is not None and self._stabilization.closes:
+            system = self._rows.dynamics.system
+            self._compiled = ExplicitSteps(
+                system, scheme, self._small, self._control, self._is_adaptive
+            )
         largest_limit = max(_NEVER_USUAL, _USUAL * self._first_pivot(first))
         unsolvable = _UNSOLVABLE if self._stabilization.closes else _UNSOLVABLE_OPEN
         self._unsolvable = min(unsolvable, largest_limit)
@@ -243,7 +244,7 @@ class Stepper:
             try:
                 reached = self._in_parts(parts, time)
             except (SingularSystemError, SimulationError) as error:
-                failure, trouble, is_open = error, str(error), not _is_of_pose(error)
+                failure, trouble, is_open = error, cause_of(error), not _is_of_pose(error)
                 continue
             doubt = self._doubt_about(reached)
             if not doubt:
@@ -322,7 +323,9 @@ class Stepper:
             arguments = scheme, state, acceleration, time, self._small
             reached = variational_step(self.evaluate, *arguments)
             if reached is not None:
-                return self._reached(start, *reached)
+                here, pivot = reached
+                here = here._replace(state=self._with_coordinates(here.state))
+                return self._reached(start, here, pivot)
             self._n_others += 1
         end = self._integrated(self.evaluate, start, time)
         try:
@@ -404,14 +407,13 @@ class Stepper:
     def _reached_by_stages(self, start: _Reached, end: Solved) -> _Reached:
         way = [end, *self._stages]
         correction = max(stage.correction for stage in way)
-        return self._reached(
-            start, end._replace(correction=correction), min(stage.pivot for stage in way)
-        )
+        end = end._replace(state=self._with_coordinates(end.state), correction=correction)
+        return self._reached(start, end, min(stage.pivot for stage in way))
 
     def _reached(self, start: _Reached, end: Solved, worst_pivot: Pivot) -> _Reached:
         self._check_finite(end.state)
         return _Reached(
-            end._replace(state=self._with_coordinates(end.state)),
+            end,
             min(start.worst_pivot, worst_pivot),
             max(start.correction, end.correction),
             self._rows.dynamics.evaluator.dropped_residual(),
@@ -426,8 +428,7 @@ class Stepper:
         return replace(state, coordinate=motion.value)
 
     def _check_finite(self, state: State) -> None:
-        squares = np.vdot(state.velocity, state.velocity), np.vdot(state.position, state.position)
-        if sum(squares) < _BEYOND**2:
+        if largest(state.velocity) < _BEYOND and largest(state.position) < _BEYOND:
             return  # false for NaN, too
         finite = (np.abs(state.velocity) < _BEYOND).all(axis=1)
         finite &= (np.abs(state.position) < _BEYOND).all(axis=1)

@@ -29,7 +29,7 @@ import numpy as np
 
 from sparsebody._core import tree as native
 from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.equations.system_motion import VaryingRows
+from sparsebody.equations.system_motion import NativeTerms
 from sparsebody.errors import ModelError
 from sparsebody.model.system import State, with_joints
 from sparsebody.tree.recursions import TreeMotion
@@ -253,7 +253,7 @@ class VaryingLoops:
         joint = tree.loop_joint[np.isin(tree.loop_joint, system.varying_joints)]
         of_loops = system.row_joint[tree.loop_rows]
         self.row = np.flatnonzero(np.isin(of_loops, joint))  # (k,) among loop rows
-        self._varying, self._links = VaryingRows(with_joints(system, joint)), tree.links
+        self._varying, self._links = NativeTerms(with_joints(system, joint)), tree.links
 
     def overwrite(
         self,

@@ -42,6 +42,19 @@ def test_stiff_springs_take_implicit_steps():
     assert "a spring or damper with a rate of 1.0e+04/s is stiff" in run.events[0].message
 
 
+def test_the_rate_of_a_spring_at_the_end_of_a_slender_rod_is_that_of_its_swing():
+    """k (1 / m + r^2 / I) across the rod: turning about itself moves no point of it."""
+    from sparsebody.simulation.implicit.stiffness import fastest_spring
+
+    mechanism = sb.Mechanism("rod")
+    mechanism.add_body("rod", mass=2.0, inertia=[1e-9, 0.5, 0.5])
+    ends = {"first_point": [1, 0, 0], "second_point": [1, 3, 0]}
+    mechanism.add_point_force("coil", "rod", sb.WORLD, stiffness=100.0, **ends)
+    system = mechanism.compile()
+    rate = fastest_spring(system, system.initial_state)
+    assert rate == pytest.approx(np.sqrt(100.0 * (0.5 + 2.0)))
+
+
 @pytest.mark.parametrize("arm", [0.0, 2.0])
 def test_the_rate_of_a_spring_between_points_counts_how_bodies_turn(arm):
     """k (1 / m + r^2 / I) of a body that is held by its side: 100 and 500 / s^2."""

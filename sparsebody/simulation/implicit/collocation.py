@@ -25,10 +25,11 @@ from sparsebody.arrays import FloatArray
 from sparsebody.errors import SimulationError
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
+from sparsebody.simulation.control import Control
 from sparsebody.simulation.implicit.compliance import uniform_compliance
 from sparsebody.simulation.implicit.stage_matrix import StageMatrix, coupled_solve
 from sparsebody.simulation.implicit.start import row_motion
-from sparsebody.simulation.implicit.step_equations import Control, StepEquations
+from sparsebody.simulation.implicit.step_equations import StepEquations
 from sparsebody.simulation.integrators.base import Collocation, LocalError
 
 _FAST, _SLOW = 0.05, 0.4  # contraction with which factors are kept, or given up

@@ -18,13 +18,14 @@ from sparsebody.simulation.checkpoint import (
     state_size,
     unpack_state,
 )
+from sparsebody.simulation.control import Control
 from sparsebody.simulation.implicit.collocation import (
     CollocationState,
     CollocationSteps,
     Polynomials,
 )
 from sparsebody.simulation.implicit.stage_matrix import StageMatrix
-from sparsebody.simulation.implicit.step_equations import Control, n_rows
+from sparsebody.simulation.implicit.step_equations import n_rows
 from sparsebody.simulation.integrators.base import Collocation, LocalError
 from sparsebody.simulation.options import SimulationOptions
 from sparsebody.simulation.records.trajectory import Event

@@ -13,6 +13,8 @@ from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.model.system import State, System
 
 _OPENING = 1e-8  # of the mechanism's extent: what all its loads together open a joint by
+NEGLIGIBLE_OPENING = 1e-7  # the same by the actual multipliers; if larger, joints are made stiffer
+_LEAST = 1e-11  # C b m, in which rounding of the factors hides no dependent row
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +24,11 @@ class Compliance:
     entries: FloatArray
     first_entry: IntArray  # (n_joints + 1,)
     diagonal: FloatArray  # (n_rows,)
+
+    def set_to(self, other: Compliance, factor: float) -> None:
+        """Become a multiple of another one in place, for equations hold views."""
+        np.multiply(other.entries, factor, out=self.entries)
+        np.multiply(other.diagonal, factor, out=self.diagonal)
 
 
 def uniform_compliance(system: System, state: State, translation: float) -> Compliance:
@@ -40,13 +47,22 @@ def uniform_compliance(system: System, state: State, translation: float) -> Comp
     return Compliance(entries, first_entry, diagonal)
 
 
+def extent_of(system: System, state: State) -> float:
+    """Return how far a mechanism reaches [m]."""
+    return mechanism_size(system) + float(np.linalg.norm(np.ptp(state.position, axis=0)))
+
+
+def least_compliance(system: System, b: float) -> float:
+    """Return the least compliance [m/N] that factors of b M + A' C^-1 A bear."""
+    return _LEAST / (b * float(system.mass.max()))
+
+
 def negligible_compliance(system: System, state: State) -> float:
-    """Return a compliance [m/N] by which no joint opens noticeably.
+    """Return a compliance [m/N] by which no joint opens noticeably, as far as loads tell.
 
     Under all loads of the mechanism at once, and the forces that its motion takes.
     """
-    size = mechanism_size(system)
-    extent = size + float(np.linalg.norm(np.ptp(state.position, axis=0)))
+    extent = extent_of(system, state)
     load = float(np.linalg.norm(SystemMotion(system, state).applied[:, 3:], axis=1).sum())
     load += 2.0 * kinetic_energy(system, state) / extent
     return _OPENING * extent / (load if load > 0.0 else float(system.mass.sum()) * extent)

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from sparsebody.arrays import FloatArray
+from sparsebody.dynamics.energy import is_conservative
 from sparsebody.equations.accelerations import joint_reactions
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
-from sparsebody.simulation.implicit.compliance import negligible_compliance, uniform_compliance
+from sparsebody.simulation.constraint_errors import largest
+from sparsebody.simulation.control import Control
+from sparsebody.simulation.implicit.compliance import (
+    NEGLIGIBLE_OPENING,
+    extent_of,
+    least_compliance,
+    negligible_compliance,
+    uniform_compliance,
+)
 from sparsebody.simulation.implicit.generalized_alpha import AlphaState, GeneralizedAlpha
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.start import StartingValues
-from sparsebody.simulation.implicit.step_equations import Control, StepEquations, n_rows
+from sparsebody.simulation.implicit.step_equations import StepEquations, n_rows
 from sparsebody.simulation.integrators.base import LocalError
 from sparsebody.simulation.options import SimulationOptions
-from sparsebody.simulation.records.trajectory import Event
+from sparsebody.simulation.records.trajectory import Event, cause_of
 
 _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
 _MOST_HALVINGS = 10
 _WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
 _TORN = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
 _CALM = 8  # steps without trouble, after which parts become longer
+_NEW = 0.2  # share of the newest multipliers in those that compliance is judged by
+_MOST_TRIALS = 8  # of starting with ever stiffer joints
 
 
 def memory_size(system: System, is_controlled: bool) -> int:
@@ -34,13 +46,16 @@ def memory_size(system: System, is_controlled: bool) -> int:
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     known += 6 * n if is_controlled else 0
-    return 5 + 25 * n + 2 * n_rows(system) + len(tracked.joint) + known
+    return 6 + 25 * n + 2 * n_rows(system) + system.n_rows + len(tracked.joint) + known
 
 
 class ImplicitStepper:
     """Takes steps of the generalized-alpha method; no decision on rank, whatever the pose.
 
-    A step that Newton's method cannot take is taken in halves.
+    A step that Newton's method cannot take is taken in halves. Unless a compliance is given, it is
+    lowered, never raised, until no joint opens noticeably by its actual multipliers: at the start,
+    and then where drives may raise them. Loads of conservative motions are bounded by the energy
+    that it was sized by; their shocks would be harder by stiffer joints.
     """
 
     def __init__(
@@ -56,15 +71,21 @@ class ImplicitStepper:
             compliance = negligible_compliance(system, state)
         self._system, self.nominal, self._note = system, options.step, note
         self.compliance = compliance  # [m/N]
-        self._opening = 0.0  # [m, rad]
+        self._extent, self._opening = extent_of(system, state), 0.0  # [m]; [m, rad]
         self._equations = StepEquations(
             system, uniform_compliance(system, state, compliance), control
         )
         matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
         self._newton, self._size = matrix.native, matrix.length
+        self._first, self._first_compliance = copy.deepcopy(self._equations.compliance), compliance
+        self._length = np.sqrt(compliance / self._first.diagonal)  # [m] of an opening of 1
         self._method = GeneralizedAlpha(self._equations, matrix, options.spectral_radius)
+        b = self._method.coefficients.of_newton(options.step)[0]
+        self._least = least_compliance(system, b) if self._is_negligible else compliance
         self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
         self._now: AlphaState | None = None
+        self._is_driven = control is not None or not is_conservative(system)
+        self._load = np.zeros(system.n_rows)  # multipliers of late, without their oscillations
         self._jump: FloatArray | None = None  # of a in the newest step
         self._halvings, self._n_calm = 0, 0  # of steps now; steps since that changed
         self._most_halvings = 0 if options.is_adaptive else _MOST_HALVINGS
@@ -96,26 +117,60 @@ class ImplicitStepper:
     @property
     def memory(self) -> FloatArray:
         """What else the next step depends on."""
-        scalars = [self._h, float(self._halvings), float(self._n_calm)]
-        own = self.now.mean.ravel(), self.now.multiplier, scalars
+        scalars = [self._h, float(self._halvings), float(self._n_calm), self.compliance]
+        own = self.now.mean.ravel(), self.now.multiplier, scalars, self._load
         return np.concatenate([*own, self._newton.point()])
 
     def start(self, state: State) -> None:
         """Start from a consistent state."""
-        if self._now is None:
-            self._now, self._h = self._starting.at(state, self.nominal), self.nominal
+        if self._now is not None:
+            return
+        self._now, self._h = self._starting.at(state, self.nominal), self.nominal
+        self._load = self.multiplier.copy()
+        for _ in range(_MOST_TRIALS):
+            if not self._stiffen():
+                break
+            self._now = self._starting.at(state, self.nominal)
+            self._load = self.multiplier.copy()
 
     def restart(self, state: State) -> None:
         """Go on from another state."""
         self._now = None
         self.start(state)
 
+    def _opening_by(self, multiplier: FloatArray) -> FloatArray:
+        """Return C lambda (n_rows,) of the joints [m, rad]."""
+        return np.asarray(self._equations.compliance.diagonal * multiplier)
+
+    def _stiffen(self) -> bool:
+        """Lower the compliance if the loads of late open joints noticeably; tell whether they do.
+
+        Joints are closed in proportion, which leaves their forces as they are.
+        """
+        share = largest(self._length * self._opening_by(self._load)) / self._extent
+        if not (self._is_negligible and share > NEGLIGIBLE_OPENING):
+            return False
+        factor = max(0.5 * NEGLIGIBLE_OPENING / share, self._least / self.compliance)
+        if factor >= 1.0:
+            return False
+        closing = np.zeros(self._equations.n_rows)
+        closing[: self._system.n_rows] = (1.0 - factor) * self._opening_by(self.multiplier)
+        self._set_compliance(factor * self.compliance)
+        self._now = replace(self.now, state=self._starting.closed(self.state, self._h, closing))
+        return True
+
+    def _set_compliance(self, compliance: float) -> None:
+        if compliance != self.compliance:
+            self._equations.compliance.set_to(self._first, compliance / self._first_compliance)
+            self.compliance = compliance
+            self._newton.drop_factors()
+
     def saved(self) -> tuple[AlphaState, float, int, int, float]:
         """Return what `restore` takes to undo steps."""
         return self.now, self._h, self._halvings, self._n_calm, self._opening
 
     def restore(self, saved: tuple[AlphaState, float, int, int, float]) -> None:
-        """Undo the steps since then."""
+        """Undo the steps since then; joints stay as stiff as they have become."""
         self._now, self._h, self._halvings, self._n_calm, self._opening = saved
 
     def local_error(self) -> LocalError | None:
@@ -143,12 +198,15 @@ class ImplicitStepper:
     def resume(self, _first: State, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         shape = checkpoint.acceleration.shape
-        ends = np.cumsum([checkpoint.acceleration.size, self._equations.n_rows, 3])
-        mean, multiplier, scalars, factors = np.split(checkpoint.memory, ends)
+        ends = np.cumsum(
+            [checkpoint.acceleration.size, self._equations.n_rows, 4, self._system.n_rows]
+        )
+        mean, multiplier, scalars, self._load, factors = np.split(checkpoint.memory, ends)
         self._now = AlphaState(
             checkpoint.state, checkpoint.acceleration, mean.reshape(shape), multiplier
         )
         self._h, self._halvings, self._n_calm = float(scalars[0]), int(scalars[1]), int(scalars[2])
+        self._set_compliance(float(scalars[3]))
         self._newton.factorize_at(factors)
 
     def joint_wrench(self, state: State) -> FloatArray:
@@ -181,9 +239,11 @@ class ImplicitStepper:
                 return
             except SimulationError as error:
                 if halvings == self._most_halvings:
-                    raise
+                    raise SimulationError(self._explained(error)) from error
                 self._halvings = halvings + 1
-                self._note(Event(time, "step in parts", f"{2**self._halvings} parts: {error}"))
+                self._note(
+                    Event(time, "step in parts", f"{2**self._halvings} parts: {cause_of(error)}")
+                )
         self._advance(0.5 * (self.state.time + time), halvings + 1)
         self._advance(time, halvings + 1)
 
@@ -195,24 +255,39 @@ class ImplicitStepper:
         self._now = self._method.step(start, h, time, is_last_resort)
         self._jump = self._now.mean - start.mean
         self._h = h
-        opening = np.abs(self._equations.compliance.diagonal * self.multiplier)
-        self._opening = max(self._opening, float(opening.max(initial=0.0)))
+        self._opening = max(self._opening, largest(self._opening_by(self.multiplier)))
+        self._load += _NEW * (self.multiplier - self._load)
+        if self._is_driven:
+            self._stiffen()
+
+    def _explained(self, error: SimulationError) -> str:
+        """Add to an error which joint bears most."""
+        if self._halvings == 0 or self._system.n_rows == 0:
+            return str(error)
+        return (
+            f"{error}; joint {self._most_open()!r} bears the largest loads: see whether a drive "
+            "blocks, or a damper is too strong there"
+        )
+
+    def _most_open(self) -> str:
+        opening = np.abs(self._opening_by(self.multiplier))
+        return self._system.joint_names[self._system.row_joint[int(np.argmax(opening))]]
 
     def _check_closed(self) -> None:
         """Stop where joints are torn."""
         if not self._is_negligible or self._opening < _TORN * self._size:
             return
-        opening = np.abs(self._equations.compliance.diagonal * self.now.multiplier)
-        joint = self._system.joint_names[self._system.row_joint[int(np.argmax(opening))]]
         raise SimulationError(
-            f"joint {joint!r} opens by {self._opening:.1e} at t = {self.state.time:.6g} s under a "
-            "compliance that is to be negligible: see whether a drive blocks, or give a compliance"
+            f"joint {self._most_open()!r} opens by {self._opening:.1e} at "
+            f"t = {self.state.time:.6g} s under a compliance that is to be negligible: see whether "
+            "a drive blocks, or give a compliance"
         )
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run: how far joints opened."""
         opening = f"joints opened by {self._opening:.1e} [m, rad] at most"
-        return [Event(time, "compliance", f"rigid {opening} since implicit steps began")]
+        since = f"since implicit steps began, at last with {self.compliance:.1e} m/N"
+        return [Event(time, "compliance", f"rigid {opening} {since}")]
 
     def _with_step(self, h: float) -> AlphaState:
         """Return the newest values, a moved to where steps of `h` want it."""

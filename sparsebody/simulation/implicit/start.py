@@ -103,6 +103,10 @@ class StartingValues:
         self._solve(b)
         return self._matrix.twist.copy()
 
+    def closed(self, state: State, h: float, opening: FloatArray) -> State:
+        """Return the state with joints closed by `opening` (n_rows,), bodies moved least."""
+        return displaced(state, self._least(state, self._method.of_newton(h)[0], -opening))
+
     def _evaluate_at_rest(self, state: State) -> None:
         """Evaluate forces and rows at a state, without displacement, accelerations, multipliers."""
         equations = self._equations

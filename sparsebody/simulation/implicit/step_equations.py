@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from sparsebody._core import simulation as native
-from sparsebody.arrays import FloatArray, IntArray
-from sparsebody.assembly.body_forces import joint_efforts, point_efforts
-from sparsebody.errors import ModelError
+from sparsebody.arrays import IntArray
+from sparsebody.assembly.body_forces import check_directions, joint_efforts, point_efforts
 from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
+from sparsebody.simulation.control import Control
 from sparsebody.simulation.implicit.compliance import Compliance
-
-Control = Callable[[float, State], FloatArray]
 
 
 def n_rows(system: System) -> int:
@@ -125,10 +122,7 @@ class StepEquations:
 
     def evaluate_known(self) -> None:
         """Fill the same with the newest wrenches of the control."""
-        bad = self.native.evaluate()
-        if bad >= 0:
-            name = self.system.point_forces.names[bad]
-            raise ModelError(f"point force {name!r}: its points coincide, so it has no direction")
+        check_directions(self.system, self.native.evaluate())
 
     def state(self) -> State:
         """Return a copy of the state at the end of the step."""

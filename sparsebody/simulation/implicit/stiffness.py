@@ -16,7 +16,7 @@ def fastest_spring(system: System, state: State) -> float:
     """Return the largest rate [1/s] of a spring or damper between its two bodies, otherwise free.
 
     sqrt(k r M^-1 r') or d r M^-1 r' for the row r of the coordinate; what is between points is
-    taken as if it pulled along each body's longest arm, and of an elastic element its stiffest row.
+    taken as if each body gave way as far as it can, and of an elastic element its stiffest row.
     """
     springs, lines = system.joint_forces, system.point_forces
     rates = [np.zeros(1)]
@@ -71,6 +71,7 @@ def _mobility(system: System, ends: IntArray, rows: FloatArray) -> FloatArray:
 
 
 def _lever(system: System, body: IntArray, point: FloatArray) -> FloatArray:
-    """Return |r|^2 times the largest inverse moment of inertia."""
-    largest = np.linalg.eigvalsh(_inverse(system, body))[:, -1]
-    return np.asarray(np.sum(point**2, axis=1) * largest)
+    """Return the largest eigenvalue of r x I^-1 (r x)': turning by a force at r, across it."""
+    across = np.cross(np.eye(3), point[:, None, :])  # rows e x r
+    turned = across @ _inverse(system, body) @ np.swapaxes(across, 1, 2)
+    return np.asarray(np.linalg.eigvalsh(turned)[:, -1])

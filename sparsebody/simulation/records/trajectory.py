@@ -23,6 +23,11 @@ class Event:
     message: str
 
 
+def cause_of(error: Exception) -> str:
+    """Return the message of an error without the advice that an event has already followed."""
+    return str(error).split("; take smaller steps")[0]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(BriefRepr):
     """States at n times, with energies and constraint errors.

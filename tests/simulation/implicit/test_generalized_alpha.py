@@ -219,3 +219,60 @@ def test_a_strut_that_buckles_faster_than_steps_is_followed_in_parts():
     assert "step in parts" in [event.kind for event in run.events]
     assert run.time[-1] == pytest.approx(0.05)
     assert run.position_error.max() < 1e-5
+
+
+def share_of_extent(run: sb.Trajectory) -> float:
+    """How far joints open, relative to how far the mechanism reaches."""
+    return float(run.position_error.max() / np.linalg.norm(np.ptp(run.position[-1], axis=0)))
+
+
+@pytest.mark.parametrize("pairs", [30, 120])
+def test_joints_of_driven_lifts_open_negligibly_whatever_their_multipliers(pairs):
+    """Rods that are nearly flat press each other with a multiple of all weights."""
+    system = build("scissor", pairs=pairs, drive=True).compile()
+    run = sb.simulate(system, duration=1.0, step=0.005, **ALPHA)
+    assert share_of_extent(run) < 1e-6
+    exact = sb.simulate(system, duration=1.0, step=0.005, method="rk4")
+    np.testing.assert_allclose(run.position[-1], exact.position[-1], atol=5e-3)  # of 13 m and more
+
+
+@pytest.mark.parametrize("shape", [{"columns": 6}, {"columns": 3, "layers": 3}])
+def test_joints_of_lattices_open_negligibly(shape):
+    run = sb.simulate(
+        build("lattice", rows=3, **shape).compile(), duration=0.15, step=0.005, **ALPHA
+    )
+    assert share_of_extent(run) < 1e-6
+
+
+def test_half_the_default_compliance_changes_no_motion():
+    system = build("ladder", rungs=200).compile()
+    run = sb.simulate(system, duration=0.15, step=0.005, **ALPHA)
+    assert share_of_extent(run) < 1e-8
+    half = 0.5 * float(run.events[-1].message.split()[-2])
+    other = sb.simulate(system, duration=0.15, step=0.005, compliance=half, **ALPHA)
+    np.testing.assert_allclose(other.position[-1], run.position[-1], atol=1e-4)
+
+
+def test_a_driven_motion_with_joints_that_become_stiffer_resumes_bit_for_bit(tmp_path):
+    system = build("scissor", pairs=20, drive=True).compile()
+    options = {"step": 0.01, **ALPHA}
+    whole = sb.simulate(system, duration=0.8, **options)
+    sb.simulate(system, duration=0.4, output=tmp_path / "part", **options)
+    resumed = sb.simulate(system, duration=0.8, output=tmp_path / "part", resume=True, **options)
+    np.testing.assert_array_equal(resumed.position, whole.position)
+
+
+@pytest.mark.parametrize("damping", [0.3, 3e3])
+def test_dampers_on_the_coordinates_of_a_ball_slow_it_down_as_they_should(damping):
+    """w = w_0 exp(-d t / I), which steps resolve or not."""
+    mechanism, spin = sb.Mechanism("ball", gravity=(0, 0, 0)), np.array([1.0, -2.0, 0.5])
+    mechanism.add_body("ball", mass=1.0, inertia=[0.5, 0.5, 0.5])
+    mechanism.add_joint("socket", sb.Spherical(), sb.WORLD, "ball", point=[0, 0, 0])
+    for axis in range(3):
+        mechanism.add_joint_force(f"d{axis}", "socket", coordinate=axis, damping=damping)
+    system = mechanism.compile()
+    velocity = np.concatenate([spin, np.zeros(3)])[None]
+    state = system.initial_state.with_(velocity=velocity)
+    run = sb.simulate(system, state, duration=1.0, step=0.01, **ALPHA)
+    expected = spin * np.exp(-damping / 0.5)
+    np.testing.assert_allclose(run.velocity[-1, 0, :3], expected, atol=1e-4)

@@ -1,0 +1,138 @@
+"""Controls in Python and in C, and all that compiled steps take into one call."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from scipy import LowLevelCallable
+
+import sparsebody as sb
+from sparsebody.model.gallery import build
+from sparsebody.simulation import StoppedSimulationError, explicit_steps
+from sparsebody.simulation.control import CONTROL_FUNCTION
+
+SOURCE = """
+#include <stddef.h>
+int control(double time, ptrdiff_t n, const double *position, const double *orientation,
+            const double *velocity, const double *coordinate, double *wrench, void *data) {
+  const double factor = *(double *)data;
+  for (ptrdiff_t k = 5; k < 6 * n; k += 6) wrench[k] = -factor * time * velocity[k];
+  return time > 0.5;
+}
+"""
+FACTOR = 3.0
+
+
+def damping(time: float, state: sb.State) -> np.ndarray:
+    wrench = np.zeros_like(state.velocity)
+    wrench[:, 5] = -FACTOR * time * state.velocity[:, 5]
+    return wrench
+
+
+def c_damping(time, n, position, orientation, velocity, coordinate, wrench, data):
+    del position, orientation, coordinate, data
+    rates, wrenches = (
+        ctypes.cast(pointer, ctypes.POINTER(ctypes.c_double)) for pointer in (velocity, wrench)
+    )
+    for i in range(5, 6 * n, 6):
+        wrenches[i] = -FACTOR * time * rates[i]
+    return 0
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    """A C function with its factor as data; of times after 0.5 s it wants nothing to do with."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    (tmp_path / "control.c").write_text(SOURCE)
+    library = tmp_path / "control.so"
+    sources = "-shared", "-fPIC", "-o", str(library), str(tmp_path / "control.c")
+    subprocess.run([compiler, *sources], check=True)
+    function = ctypes.CDLL(str(library)).control
+    function.restype, function.argtypes = CONTROL_FUNCTION._restype_, CONTROL_FUNCTION._argtypes_
+    factor = ctypes.c_double(FACTOR)
+    data = ctypes.cast(ctypes.pointer(factor), ctypes.c_void_p)
+    return LowLevelCallable(function, data), factor
+
+
+@pytest.mark.parametrize("method", ["rk4", "variational", "generalized-alpha"])
+def test_controls_in_c_and_in_python_are_the_same(compiled, method):
+    system = build("ladder", rungs=2).compile()
+    options = {"duration": 0.3, "step": 0.01, "method": method}
+    runs = [
+        sb.simulate(system, control=control, **options)
+        for control in (damping, compiled[0], CONTROL_FUNCTION(c_damping))
+    ]
+    free = sb.simulate(system, **options)
+    assert np.abs(runs[0].position - free.position).max() > 1e-4
+    for run in runs[1:]:
+        np.testing.assert_allclose(run.position, runs[0].position, rtol=0, atol=1e-12)
+
+
+def test_a_compiled_control_that_fails_ends_the_motion_and_says_when(compiled):
+    system = build("four-bar").compile()
+    with pytest.raises(StoppedSimulationError, match=r"control returned 1 at t = 0\.5"):
+        sb.simulate(system, duration=1.0, step=0.01, control=compiled[0], method="rk4")
+
+
+def test_errors_of_a_python_control_are_its_own():
+    def control(time, state):
+        raise LookupError(f"{len(state.position)} bodies")
+
+    with pytest.raises(LookupError, match="3 bodies"):
+        sb.simulate(build("four-bar").compile(), duration=0.1, step=0.01, control=control)
+
+
+def test_a_control_is_called_once_a_stage_with_coordinates_of_that_time():
+    mechanism = sb.Mechanism("wheel")
+    mechanism.add_body("wheel", mass=1.0, inertia=[1, 1, 1])
+    mechanism.add_joint(
+        "axle", sb.Revolute(), sb.WORLD, "wheel", prescribed=sb.Polynomial([1.0, 4.0])
+    )
+    seen = []
+
+    def control(time, state):
+        seen.append((time, float(state.coordinate[0])))
+        return np.zeros((1, 6))
+
+    sb.simulate(mechanism.compile(), duration=2.0, step=0.1, control=control, method="rk4")
+    times, angles = np.array(seen[-80:]).T
+    np.testing.assert_allclose(angles, 1.0 + 4.0 * times, atol=1e-12)  # whole turns included
+    np.testing.assert_allclose(times[:4], [0.05, 0.05, 0.1, 0.1])
+
+
+def loaded() -> sb.System:
+    """Everything that acts: springs on a joint and between points, loads, a drive, a bushing."""
+    mechanism = build("four-bar")
+    mechanism.add_body("weight", mass=0.5, inertia=[0.1, 0.2, 0.3], position=[0.2, 0.3, 0.1])
+    mechanism.add_body("disk", mass=0.5, inertia=[0.1, 0.2, 0.3], position=[1.0, 0.3, 0.4])
+    body = mechanism.body_names[0]
+    mechanism.add_joint("neck", sb.Universal(), body, "weight", point=[0.2, 0.2, 0])
+    mechanism.add_joint("axle", sb.Revolute(), body, "disk", prescribed=sb.Sinusoid(1.0, 5.0))
+    mechanism.add_joint_force(
+        "coil", "neck", stiffness=30.0, damping=0.2, effort=lambda t: (np.cos(t), 0.0, 0.0)
+    )
+    ends = {"first_point": [0.1, 0, 0], "second_point": [3, 1, 0]}
+    mechanism.add_point_force(
+        "rope", "weight", sb.WORLD, stiffness=20.0, damping=0.3, effort=sb.Polynomial([2.0]), **ends
+    )
+    mechanism.add_external_force("push", "weight", force=[1, 2, 3], point=[0.1, 0, 0.2])
+    return mechanism.compile()
+
+
+@pytest.mark.parametrize("method", ["rk4", "variational"])
+def test_compiled_steps_with_all_loads_are_those_of_python(monkeypatch, method):
+    system = loaded()
+    options = {"duration": 0.4, "step": 0.01, "method": method}
+    whole = sb.simulate(system, **options)
+    monkeypatch.setattr(explicit_steps.ExplicitSteps, "__call__", lambda *_: None)
+    by_parts = sb.simulate(system, **options)
+    for name in ("position", "velocity", "coordinate"):
+        ours, theirs = getattr(whole, name), getattr(by_parts, name)
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-9, err_msg=name)
+    assert whole.position_error.max() < 1e-13
