@@ -12,6 +12,7 @@ import numpy as np
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.errors import ShapeError, SingularSystemError
 from sparsebody.factorization.plain_ldl import analyze
@@ -130,7 +131,7 @@ def compare_algorithms(
 
 def _equations(system: System, state: State) -> _Equations:
     """Return (8.64) in body coordinates with independent rows, and its solution."""
-    dynamics = ForwardDynamics(system, state, reduction="none", reactions="basic")
+    dynamics = ForwardDynamics(system, state, formulation=SPATIAL, reactions="basic")
     evaluation = dynamics.evaluate(state)
     constraint = evaluation.constraint
     force = evaluation.applied - evaluation.bias

@@ -18,6 +18,7 @@ from sparsebody.dynamics.mobility import (
     generic_mobility,
     generic_mobility_in_plane,
 )
+from sparsebody.dynamics.preparation import Formulation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError
@@ -113,7 +114,7 @@ def inspect_mechanism(
         ordering=ordering,
         factorization=factorization,
         reactions="basic",
-        reduction=reduction,
+        formulation=Formulation(reduction=reduction),
     )
     counts = count_mobility(system, dynamics)
     solution, condition = dynamics(state), dynamics.condition(state)
