@@ -92,16 +92,13 @@ class ReactionReport:
             known = _words(self.carried[j] & self.unique[j])
             known = f"{known} unique; " if known else ""
             open_ones = _words(~self.unique[j])
-            remedy = self._remedy(int(j), remedies)
+            words, n = remedies.get(name, ("", 0))
+            in_loops = self.redundant_loops[self.loops_of(int(j))]
+            everything = self.circulations.dimension[in_loops].sum()
+            everything += self.shared_dimension[self.component[j]]
+            what = ("it" if n == 1 else "them") if n == everything else f"{n} of them"
+            remedy = f"; {words} to remove {what}" if words else ""
             yield f"joint {name!r}: {known}{open_ones} not: {self._reason(int(j))}{remedy}"
-
-    def _remedy(self, joint: int, remedies: Remedies) -> str:
-        words, n = remedies.get(self.joint_names[joint], ("", 0))
-        in_loops = self.redundant_loops[self.loops_of(joint)]
-        everything = int(self.circulations.dimension[in_loops].sum())
-        everything += int(self.shared_dimension[self.component[joint]])
-        what = ("it" if n == 1 else "them") if n == everything else f"{n} of them"
-        return f"; {words} to remove {what}" if words else ""
 
     def _reason(self, joint: int) -> str:
         parts = []

@@ -171,8 +171,7 @@ class Certificate:
         if self.proof is not None:
             yield f"proof by {self.proof.kind}: {self.proof.statement}"
             yield f"premise: {self.proof.premise}"
-        others = set(self.automatic) - {self.ordering}
-        for name in sorted(others):
+        for name in sorted(set(self.automatic) - {self.ordering}):
             pairs = zip(self.sizes, self.automatic, strict=True)
             bodies = ", ".join(str(one.n_bodies) for one, taken in pairs if taken == name)
             yield f"auto takes {name} at {bodies} bodies, which this is not about"

@@ -94,12 +94,22 @@ def certify(
     OrderingError
         If the ordering takes fewer than four of these.
     """
-    check_method(method, ordering, tree)
+    if method not in LARGEST:
+        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(LARGEST)}")
+    if method == "sparse" and isinstance(ordering, str) and ordering != "auto":
+        order(_NOTHING, ordering)
+    if method != "sparse" and isinstance(tree, str) and tree not in TREE_CHOICES:
+        raise UnknownNameError(f"tree is {tree!r}; give one of {', '.join(TREE_CHOICES)}")
     grown = growing_family(family)
     values = measured_values(grown, LARGEST[method] if largest is None else largest)
     choice: Any = ordering if method == "sparse" else tree
     members = _taken([grown.member(value) for value in values], requested := _name(choice))
-    _check_mechanisms(members, method, time)
+    if members[0].system is None and (time or method != "sparse"):
+        purpose = "times" if time else f"method {method!r}"
+        raise ModelError(
+            f"the family has patterns only, which do not do for {purpose}; give a function that "
+            "returns mechanisms"
+        )
     automatic: tuple[str, ...] = ()
     if choice == "auto":
         automatic = tuple(map(automatic_ordering, members))
@@ -129,16 +139,6 @@ def certify(
     )
 
 
-def check_method(method: str, ordering: Ordering, tree: Tree) -> None:
-    """Raise UnknownNameError or MissingDependencyError for a name that is not there."""
-    if method not in LARGEST:
-        raise UnknownNameError(f"method is {method!r}; give one of {', '.join(LARGEST)}")
-    if method == "sparse" and isinstance(ordering, str) and ordering != "auto":
-        order(_NOTHING, ordering)
-    if method != "sparse" and isinstance(tree, str) and tree not in TREE_CHOICES:
-        raise UnknownNameError(f"tree is {tree!r}; give one of {', '.join(TREE_CHOICES)}")
-
-
 def _taken(members: list[Member], ordering: str) -> list[Member]:
     """Return the members that are not too large for an ordering."""
     most = ORDERINGS[ordering].largest if ordering in ORDERINGS else ANY_SIZE
@@ -149,16 +149,6 @@ def _taken(members: list[Member], ordering: str) -> list[Member]:
             "see how a family grows; give another ordering"
         )
     return taken
-
-
-def _check_mechanisms(members: list[Member], method: str, time: bool) -> None:
-    """Refuse what patterns alone do not tell."""
-    if members[0].system is None and (time or method != "sparse"):
-        purpose = "times" if time else f"method {method!r}"
-        raise ModelError(
-            f"the family has patterns only, which do not do for {purpose}; give a function that "
-            "returns mechanisms"
-        )
 
 
 def _name(choice: Ordering | Tree) -> str:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 
 import numpy as np
 
@@ -58,24 +58,15 @@ def proof_of_bounded_fronts(
     """
     if is_growing(measured):
         return None
-    sample = _sample(at, first, measured[-1].member.n_bodies / 2)
+    most = measured[-1].member.n_bodies / 2
+    consecutive = map(at, range(first, first + SAMPLE))
+    sample = list(takewhile(lambda one: one.member.n_bodies <= most, consecutive))
     forest = _forest([*sample, *measured])
     if forest is not None:
         return forest
     largest = max((one.member.n_bodies for one in sample), default=0)
     larger = [one for one in measured if one.member.n_bodies > largest]
     return _by_rules(sample, larger) or _by_types(sample, measured, larger)
-
-
-def _sample(at: Callable[[int], Eliminated], first: int, most: float) -> list[Eliminated]:
-    """Return consecutive members with `most` bodies at most."""
-    sample: list[Eliminated] = []
-    for value in range(first, first + SAMPLE):
-        one = at(value)
-        if one.member.n_bodies > most:
-            break
-        sample.append(one)
-    return sample
 
 
 def is_growing(measured: Sequence[Eliminated]) -> bool:

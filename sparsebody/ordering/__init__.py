@@ -9,12 +9,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from networkx.algorithms.approximation import treewidth_min_degree, treewidth_min_fill_in
+
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import OrderingError
 from sparsebody.ordering.cholmod_orders import joints_ordered_by, quotient_metis
 from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, installed_entry, is_installed
 from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
-from sparsebody.ordering.minimum_fill import minimum_fill, treewidth_by_degree, treewidth_by_fill
+from sparsebody.ordering.minimum_fill import by_tree_decomposition, minimum_fill
 from sparsebody.ordering.nested_dissection import geometric_dissection, nested_dissection
 from sparsebody.ordering.reference_orders import (
     LARGEST_ANNEALED,
@@ -103,10 +105,11 @@ ORDERINGS = {
     "spectral": Ordering(spectral, "bodies along the Fiedler vector, each joint after them",
         source="Barnard, Pothen and Simon (1995)", complexity="that of a sparse factorization",
         invariant=True, microseconds=30.0),
-    "treewidth-degree": Ordering(treewidth_by_degree,
+    "treewidth-degree": Ordering(partial(by_tree_decomposition, decompose=treewidth_min_degree),
         "joints by a tree decomposition of small degree",
         source="Bodlaender and Koster (2010); NetworkX", complexity="O(n^2)", microseconds=100.0),
-    "treewidth-fill": Ordering(treewidth_by_fill, "joints by a tree decomposition of small fill",
+    "treewidth-fill": Ordering(partial(by_tree_decomposition, decompose=treewidth_min_fill_in),
+        "joints by a tree decomposition of small fill",
         source="Bodlaender and Koster (2010); NetworkX", complexity="O(n^2 w^2)",
         microseconds=1000.0),
     "annealing": Ordering(annealed, "moves of joints that lower the predicted flops (slow)",

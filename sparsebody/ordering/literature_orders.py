@@ -7,8 +7,6 @@ joints first that is the penalty method's D + A' A / eps, with bodies first Dela
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,20 +14,12 @@ import numpy as np
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import BoolArray, IntArray
 from sparsebody.errors import UnknownNameError
+from sparsebody.ordering.entry import Ordering
 from sparsebody.ordering.minimum_degree import bodies_first, minimum_degree, without_waiting
 from sparsebody.ordering.nested_dissection import nested_dissection
 from sparsebody.ordering.ordering_choice import choose
 from sparsebody.ordering.sweeps import level_sweep
 from sparsebody.sparse.pattern import BlockPattern
-
-
-@dataclass(frozen=True)
-class Algorithm:
-    """One line of the table."""
-
-    function: Callable[[BlockPattern], IntArray]
-    summary: str
-    source: str
 
 
 class Search(NamedTuple):
@@ -118,29 +108,29 @@ def automatic(pattern: BlockPattern) -> IntArray:
 
 
 ALGORITHMS = {
-    "penalty": Algorithm(
+    "penalty": Ordering(
         penalty,
         "joints first, then bodies: D + A' A / eps",
         "Bayo, García de Jalón and Serna (1988)",
     ),
-    "delassus": Algorithm(
+    "delassus": Ordering(
         delassus, "bodies first, then joints: A D^-1 A'", "Delassus (1917); Baraff (1994)"
     ),
-    "baraff": Algorithm(baraff, "a tree from the leaves, then what closes loops", "Baraff (1996)"),
-    "articulated-body": Algorithm(
+    "baraff": Ordering(baraff, "a tree from the leaves, then what closes loops", "Baraff (1996)"),
+    "articulated-body": Ordering(
         articulated_body,
         "what closes loops, then a tree from the leaves",
         "Featherstone (1983); with loops Sathya and Carpentier (2026)",
     ),
-    "depth-first": Algorithm(
+    "depth-first": Ordering(
         depth_first, "LDU against a depth-first search", "Brüdigam and Manchester (2020)"
     ),
-    "band": Algorithm(level_sweep, "level by level", "Featherstone (2008), fig. 8.4"),
-    "dissection": Algorithm(nested_dissection, "halves first, cuts last", "George (1973)"),
-    "minimum-degree": Algorithm(
+    "band": Ordering(level_sweep, "level by level", "Featherstone (2008), fig. 8.4"),
+    "dissection": Ordering(nested_dissection, "halves first, cuts last", "George (1973)"),
+    "minimum-degree": Ordering(
         minimum_degree, "the least coupled block next", "Amestoy, Davis and Duff (1996)"
     ),
-    "auto": Algorithm(automatic, "the least predicted work of all orderings", "this package"),
+    "auto": Ordering(automatic, "the least predicted work of all orderings", "this package"),
 }
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from networkx.algorithms.approximation import treewidth_min_degree, treewidth_min_fill_in
 
 from sparsebody._core import ordering as kernels
 from sparsebody.arrays import IntArray
@@ -47,26 +46,16 @@ def _core_order(pattern: BlockPattern) -> IntArray:
     return postordered(pattern, with_primal_blocks(pattern, joints))
 
 
-def treewidth_by_degree(pattern: BlockPattern) -> IntArray:
-    """Eliminate the joints along a tree decomposition found by minimum degree.
+Decompose = Callable[[Any], tuple[int, Any]]
+
+
+def by_tree_decomposition(pattern: BlockPattern, decompose: Decompose) -> IntArray:
+    """Eliminate the joints along a tree decomposition of their graph, as NetworkX finds it.
 
     Joints count as one each, whatever their rows. Tree parts come leaves first. Admissible.
-    Bodlaender and Koster (2010), Inf. Comput. 208, 3; NetworkX, treewidth_min_degree.
-    """
-    return _by(pattern, treewidth_min_degree)
-
-
-def treewidth_by_fill(pattern: BlockPattern) -> IntArray:
-    """Eliminate the joints along a tree decomposition found by minimum fill.
-
-    Otherwise as `treewidth_by_degree`. Bodlaender and Koster (2010), Inf. Comput. 208, 3; NetworkX,
+    Bodlaender and Koster (2010), Inf. Comput. 208, 3; NetworkX, treewidth_min_degree and
     treewidth_min_fill_in.
     """
-    return _by(pattern, treewidth_min_fill_in)
-
-
-def _by(pattern: BlockPattern, decompose: Callable[[Any], tuple[int, Any]]) -> IntArray:
-    """Order the core by the decomposition of its graph of joints."""
 
     def order_core(core: BlockPattern, _: IntArray) -> IntArray:
         indptr, indices = dual_graph(core)

@@ -57,16 +57,15 @@ def plot_drift(
 ) -> Figure:
     """Return the largest position and velocity error (n,) of all constraint rows, over time."""
     figure, (position, velocity) = time_axes(2, 1.6)
-    _draw_error(position, time, position_error, "position error\n[m, rad]")
-    _draw_error(velocity, time, velocity_error, "velocity error\n[m/s, rad/s]")
+    for axes, error, label in (
+        (position, position_error, "position error\n[m, rad]"),
+        (velocity, velocity_error, "velocity error\n[m/s, rad/s]"),
+    ):
+        axes.semilogy(time, np.maximum(error, _FLOOR), color=BLUE, linewidth=1.0)
+        axes.set_ylabel(label)
+        axes.set_title(f"largest {error.max():.1e}", loc="right", fontsize=8)
     position.set_title(title)
     return figure
-
-
-def _draw_error(axes: Axes, time: FloatArray, error: FloatArray, label: str) -> None:
-    axes.semilogy(time, np.maximum(error, _FLOOR), color=BLUE, linewidth=1.0)
-    axes.set_ylabel(label)
-    axes.set_title(f"largest {error.max():.1e}", loc="right", fontsize=8)
 
 
 @styled
@@ -83,18 +82,13 @@ def plot_path(time: FloatArray, positions: Mapping[str, FloatArray], title: str 
             axes.plot(time, position[:, k], label=name)
         axes.set_ylabel(f"{axis} [m]")
         axes.ticklabel_format(axis="y", useOffset=False)
-        _keep_from_magnifying(axes, size)
+        low, high = axes.get_ylim()
+        if high - low < 1e-9 * size:  # the same but for rounding, which is not magnified
+            middle = 0.5 * (low + high)
+            axes.set_ylim(middle - 0.05 * size, middle + 0.05 * size)
     rows[0].set_title(title)
     figure.legend(*rows[0].get_legend_handles_labels(), loc="outside right upper", title="body")
     return figure
-
-
-def _keep_from_magnifying(axes: Axes, size: float) -> None:
-    """Let a coordinate that stays the same but for rounding look so."""
-    low, high = axes.get_ylim()
-    if high - low < 1e-9 * size:
-        middle = 0.5 * (low + high)
-        axes.set_ylim(middle - 0.05 * size, middle + 0.05 * size)
 
 
 @styled
@@ -147,28 +141,16 @@ def draw_growth(axes: Axes, lines: Sequence[Line]) -> None:
         color = CYCLE[number % len(CYCLE)]
         marker = _MARKERS[number // len(CYCLE) % len(_MARKERS)]
         order = 3.0 if line.is_ours else 2.0
-        axes.loglog(
-            line.n,
-            line.y,
-            color=color,
-            marker=marker,
-            markersize=3.5,
-            linewidth=2.2 if line.is_ours else 1.2,
-            zorder=order,
-            label=line.label,
-        )
+        marks: dict[str, Any] = {"color": color, "marker": marker, "markersize": 3.5}
+        width = 2.2 if line.is_ours else 1.2
+        axes.loglog(line.n, line.y, linewidth=width, zorder=order, label=line.label, **marks)
         if line.is_exact is not None and not line.is_exact.all():
-            rough = ~line.is_exact
-            axes.loglog(
-                line.n[rough],
-                line.y[rough],
-                color=color,
-                marker=marker,
-                markersize=3.5,
-                markerfacecolor="white",
-                linestyle="",
-                zorder=order + 0.5,
-            )
+            open_marks = marks | {
+                "markerfacecolor": "white",
+                "linestyle": "",
+                "zorder": order + 0.5,
+            }
+            axes.loglog(line.n[~line.is_exact], line.y[~line.is_exact], **open_marks)
         if len(line.fit_n):
             axes.loglog(line.fit_n, line.fit_y, color=color, linewidth=0.7, linestyle=":")
     axes.grid(True, which="major")

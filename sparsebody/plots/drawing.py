@@ -1,4 +1,7 @@
-"""From which side a mechanism is drawn: in its plane of motion, or in three dimensions."""
+"""Mechanisms drawn at a state, or at some instants of a motion: lines, rings, supports.
+
+They are drawn in their plane of motion, or in three dimensions.
+"""
 
 from __future__ import annotations
 
@@ -112,45 +115,27 @@ def draw_outline(axes: Any, outline: Outline, view: View, state: State, pen: Pen
     style["zorder"] = pen.order
     thin = style | {"linewidths": 0.6 * pen.width, "linestyles": "--"}
     if view.is_planar:
-        axes.add_collection(_hulls(outline, view, state, pen))
+        solids = [view(corners.at(state)) for corners in outline.solids]
+        sizes = [np.ptp(points, axis=0) for points in solids]
+        hulls = [  # of a flat solid, its points
+            points if size.min() <= 1e-9 * size.max() else points[ConvexHull(points).vertices]
+            for points, size in zip(solids, sizes, strict=True)
+        ]
+        face, edge = [(*to_rgb(pen.color), 0.25)], min(1.0, pen.width)
+        fill: Any = {"facecolors": face, "edgecolors": [pen.color], "linewidths": edge}
+        axes.add_collection(PolyCollection(hulls, zorder=pen.order - 0.5, **fill))
         axes.add_collection(LineCollection(lines[~outline.is_edge], **style))
         axes.add_collection(LineCollection(links, **thin))
     else:
         axes.add_collection(Line3DCollection(lines, **style))
         axes.add_collection(Line3DCollection(links, **thin))
-    if pen.joints:
-        _draw_joints(axes, outline, view, state, pen)
-
-
-def _hulls(outline: Outline, view: View, state: State, pen: Pen) -> PolyCollection:
-    polygons = [_hull(view(corners.at(state))) for corners in outline.solids]
-    return PolyCollection(
-        polygons,
-        facecolors=[(*to_rgb(pen.color), 0.25)],
-        edgecolors=[pen.color],
-        linewidths=min(1.0, pen.width),
-        zorder=pen.order - 0.5,
-    )
-
-
-def _hull(points: FloatArray) -> FloatArray:
-    """Return the convex hull (k, 2) of points in the plane; of a flat solid, the points."""
-    size = np.ptp(points, axis=0)
-    if size.min() <= 1e-9 * size.max():
-        return points
-    return np.asarray(points[ConvexHull(points).vertices])
-
-
-def _draw_joints(axes: Any, outline: Outline, view: View, state: State, pen: Pen) -> None:
-    """Draw a ring at every joint, a square where it is fixed to the world."""
-    places = view(outline.joints.at(state))
-    size = float(np.clip(4.0 * pen.width, 2.0, 18.0))
-    free, ground = places[~outline.grounded], places[outline.grounded]
-    axes.scatter(
-        *free.T, s=size, marker="o", c="white", edgecolors=[pen.color], linewidths=0.7,
-        zorder=pen.order + 0.2,
-    )  # fmt: skip
-    axes.scatter(*ground.T, s=1.8 * size, marker="s", c=INK, linewidths=0.0, zorder=pen.order + 0.3)
+    if pen.joints:  # a ring at every joint, a square where it is fixed to the world
+        places = view(outline.joints.at(state))
+        size = float(np.clip(4.0 * pen.width, 2.0, 18.0))
+        ring = {"marker": "o", "c": "white", "edgecolors": [pen.color], "linewidths": 0.7}
+        square = {"marker": "s", "c": INK, "linewidths": 0.0}
+        axes.scatter(*places[~outline.grounded].T, s=size, zorder=pen.order + 0.2, **ring)
+        axes.scatter(*places[outline.grounded].T, s=1.8 * size, zorder=pen.order + 0.3, **square)
 
 
 def picture_points(outline: Outline, state: State) -> FloatArray:
@@ -174,15 +159,10 @@ def frame_axes(axes: Any, view: View, points: FloatArray, margin: float = 0.05) 
         return
     axes.set_zlim(low[2], high[2])
     axes.set_zlabel(view.labels[2])
-    is_flat = high[2] - low[2] < 0.6 * size
-    axes.set_box_aspect(high - low, zoom=1.05 if is_flat else 0.9)
-    _soften(axes, high - low)
-
-
-def _soften(axes: Any, size: FloatArray) -> None:
-    """Make the panes of three-dimensional axes white, with few ticks on short axes."""
-    axes.view_init(elev=22, azim=-58)
-    for axis, part in zip((axes.xaxis, axes.yaxis, axes.zaxis), size / size.max(), strict=True):
+    is_flat, sides = high[2] - low[2] < 0.6 * size, high - low
+    axes.set_box_aspect(sides, zoom=1.05 if is_flat else 0.9)
+    axes.view_init(elev=22, azim=-58)  # with white panes, and few ticks on short axes
+    for axis, part in zip((axes.xaxis, axes.yaxis, axes.zaxis), sides / sides.max(), strict=True):
         axis.set_pane_color((1.0, 1.0, 1.0, 1.0))
         axis.set_major_locator(MaxNLocator(max(1, round(5 * part))))
         axis._axinfo["grid"].update(color="#e6eaee", linewidth=0.5)
@@ -203,13 +183,7 @@ def plot_mechanism(outline: Outline, state: State, gravity: FloatArray, title: s
     """Return a drawing of the mechanism at a state: bodies, joints (rings), supports (squares)."""
     points = picture_points(outline, state)
     view = choose_view([points], gravity)
-    figure = Figure(figsize=figure_size(view, points))
-    axes = figure.add_subplot(projection=None if view.is_planar else "3d")
-    pen = Pen(BLUE, pen_width(len(outline.centers.body)), joints=len(outline.grounded) <= 400)
-    draw_outline(axes, outline, view, state, pen)
-    frame_axes(axes, view, points)
-    axes.set_title(title)
-    return figure
+    return _overlaid(outline, [state], [BLUE], view, points, None, title)
 
 
 _SLENDER = 6.0  # length over width from which the instants are drawn side by side
@@ -232,54 +206,45 @@ def plot_motion(
     snapshots = [picture_points(outline, state) for state in states]
     view = choose_view(snapshots, gravity)
     everything = np.concatenate(snapshots)
-    if view.is_planar and _is_slender(view(everything)):
+    length = np.sort(np.ptp(view(everything), axis=0))[::-1]
+    if view.is_planar and length[0] > _SLENDER * length[1] > 0.0:
         return _side_by_side(outline, states, view, snapshots, title)
-    return _overlaid(outline, states, view, everything, path, title)
-
-
-def _is_slender(points: FloatArray) -> bool:
-    size = np.sort(np.ptp(points, axis=0))
-    return bool(size[1] > _SLENDER * size[0] > 0.0)
+    return _overlaid(outline, states, shades(len(states)), view, everything, path, title)
 
 
 def _overlaid(
     outline: Outline,
     states: Sequence[State],
+    colors: Sequence[Any],
     view: View,
     points: FloatArray,
     path: FloatArray | None,
     title: str,
 ) -> Figure:
+    """Draw all instants in one picture, named by their colors where there are several."""
+    n, n_bodies = len(states), len(outline.centers.body)
     width, height = figure_size(view, points)
-    figure = Figure(figsize=(width + 0.7, height))
-    axes = figure.add_subplot(projection=None if view.is_planar else "3d")
-    n_bodies = len(outline.centers.body)
-    for order, (state, color) in enumerate(zip(states, shades(len(states)), strict=True)):
-        is_last = order == len(states) - 1
-        pen = Pen(color, pen_width(n_bodies), is_last and len(outline.grounded) <= 400, 2.0 + order)
+    figure = Figure(figsize=(width + 0.7 * (n > 1), height))
+    axes: Any = figure.add_subplot(projection=None if view.is_planar else "3d")
+    for order, (state, color) in enumerate(zip(states, colors, strict=True)):
+        has_joints = order == n - 1 and len(outline.grounded) <= 400
+        pen = Pen(color, pen_width(n_bodies), has_joints, 2.0 + order)
         draw_outline(axes, outline, view, state, pen)
     if path is not None:
         axes.plot(*view(path).T, color=ORANGE, linewidth=0.9, zorder=1.5)
         points = np.concatenate([points, path])
     frame_axes(axes, view, points)
     axes.set_title(title)
-    _time_bar(figure, axes, states)
+    if n > 1:
+        scale = ScalarMappable(BoundaryNorm(np.arange(n + 1) - 0.5, n), ListedColormap(colors))
+        pad = 0.04 if view.is_planar else 0.13  # the layout does not know of z labels
+        bar = figure.colorbar(scale, ax=axes, ticks=range(n), shrink=0.6, aspect=18, pad=pad)
+        bar.ax.set_yticklabels([f"{state.time:.3g}" for state in states])
+        bar.ax.tick_params(length=0)
+        bar.ax.minorticks_off()
+        bar.outline.set_visible(False)
+        bar.set_label("time [s]")
     return figure
-
-
-def _time_bar(figure: Figure, axes: Any, states: Sequence[State]) -> None:
-    """Name the instants by their colors."""
-    n = len(states)
-    if n < 2:
-        return
-    scale = ScalarMappable(BoundaryNorm(np.arange(n + 1) - 0.5, n), ListedColormap(shades(n)))
-    pad = 0.13 if hasattr(axes, "zaxis") else 0.04  # the layout does not know of z labels
-    bar = figure.colorbar(scale, ax=axes, ticks=range(n), shrink=0.6, aspect=18, pad=pad)
-    bar.ax.set_yticklabels([f"{state.time:.3g}" for state in states])
-    bar.ax.tick_params(length=0)
-    bar.ax.minorticks_off()
-    bar.outline.set_visible(False)
-    bar.set_label("time [s]")
 
 
 def _side_by_side(

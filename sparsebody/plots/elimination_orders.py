@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
@@ -10,6 +11,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from sparsebody._core import graph as kernels
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.assembly.constraint import KKTStructure
 from sparsebody.model.system import State
@@ -40,7 +42,8 @@ def plot_elimination(
     """
     flat = _flattened(place)
     when = positions(order)
-    figure = Figure(figsize=_size(flat))
+    width, height = np.maximum(np.ptp(flat, axis=0), 1e-9)
+    figure = Figure(figsize=(6.6, 1.2 + 5.0 * float(np.clip(height / width, 0.2, 1.4))))
     axes = figure.add_subplot()
     joint, side = np.nonzero(pattern.ends >= 0)
     ends = np.stack([pattern.n_primal + joint, pattern.ends[joint, side]], axis=1)
@@ -52,16 +55,9 @@ def plot_elimination(
         (np.arange(pattern.n_primal), "o", 1.0),
         (np.arange(pattern.n_primal, n), "s", 0.6),
     ):
-        axes.scatter(
-            flat[blocks, 0],
-            flat[blocks, 1],
-            s=share * size,
-            c=when[blocks],
-            cmap=TIME_COLORS,
-            norm=shades,
-            marker=marker,
-            zorder=2,
-        )
+        colors: dict[str, Any] = {"c": when[blocks], "cmap": TIME_COLORS, "norm": shades}
+        x, y = flat[blocks].T
+        axes.scatter(x, y, s=share * size, marker=marker, zorder=2, **colors)
     if n <= _MOST_NUMBERS:
         for block in range(n):
             ink = "white" if when[block] > 0.45 * n else "black"
@@ -104,19 +100,9 @@ def _flattened(place: FloatArray) -> FloatArray:
     return np.asarray(flat)
 
 
-def _size(flat: FloatArray) -> tuple[float, float]:
-    width, height = np.maximum(np.ptp(flat, axis=0), 1e-9)
-    ratio = float(np.clip(height / width, 0.2, 1.4))
-    return 6.6, 1.2 + 5.0 * ratio
-
-
 def tree_layout(parent: IntArray) -> tuple[FloatArray, IntArray]:
     """Return across (n,) and depth (n,) of the nodes: leaves side by side, roots at depth 0."""
     n = len(parent)
-    depth = np.zeros(n, dtype=np.intp)
-    for node in range(n - 1, -1, -1):  # a parent is eliminated later
-        if parent[node] >= 0:
-            depth[node] = depth[parent[node]] + 1
     low, high = np.full(n, np.inf), np.full(n, -np.inf)
     leaves = 0
     for node in postorder(parent):
@@ -126,7 +112,7 @@ def tree_layout(parent: IntArray) -> tuple[FloatArray, IntArray]:
         if parent[node] >= 0:
             low[parent[node]] = min(low[parent[node]], low[node])
             high[parent[node]] = max(high[parent[node]], high[node])
-    return (low + high) / 2, depth
+    return (low + high) / 2, kernels.depths(parent)
 
 
 @styled

@@ -10,7 +10,7 @@ import numpy as np
 
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.kinematics.joint_motion import body_rotations
-from sparsebody.model.bodies import Box, Cylinder, Polyline, Shape, Sphere
+from sparsebody.model.bodies import Box, Cylinder, Polyline, Shape
 from sparsebody.model.joints import ConstantDistance
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
@@ -63,7 +63,7 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
             solids.append(Points(np.full(len(corners), i, dtype=np.intp), corners))
     body_of = np.repeat(np.array([i for i, _, _ in lines], dtype=np.intp), 2)
     return Outline(
-        lines=Points(body_of, _stack([ends for _, ends, _ in lines])),
+        lines=Points(body_of, np.concatenate([np.zeros((0, 3)), *(ends for _, ends, _ in lines)])),
         is_edge=np.array([edge for _, _, edge in lines], dtype=bool),
         solids=tuple(solids),
         joints=joint_points(system),
@@ -71,10 +71,6 @@ def mechanism_outline(mechanism: Mechanism, system: System) -> Outline:
         links=_links(system),
         centers=Points(np.arange(system.n_bodies, dtype=np.intp), np.zeros((system.n_bodies, 3))),
     )
-
-
-def _stack(parts: list[FloatArray]) -> FloatArray:
-    return np.concatenate(parts) if parts else np.zeros((0, 3))
 
 
 def _joint_points(system: System) -> list[list[FloatArray]]:
@@ -108,9 +104,11 @@ def _edges(shape: Shape) -> FloatArray:
         corners = 0.5 * np.array(list(product((-1, 1), repeat=3))) * np.asarray(shape.sides)
         local = np.array([[corners[a], corners[b]] for a, b in _BOX_EDGES])
     elif isinstance(shape, Cylinder):
-        local = _cylinder_edges(shape)
+        below, above = (_ring(shape.radius, 2, half * shape.length) for half in (-0.5, 0.5))
+        sides = np.stack([below[::6, 0], above[::6, 0]], axis=1)
+        local = np.concatenate([below, above, sides])
     else:
-        local = _sphere_edges(shape)
+        local = np.concatenate([_ring(shape.radius, axis) for axis in range(3)])
     return np.asarray(local @ shape.frame.rotation.T + shape.frame.origin)
 
 
@@ -121,17 +119,6 @@ def _ring(radius: float, axis: int, height: float = 0.0) -> FloatArray:
     points[:, (axis + 2) % 3] = radius * np.sin(_CIRCLE)
     points[:, axis] = height
     return np.stack(list(pairwise(points)))
-
-
-def _cylinder_edges(shape: Cylinder) -> FloatArray:
-    half = 0.5 * shape.length
-    below, above = _ring(shape.radius, 2, -half), _ring(shape.radius, 2, half)
-    sides = np.stack([below[::6, 0], above[::6, 0]], axis=1)
-    return np.concatenate([below, above, sides])
-
-
-def _sphere_edges(shape: Sphere) -> FloatArray:
-    return np.concatenate([_ring(shape.radius, axis) for axis in range(3)])
 
 
 def joint_points(system: System) -> Points:

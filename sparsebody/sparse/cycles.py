@@ -211,7 +211,13 @@ def face_cycles(
             embedding = _embedding(nx.Graph(edges), drawing)
             if embedding is None:
                 return None
-            faces = [[k - n_nodes - 1 for k in face if k > n_nodes] for face in _faces(embedding)]
+            passed: set[tuple[int, int]] = set()
+            nodes = (
+                embedding.traverse_face(*edge, mark_half_edges=passed)
+                for edge in embedding.edges()
+                if edge not in passed
+            )
+            faces = [[k - n_nodes - 1 for k in face if k > n_nodes] for face in nodes]
             heaviest = max(range(len(faces)), key=lambda k: (sum(weight[faces[k]]), len(faces[k])))
             around += faces[:heaviest] + faces[heaviest + 1 :]
     return _as_cycles(around, at)
@@ -220,8 +226,13 @@ def face_cycles(
 def _embedding(graph: nx.Graph, drawing: FloatArray | None) -> nx.PlanarEmbedding | None:
     """Return how the edges of each node follow each other clockwise, None if they must cross."""
     if drawing is not None:
-        embedding = nx.PlanarEmbedding()
-        embedding.set_data({node: _clockwise(node, graph, drawing) for node in graph})
+        embedding, clockwise = nx.PlanarEmbedding(), {}
+        for node in graph:
+            others = list(graph[node])
+            way = drawing[others] - drawing[node]
+            sequence = np.argsort(-np.arctan2(way[:, 1], way[:, 0]), kind="stable")
+            clockwise[node] = [others[k] for k in sequence]
+        embedding.set_data(clockwise)
         try:
             embedding.check_structure()
         except nx.NetworkXException:
@@ -229,19 +240,3 @@ def _embedding(graph: nx.Graph, drawing: FloatArray | None) -> nx.PlanarEmbeddin
         else:
             return embedding
     return nx.check_planarity(graph)[1]
-
-
-def _clockwise(node: int, graph: nx.Graph, drawing: FloatArray) -> list[int]:
-    others = list(graph[node])
-    way = drawing[others] - drawing[node]
-    return [others[k] for k in np.argsort(-np.arctan2(way[:, 1], way[:, 0]), kind="stable")]
-
-
-def _faces(embedding: nx.PlanarEmbedding) -> list[list[int]]:
-    """Return the nodes around every face."""
-    passed: set[tuple[int, int]] = set()
-    return [
-        embedding.traverse_face(*edge, mark_half_edges=passed)
-        for edge in embedding.edges()
-        if edge not in passed
-    ]

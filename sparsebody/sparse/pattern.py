@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -15,26 +15,6 @@ from sparsebody.errors import ShapeError
 
 Graph: TypeAlias = tuple[IntArray, IntArray]
 """Neighbours of every node in compressed form: (indptr, indices)."""
-
-
-class Blocks(Protocol):
-    """The interface of a pattern to elimination: sizes of its blocks, and which of them couple."""
-
-    @property
-    def block_sizes(self) -> IntArray:
-        """(n_blocks,) scalar rows of each block."""
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of blocks."""
-
-    @property
-    def n_rows(self) -> int:
-        """Scalar size of the whole matrix."""
-
-    @property
-    def adjacency(self) -> Graph:
-        """Neighbours of every block, no diagonal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,26 +99,6 @@ class BlockPattern:
         return (start + np.arange(self.n_rows)).astype(np.intp)
 
 
-def positions(order: IntArray) -> IntArray:
-    """Return the position (n_blocks,) at which each block is eliminated: the inverse order."""
-    return kernels.positions(np.ascontiguousarray(order, dtype=np.intp))
-
-
-def is_permutation(order: IntArray) -> bool:
-    """Return whether `order` lists 0 .. n - 1 once each."""
-    n = len(order)
-    fits = n == 0 or (order.min() >= 0 and order.max() < n)
-    return bool(fits and (np.bincount(order, minlength=n) == 1).all())
-
-
-def check_order(pattern: Blocks, order: IntArray) -> None:
-    """Raise ShapeError unless `order` lists every block of the pattern once."""
-    blocks = np.asarray(order)
-    fits = blocks.shape == (pattern.n_blocks,) and np.issubdtype(blocks.dtype, np.integer)
-    if not (fits and is_permutation(blocks)):
-        raise ShapeError(f"an elimination order must list each of {pattern.n_blocks} blocks once")
-
-
 @dataclass(frozen=True, eq=False)
 class SymmetricPattern:
     """Which blocks of a symmetric matrix couple; a block is a run of scalar rows."""
@@ -158,6 +118,30 @@ class SymmetricPattern:
     def n_rows(self) -> int:
         """Scalar size of the whole matrix."""
         return int(self.block_sizes.sum())
+
+
+Blocks: TypeAlias = BlockPattern | SymmetricPattern
+"""A pattern to elimination: sizes of its blocks, and which of them couple."""
+
+
+def positions(order: IntArray) -> IntArray:
+    """Return the position (n_blocks,) at which each block is eliminated: the inverse order."""
+    return kernels.positions(np.ascontiguousarray(order, dtype=np.intp))
+
+
+def is_permutation(order: IntArray) -> bool:
+    """Return whether `order` lists 0 .. n - 1 once each."""
+    n = len(order)
+    fits = n == 0 or (order.min() >= 0 and order.max() < n)
+    return bool(fits and (np.bincount(order, minlength=n) == 1).all())
+
+
+def check_order(pattern: Blocks, order: IntArray) -> None:
+    """Raise ShapeError unless `order` lists every block of the pattern once."""
+    blocks = np.asarray(order)
+    fits = blocks.shape == (pattern.n_blocks,) and np.issubdtype(blocks.dtype, np.integer)
+    if not (fits and is_permutation(blocks)):
+        raise ShapeError(f"an elimination order must list each of {pattern.n_blocks} blocks once")
 
 
 def symmetric_pattern(

@@ -156,9 +156,8 @@ def door():
     for name in ("door", "knob", "loose"):
         mechanism.add_body(name, mass=1.0, inertia=[1, 1, 1])
     for height in (0, 1):
-        mechanism.add_joint(
-            f"hinge {height}", sb.Revolute(), sb.WORLD, "door", point=[0, 0, height]
-        )
+        foot = [0, 0, height]
+        mechanism.add_joint(f"hinge {height}", sb.Revolute(), sb.WORLD, "door", point=foot)
         mechanism.add_joint(f"lock {height}", sb.Spherical(), "knob", "loose", point=[1, 0, height])
     mechanism.add_joint("free", sb.Free(), sb.WORLD, "knob")
     return mechanism

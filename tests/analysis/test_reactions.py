@@ -48,7 +48,7 @@ def subspaces(system: System, state: State) -> np.ndarray:
     return moving.constraint.subspace
 
 
-def check_against_dense(system: System, state: State, found: ReactionReport) -> None:
+def check_against_dense(system: System, state: State, found: ReactionReport):
     """The null space of A' by singular values, and what it does at each joint."""
     null = oracles.null_multipliers(system, state)
     T = subspaces(system, state)
@@ -64,9 +64,7 @@ def check_against_dense(system: System, state: State, found: ReactionReport) -> 
 
 
 @pytest.mark.parametrize(("name", "parameters"), SMALL)
-def test_the_gallery_agrees_with_the_dense_null_space(
-    name: str, parameters: dict[str, int]
-) -> None:
+def test_the_gallery_agrees_with_the_dense_null_space(name, parameters):
     system = build(name, **parameters).compile()
     state = consistent_state(system)
     dynamics = ForwardDynamics(system, state, reactions="basic")
@@ -77,7 +75,7 @@ def test_the_gallery_agrees_with_the_dense_null_space(
 
 
 @pytest.mark.parametrize("first", range(0, 320, 20))
-def test_random_mechanisms_agree_with_the_dense_null_space(first: int) -> None:
+def test_random_mechanisms_agree_with_the_dense_null_space(first: int):
     for seed in range(first, first + 20):
         system = random_mechanism(seed).compile()
         state = system.initial_state
@@ -86,7 +84,7 @@ def test_random_mechanisms_agree_with_the_dense_null_space(first: int) -> None:
         check_against_dense(system, state, found)
 
 
-def test_loops_of_a_scissor_lift_tell_everything_at_any_size() -> None:
+def test_loops_of_a_scissor_lift_tell_everything_at_any_size():
     system = build("scissor", pairs=2000).compile()
     found = determined_reactions(system)
     assert (found.dimension, len(found.redundant_loops)) == (5997, 1999)
@@ -98,7 +96,7 @@ def test_loops_of_a_scissor_lift_tell_everything_at_any_size() -> None:
     assert set(found.freedom.tolist()) == {0, 3}
 
 
-def test_random_null_vectors_agree_with_loops_on_a_long_lift() -> None:
+def test_random_null_vectors_agree_with_loops_on_a_long_lift():
     system = build("scissor", pairs=300).compile()
     one, other = (determined_reactions(system, method=method) for method in ("loops", "random"))
     np.testing.assert_array_equal(one.unique, other.unique)
@@ -106,7 +104,7 @@ def test_random_null_vectors_agree_with_loops_on_a_long_lift() -> None:
     assert other.certain
 
 
-def test_sheets_share_redundancy_between_loops() -> None:
+def test_sheets_share_redundancy_between_loops():
     """k x k squares have 3 (k - 1)^2 redundant rows in single loops and (k - 2)^2 besides."""
     k = 12
     found = determined_reactions(build("rotating-squares", rows=k, columns=k).compile())
@@ -114,14 +112,11 @@ def test_sheets_share_redundancy_between_loops() -> None:
     assert found.circulations.dimension.sum() == 3 * (k - 1) ** 2
     assert found.shared_dimension.sum() == (k - 2) ** 2
     assert RANDOM in found.method
-
-
-def test_loops_alone_do_not_claim_what_they_cannot_know() -> None:
-    system = build("rotating-squares").compile()
+    system = build("rotating-squares").compile()  # loops alone do not claim what they cannot know
     assert not determined_reactions(system, method="loops").certain
 
 
-def test_bodies_of_a_millimetre_beside_bodies_of_100_m() -> None:
+def test_bodies_of_a_millimetre_beside_bodies_of_100_m():
     """Each parallelogram is closed by hinges of its own size; all hang on one another."""
     mechanism, base = Mechanism(), WORLD
     for k, size in enumerate((100.0, 1.0, 1e-3)):
@@ -139,15 +134,12 @@ def test_bodies_of_a_millimetre_beside_bodies_of_100_m() -> None:
     system = mechanism.compile()
     for method in ("auto", "random"):
         found = determined_reactions(system, method=method)
-        assert found.certain
-        assert found.dimension == 9
+        assert (found.certain, found.dimension) == (True, 9)
         np.testing.assert_array_equal(found.freedom, 3)
-        np.testing.assert_array_equal(found.unique[:, :2], False)
-        np.testing.assert_array_equal(found.unique[:, 5], False)
-        np.testing.assert_array_equal(found.unique[:, 2:5], True)
+        np.testing.assert_array_equal(found.unique, [[False, False, True, True, True, False]] * 12)
 
 
-def test_a_plank_on_three_supports_has_one_open_component_at_each() -> None:
+def test_a_plank_on_three_supports_has_one_open_component_at_each():
     mechanism = Mechanism()
     mechanism.add_body("plank", mass=1.0, inertia=[1, 1, 1])
     mechanism.add_joint("post", Spherical(), WORLD, "plank", point=[0, 0, 0])
@@ -155,17 +147,12 @@ def test_a_plank_on_three_supports_has_one_open_component_at_each() -> None:
         mechanism.add_joint(f"support {i}", PointOnPlane(), WORLD, "plank", point=[x, 0, 0])
     found = determined_reactions(mechanism.compile())
     assert found.dimension == 1
-    expected = np.ones((3, 6), dtype=bool)
-    expected[:, 5] = False
-    np.testing.assert_array_equal(found.unique, expected)
-    assert [line.split(": ")[1] for line in found.lines()] == [
-        "force x, y unique; force z not",
-        "force z not",
-        "force z not",
-    ]
+    np.testing.assert_array_equal(found.unique, [[True] * 5 + [False]] * 3)
+    said = [line.split(": ")[1] for line in found.lines()]
+    assert said == ["force x, y unique; force z not", "force z not", "force z not"]
 
 
-def test_lines_name_the_loop_and_the_remedy() -> None:
+def test_lines_name_the_loop_and_the_remedy():
     found = determined_reactions(build("scissor", pairs=3).compile())
     lines = list(found.lines({"outer-0-left": ("replace by point-on-line", 3)}))
     assert len(lines) == np.count_nonzero(found.freedom) == 7
@@ -179,7 +166,7 @@ def test_lines_name_the_loop_and_the_remedy() -> None:
     assert middle.endswith("to remove 3 of them")
 
 
-def test_the_dictionary_is_plain_json() -> None:
+def test_the_dictionary_is_plain_json():
     found = determined_reactions(build("rotating-squares", rows=3, columns=3).compile()).to_dict()
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["dimension"] == 13
@@ -187,7 +174,7 @@ def test_the_dictionary_is_plain_json() -> None:
     assert {"joint", "unique", "indeterminate", "dimension", "loops"} == set(found["joints"][0])
 
 
-def test_trees_have_all_reactions_determined() -> None:
+def test_trees_have_all_reactions_determined():
     found = determined_reactions(build("chain", bodies=5).compile())
     assert found.is_unique
     assert found.certain
@@ -195,19 +182,19 @@ def test_trees_have_all_reactions_determined() -> None:
     assert list(found.lines()) == []
 
 
-def test_dynamics_that_keep_all_rows_are_decided_anew() -> None:
+def test_dynamics_that_keep_all_rows_are_decided_anew():
     system = build("four-bar").compile()
     state = consistent_state(system)
     keeping = ForwardDynamics(system, state, redundancy="keep", factorization="dense")
     assert determined_reactions(system, state, dynamics=keeping).dimension == 3
 
 
-def test_an_unknown_method_is_refused() -> None:
+def test_an_unknown_method_is_refused():
     with pytest.raises(UnknownNameError, match="guess"):
         determined_reactions(build("four-bar").compile(), method="guess")
 
 
-def test_the_null_basis_has_a_one_at_each_left_out_row() -> None:
+def test_the_null_basis_has_a_one_at_each_left_out_row():
     system = build("rotating-squares").compile()
     state = consistent_state(system)
     dynamics = ForwardDynamics(system, state, reactions="basic")
@@ -224,7 +211,7 @@ def test_the_null_basis_has_a_one_at_each_left_out_row() -> None:
     np.testing.assert_allclose(constraint_matrix(matrix).T @ null, 0.0, atol=1e-13)
 
 
-def test_circulations_balance_on_every_body() -> None:
+def test_circulations_balance_on_every_body():
     """Their multipliers are in the null space of A'."""
     system = build("n-four-bar", loops=4).compile()
     state = consistent_state(system)
@@ -237,7 +224,7 @@ def test_circulations_balance_on_every_body() -> None:
     assert np.linalg.matrix_rank(multiplier) == 6
 
 
-def test_joints_welded_twice_leave_their_whole_wrench_open() -> None:
+def test_joints_welded_twice_leave_their_whole_wrench_open():
     mechanism = Mechanism()
     mechanism.add_body("arm", mass=1.0, inertia=[1, 1, 1])
     mechanism.add_joint("one", Fixed(), WORLD, "arm")

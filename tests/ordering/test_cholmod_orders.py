@@ -4,7 +4,7 @@ from functools import partial
 import networkx as nx
 import numpy as np
 import pytest
-from patterns import graph_pattern, ladder, pattern_of, shuffled
+from patterns import graph_pattern, ladder, metrics, pattern_of, shuffled
 
 from sparsebody.errors import MissingDependencyError, UnknownNameError
 from sparsebody.ordering.cholmod_orders import (
@@ -14,7 +14,6 @@ from sparsebody.ordering.cholmod_orders import (
     joints_ordered_by,
 )
 from sparsebody.ordering.reference_orders import natural
-from sparsebody.sparse.elimination_tree import ordering_metrics
 from sparsebody.sparse.pattern import BlockPattern, symmetric_pattern
 
 cholmod_amd = partial(joints_ordered_by, method="amd")
@@ -41,15 +40,13 @@ def test_joints_of_different_sizes_are_weighed(ordering):
     sizes = mixed.block_sizes.copy()
     sizes[mixed.n_primal :: 2] = 1
     mixed = BlockPattern(sizes, mixed.ends)
-    cost = ordering_metrics(mixed, ordering(mixed)).flops
-    assert cost < 0.5 * ordering_metrics(mixed, natural(mixed)).flops
+    assert metrics(mixed, ordering).flops < 0.5 * metrics(mixed, natural).flops
 
 
 @pytest.mark.cholmod
 def test_dissection_beats_minimum_degree_on_a_large_lattice():
     lattice = shuffled(graph_pattern(nx.grid_2d_graph(48, 48)), seed=0)
-    cost = [ordering_metrics(lattice, f(lattice)).flops for f in (cholmod_metis, cholmod_amd)]
-    assert cost[0] < cost[1]
+    assert metrics(lattice, cholmod_metis).flops < metrics(lattice, cholmod_amd).flops
 
 
 @both
@@ -81,18 +78,13 @@ def test_every_ordering_lists_every_block_of_any_symmetric_pattern_once(name):
 def test_minimum_degree_fills_nothing_in_on_a_tree_and_beats_the_numbering_on_a_grid():
     edges = np.array(nx.random_labeled_tree(40, seed=1).edges).T
     tree = symmetric_pattern(*edges, np.ones(40, dtype=np.intp))
-    assert ordering_metrics(tree, general_order(tree, "minimum-degree")).nnz_l == 40 + 39
-    cost = {
-        name: ordering_metrics(grid(16), general_order(grid(16), name)).flops
-        for name in ("minimum-degree", "natural", "random")
-    }
-    assert cost["minimum-degree"] < 0.6 * cost["natural"] < cost["random"]
-
-
-def test_small_bandwidth_is_that_of_reverse_cuthill_mckee():
-    pattern = grid(9)
-    found = ordering_metrics(pattern, general_order(pattern, "reverse-cuthill-mckee"))
-    assert found.block_bandwidth == 9
+    assert metrics(tree, general_order, "minimum-degree").nnz_l == 40 + 39
+    names = ("minimum-degree", "natural", "random")
+    by_degree, as_numbered, shuffled_ones = (
+        metrics(grid(16), general_order, name).flops for name in names
+    )
+    assert by_degree < 0.6 * as_numbered < shuffled_ones
+    assert metrics(grid(9), general_order, "reverse-cuthill-mckee").block_bandwidth == 9
 
 
 def test_unknown_names_and_missing_packages_are_told(monkeypatch):

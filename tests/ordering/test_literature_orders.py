@@ -2,12 +2,20 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from patterns import eliminated, graph_pattern, ladder, networkx_graph, pattern_of, patterns
+from patterns import (
+    eliminated,
+    graph_pattern,
+    ladder,
+    metrics,
+    networkx_graph,
+    pattern_of,
+    patterns,
+)
 
 from sparsebody.errors import UnknownNameError
 from sparsebody.ordering import order
 from sparsebody.ordering.literature_orders import ALGORITHMS, algorithm_order, search
-from sparsebody.sparse.elimination_tree import is_admissible, ordering_metrics
+from sparsebody.sparse.elimination_tree import is_admissible
 from sparsebody.sparse.pattern import check_order
 
 few = settings(max_examples=10)
@@ -20,7 +28,7 @@ def rooted(graph):
 
 
 def flops(pattern, name):
-    return ordering_metrics(pattern, algorithm_order(pattern, name)).flops
+    return metrics(pattern, algorithm_order, name).flops
 
 
 def exponent(family, name, sizes):
@@ -91,7 +99,7 @@ def test_on_a_tree_four_algorithms_are_one_and_no_order_takes_less(seed):
     own = algorithm_order(pattern, "articulated-body")
     np.testing.assert_array_equal(own, algorithm_order(pattern, "baraff"))
     assert is_admissible(pattern, own)
-    least = ordering_metrics(pattern, order(pattern, "leaves-first")).flops
+    least = metrics(pattern, order, "leaves-first").flops
     for name in ("articulated-body", "baraff", "depth-first", "minimum-degree"):
         assert flops(pattern, name) == least
     assert min(flops(pattern, name) for name in ALGORITHMS) == least
@@ -129,17 +137,13 @@ def test_on_a_ladder_baraff_is_cubic_and_the_others_are_linear():
 
 
 def test_on_a_ladder_the_matrix_of_delassus_stays_narrow_and_on_a_star_it_is_full():
-    def front(pattern):
-        return ordering_metrics(pattern, algorithm_order(pattern, "delassus")).largest_front
-
-    assert front(ladder(20)) == front(ladder(200))
-    pattern = star(30)
-    assert front(pattern) == 6 + 5 * pattern.n_dual
-
-
-def test_on_a_ladder_the_order_of_figure_8_4_has_a_band_of_three_blocks():
-    pattern = ladder(30)
-    assert ordering_metrics(pattern, algorithm_order(pattern, "band")).block_bandwidth == 3
+    short, long, full = (
+        metrics(pattern, algorithm_order, "delassus").largest_front
+        for pattern in (ladder(20), ladder(200), star(30))
+    )
+    assert short == long
+    assert full == 6 + 5 * star(30).n_dual
+    assert metrics(ladder(30), algorithm_order, "band").block_bandwidth == 3  # figure 8.4
 
 
 def test_on_a_lattice_dissection_grows_slower_than_a_band():
