@@ -50,6 +50,15 @@ def scalar(value: object, who: str, what: str) -> float:
     return number
 
 
+def put_checked(
+    thing: object, who: str, check: Callable[[Any, str, str], Any], *names: str
+) -> None:
+    """Replace attributes of a frozen dataclass by what `check` returns of them."""
+    for name in names:
+        checked = check(getattr(thing, name), who, name.replace("_", " "))
+        object.__setattr__(thing, name, checked)
+
+
 def positive(value: object, who: str, what: str) -> float:
     """Return `value` as a finite float above zero."""
     number = scalar(value, who, what)

@@ -53,9 +53,8 @@ def transform_inertia(inertia: ArrayLike, transform: ArrayLike) -> FloatArray:
 def symmetric_inverse(matrices: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Return the inverses of symmetric matrices (n, 3, 3), by their cofactors.
 
-    The rotational inertia of a body has at most one principal moment that is much smaller than
-    the others, so that this is as accurate as elimination. They fill the leading blocks of `out`,
-    (n, k, k), where that is given.
+    As accurate as elimination, as at most one principal moment of a body is much smaller than the
+    others. They fill the leading blocks of `out`, (n, k, k), where that is given.
     """
     inverse = np.empty((len(matrices), 3, 3)) if out is None else out
     native.fill_symmetric_inverses(matrices, inverse)

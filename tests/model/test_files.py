@@ -131,13 +131,6 @@ def test_large_files_make_no_object_per_body(tmp_path, monkeypatch):
             assert_same(getattr(again, field.name), getattr(system, field.name))
 
 
-def test_second_saving_writes_the_same_bytes(tmp_path):
-    first, second = tmp_path / "first.json", tmp_path / "second.json"
-    write_mechanism(everything(), first)
-    write_mechanism(read_mechanism(first), second)
-    assert first.read_bytes() == second.read_bytes()
-
-
 def test_file_is_networkx_node_link_data(tmp_path):
     mechanism, path = everything(), tmp_path / "mechanism.json"
     write_mechanism(mechanism, path)

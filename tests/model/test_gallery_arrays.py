@@ -112,27 +112,6 @@ def test_scissor(pairs):
         np.testing.assert_allclose(bar.inertia, box_inertia(1.0, [1.3, 0.05, 0.05]), rtol=1e-15)
 
 
-@pytest.mark.parametrize("loops", [1, 2, 5])
-def test_n_four_bar(loops):
-    mechanism = build("n-four-bar", loops=loops, speed=2.0)
-    bars, joints = {}, {}
-    for i in range(loops + 1):
-        if i:
-            bars[f"horizontal-{i}"] = (i - 1, 1, 0), (i, 1, 0)
-        bars[f"vertical-{i}"] = (i, 0, 0), (i, 1, 0)
-        joints[f"ground-{i}"] = (WORLD, f"vertical-{i}", (i, 0, 0))
-        if i:
-            rod, top = f"horizontal-{i}", (i, 1, 0)
-            joints[f"node-{i - 1}-right"] = (f"vertical-{i - 1}", rod, (i - 1, 1, 0))
-            joints[f"node-{i}-left"] = (rod, f"vertical-{i}", top)
-    assert_bars(mechanism, bars)
-    assert_joints_at(mechanism, joints)
-    for name, bar in mechanism.bodies.items():
-        upright = name.startswith("vertical")
-        np.testing.assert_array_equal(bar.linear_velocity, [1.0 if upright else 2.0, 0, 0])
-        np.testing.assert_array_equal(bar.angular_velocity, [0, 0, -2.0 if upright else 0.0])
-
-
 @pytest.mark.parametrize("size", [(1, 1, 1), (2, 3, 1), (3, 2, 4)])
 @pytest.mark.parametrize("keep", [0.0, 0.4, 1.0])
 def test_lattice(size, keep):
@@ -158,32 +137,6 @@ def test_lattice(size, keep):
         r, c, k = np.mean(pairs[index], axis=0)
         expected[f"{first}:{second}"] = (first, second, (c, r, k))
     assert_joints_at(mechanism, expected)
-
-
-@pytest.mark.parametrize("size", [(1, 1), (1, 3), (4, 3)])
-def test_rotating_squares(size):
-    rows, columns = size
-    mechanism = build("rotating-squares", rows=rows, columns=columns, angle=0.3, side=0.8)
-    spacing = 0.8 * (math.cos(0.3) + math.sin(0.3))
-    squares = [(r, c) for r in range(rows) for c in range(columns)]
-    assert list(mechanism.bodies) == [f"square-{r}-{c}" for r, c in squares]
-    first = np.array(mechanism.body("square-0-0").position)
-    expected = {}
-    for r, c in squares:
-        square = mechanism.body(f"square-{r}-{c}")
-        np.testing.assert_allclose(square.position, first + np.array([c * spacing, r * spacing, 0]))
-        turn = -0.3 if (r + c) % 2 else 0.3
-        np.testing.assert_allclose(square.rotation[:2, 0], [math.cos(turn), math.sin(turn)])
-        if c:
-            expected[f"square-{r}-{c - 1}-right"] = (f"square-{r}-{c - 1}", square.name)
-        if r:
-            expected[f"square-{r - 1}-{c}-top"] = (f"square-{r - 1}-{c}", square.name)
-    assert ends_of(mechanism) == expected | {"base": (WORLD, "square-0-0")}
-    assert list(mechanism.joints)[:-1] == list(expected)
-    for joint in mechanism.joints.values():  # half way between the centers, or at the origin
-        places = joint_place(mechanism, joint)
-        np.testing.assert_allclose(places[0], places[1], atol=1e-14)
-        np.testing.assert_allclose(np.abs(joint.successor_frame.origin), [0.4, 0.4, 0.0])
 
 
 @pytest.mark.parametrize("branching", [1.0, 1.5, 3.0])
