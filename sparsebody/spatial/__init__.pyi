@@ -11,6 +11,7 @@ from .inertia import (
     rod_inertia as rod_inertia,
     spatial_inertia as spatial_inertia,
     sphere_inertia as sphere_inertia,
+    summed_inertias as summed_inertias,
     symmetric_inverse as symmetric_inverse,
     transform_inertia as transform_inertia,
 )
