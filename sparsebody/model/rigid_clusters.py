@@ -27,8 +27,8 @@ from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.frames import Frame, Frames, rotations
 from sparsebody.model.names import WORLD, Names
-from sparsebody.spatial import inertia_verdicts, quaternion_from_rotation, summed_inertias
-from sparsebody.tolerances import ELEMENT_TOLERANCE
+from sparsebody.spatial import principal_moments, quaternion_from_rotation, summed_inertias
+from sparsebody.tolerances import ELEMENT_TOLERANCE, MOMENT_TOLERANCE
 
 # Joint types whose forces pass through the origins of the frames on predecessor and successor.
 THROUGH_ORIGINS = {
@@ -75,7 +75,8 @@ def with_regular_inertias(parts: Parts) -> Parts:
 
 def _are_singular(bodies: BodyColumns) -> BoolArray:
     """Return (n,) the bodies without mass, or with a principal moment of zero."""
-    return np.asarray((bodies.mass <= 0.0) | ~inertia_verdicts(distinct(bodies.inertia))[1][3])
+    low, _, high = principal_moments(distinct(bodies.inertia)).T
+    return np.asarray((bodies.mass <= 0.0) | (low <= MOMENT_TOLERANCE * high))
 
 
 # ---- rigid clusters -------------------------------------------------------------------------
@@ -211,7 +212,7 @@ def _with_moments(parts: Parts, remaining: IntArray) -> Parts:
     inertia, angular = np.array(bodies.inertia), np.array(bodies.angular_velocity)
     linear = np.array(bodies.linear_velocity)
     for i in remaining.tolist():
-        mass, moments = float(bodies.mass[i]), inertia_verdicts(bodies.inertia[i : i + 1])[0][0]
+        mass, moments = float(bodies.mass[i]), principal_moments(bodies.inertia[i : i + 1])[0]
         who = f"body {parts.body_names[i]!r}"
         if mass <= 0.0:
             raise ModelError(
