@@ -6,25 +6,14 @@ import mmap
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike as ArrayLike
+from numpy.typing import NDArray
 
 from sparsebody.errors import ModelError, ShapeError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.intp]
 BoolArray: TypeAlias = NDArray[np.bool_]
-
-__all__ = [
-    "ArrayLike",
-    "BoolArray",
-    "BriefRepr",
-    "FloatArray",
-    "IntArray",
-    "floats",
-    "large_zeros",
-    "leading_shape",
-    "model_array",
-]
 
 FEW = 6  # entries that are printed
 

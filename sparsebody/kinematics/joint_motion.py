@@ -38,32 +38,27 @@ def body_rotations(state: State) -> FloatArray:
     return model.rotations(state.orientation)
 
 
-def joint_poses(
-    system: System, motion: JointMotion
-) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+Poses = tuple[IntArray, FloatArray, FloatArray, FloatArray]
+
+
+def joint_poses(system: System, motion: JointMotion) -> Poses:
     """Return kinds, E, r and parameters of the joints, as kernels take them."""
     return system.joint_kind, motion.rotation, motion.translation, system.parameter
 
 
-def coordinate_poses(
-    system: System, motion: JointMotion
-) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+def coordinate_poses(system: System, motion: JointMotion) -> Poses:
     """Return the same with the types that state the coordinates, of compliant joints too."""
     kind, parameter = system.coordinate_types
     return kind, motion.rotation, motion.translation, parameter
 
 
 def joint_motion(system: System, state: State, threads: int = 1) -> JointMotion:
-    """Return the relative motion at every joint.
+    """Return the relative motion at every joint. Featherstone (2008), (8.24) and (8.7).
 
-    Featherstone (2008), (8.24) for X_SP and (8.7) for v_J; positions enter only as differences
-    between neighbours, so that nothing is lost far from the world's origin.
+    Positions enter only as differences between neighbours: nothing is lost far from the origin.
     """
-    return JointMotion(
-        *model.joint_motions(
-            system.joint_frames, (state.position, state.orientation, state.velocity), threads
-        )
-    )
+    bodies = state.position, state.orientation, state.velocity
+    return JointMotion(*model.joint_motions(system.joint_frames, bodies, threads))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,10 +88,7 @@ def coordinate_motion(system: System, state: State, motion: JointMotion) -> Coor
 def prescribed_motion(system: System, time: float) -> FloatArray:
     """Return (n_prescribed, 3): value, rate and acceleration of the prescribed coordinates.
 
-    Raises
-    ------
-    ModelError
-        If a function returns anything but three finite numbers.
+    ModelError if a function returns anything but three finite numbers.
     """
     tracked = system.coordinates
     try:

@@ -1,7 +1,8 @@
 """What the user builds, and the flat arrays it is compiled to.
 
 Mechanisms hold bodies and joints as columns in the order of declaration (`columns.py`, `names.py`);
-files and gallery go through columns from end to end. `compilation.py` makes the `System`.
+files and gallery go through columns from end to end. `compilation.py` makes the `System`, after
+`rigid_clusters.py` has made bodies without mass or moments part of others.
 `subgroups/` finds classes of joints that move within one displacement subgroup, and what bodies
 about the world are left with; `gallery/` generates mechanisms, `robots/` reads MJCF and URDF.
 """

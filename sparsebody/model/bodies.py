@@ -19,6 +19,7 @@ from sparsebody.model.columns import (
     numbers,
     objects,
     positive,
+    put_checked,
     scalar,
     shown,
     vector,
@@ -58,8 +59,7 @@ class Cylinder:
     frame: Frame = field(default_factory=Frame)
 
     def __post_init__(self) -> None:
-        for size in ("radius", "length"):
-            object.__setattr__(self, size, positive(getattr(self, size), "cylinder", size))
+        put_checked(self, "cylinder", positive, "radius", "length")
         _check_frame(self.frame, "cylinder")
 
 
@@ -72,7 +72,7 @@ class Sphere:
     frame: Frame = field(default_factory=Frame)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", positive(self.radius, "sphere", "radius"))
+        put_checked(self, "sphere", positive, "radius")
         _check_frame(self.frame, "sphere")
 
 
@@ -158,8 +158,8 @@ class RigidBody:
         check_inertia(self.mass, inertia, who, may_be_singular=True)
         inertia.flags.writeable = False
         put(self, "inertia", inertia)
-        for name in ("center_of_mass", "position", "linear_velocity", "angular_velocity"):
-            put(self, name, vector(getattr(self, name), who, name.replace("_", " ")))
+        vectors = ("center_of_mass", "position", "linear_velocity", "angular_velocity")
+        put_checked(self, who, vector, *vectors)
         put(self, "orientation", vector(self.orientation, who, "orientation", 4))
         check_unit_quaternion(np.asarray(self.orientation), who)
         if self.shape is not None and not isinstance(self.shape, Shape):

@@ -17,20 +17,17 @@ ObjectArray = NDArray[np.object_]
 MOST_PARTS = 64  # of a table that are not joined
 
 
-def numbers(value: ArrayLike, who: str, what: str) -> FloatArray:
+def numbers(value: ArrayLike, who: str, what: str, remedy: str = "numbers") -> FloatArray:
     """Return a copy of `value` as a float array of any shape."""
     try:
         return np.array(value, dtype=float)
     except (OverflowError, TypeError, ValueError) as error:
-        raise ModelError(f"{who}: {what} is {value!r}; give numbers") from error
+        raise ModelError(f"{who}: {what} is {value!r}; give {remedy}") from error
 
 
 def vector(value: ArrayLike, who: str, what: str, size: int = 3) -> FloatArray:
     """Return `value` as a finite (size,) array; `who` and `what` name it in the error."""
-    try:
-        array = np.array(value, dtype=float)
-    except (OverflowError, TypeError, ValueError) as error:
-        raise ModelError(f"{who}: {what} is {value!r}; give {size} numbers") from error
+    array = numbers(value, who, what, f"{size} numbers")
     if array.shape != (size,):
         raise ModelError(f"{who}: {what} has shape {array.shape}; give {size} numbers")
     if not np.isfinite(array).all():
@@ -48,6 +45,15 @@ def scalar(value: object, who: str, what: str) -> float:
     if not np.isfinite(number):
         raise ModelError(f"{who}: {what} is {number}; it must be finite")
     return number
+
+
+def put_checked(
+    thing: object, who: str, check: Callable[[Any, str, str], Any], *names: str
+) -> None:
+    """Replace attributes of a frozen dataclass by what `check` returns of them."""
+    for name in names:
+        checked = check(getattr(thing, name), who, name.replace("_", " "))
+        object.__setattr__(thing, name, checked)
 
 
 def positive(value: object, who: str, what: str) -> float:

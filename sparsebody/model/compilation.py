@@ -184,7 +184,13 @@ def _constant_subspaces(
 ) -> tuple[FloatArray, NDArray[np.int32]]:
     """Rows of T' of the types whose T does not vary in S, and which each constraint row has."""
     nothing = np.zeros((1, 6))  # of prescribed coordinates
-    subspaces = [nothing, *map(_constant_subspace, joints.types)]
+    subspaces = [
+        nothing,
+        *(
+            np.zeros((kind.n_constraints, 6)) if kind.has_varying_T else kind.neutral_rows
+            for kind in joints.types
+        ),
+    ]
     start = np.cumsum([len(rows) for rows in subspaces])[:-1]
     first = start[joints.type_index] - first_row[:-1]
     index = np.repeat(first.astype(np.int32), np.diff(first_row))
@@ -192,12 +198,6 @@ def _constant_subspaces(
     for j, motions in joints.prescribed.items():
         index[first_row[j + 1] - len(motions) : first_row[j + 1]] = 0
     return np.ascontiguousarray(np.concatenate(subspaces)), index
-
-
-def _constant_subspace(joint_type: JointType) -> FloatArray:
-    if joint_type.has_varying_T or joint_type.n_constraints == 0:
-        return np.zeros((joint_type.n_constraints, 6))
-    return joint_type.neutral_rows
 
 
 def _groups(joints: JointColumns, coordinates: TrackedCoordinates) -> tuple[JointGroup, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sparsebody.arrays import ArrayLike, FloatArray
 from sparsebody.errors import ModelError
-from sparsebody.model.columns import positive, scalar, vector
+from sparsebody.model.columns import positive, put_checked, scalar, vector
 from sparsebody.model.elasticity import semidefinite, square_root
 from sparsebody.model.frames import Frame
 from sparsebody.model.time_functions import TimeFunction, time_function
@@ -33,8 +33,7 @@ class JointForce:
 
     def __post_init__(self) -> None:
         who = f"joint force {self.name!r}"
-        for field in ("stiffness", "rest", "damping"):
-            object.__setattr__(self, field, scalar(getattr(self, field), who, field))
+        put_checked(self, who, scalar, "stiffness", "rest", "damping")
         object.__setattr__(self, "effort", time_function(self.effort, who))
 
 
@@ -58,11 +57,8 @@ class PointForce:
 
     def __post_init__(self) -> None:
         who = f"point force {self.name!r}"
-        for field in ("first_point", "second_point"):
-            put = vector(getattr(self, field), who, field.replace("_", " "))
-            object.__setattr__(self, field, put)
-        for field in ("stiffness", "rest_length", "damping"):
-            object.__setattr__(self, field, scalar(getattr(self, field), who, field))
+        put_checked(self, who, vector, "first_point", "second_point")
+        put_checked(self, who, scalar, "stiffness", "rest_length", "damping")
         object.__setattr__(self, "effort", time_function(self.effort, who))
 
 
@@ -79,8 +75,7 @@ class ExternalForce:
 
     def __post_init__(self) -> None:
         who = f"external force {self.name!r}"
-        for field in ("force", "moment") + (() if self.point is None else ("point",)):
-            object.__setattr__(self, field, vector(getattr(self, field), who, field))
+        put_checked(self, who, vector, "force", "moment", *(["point"] * (self.point is not None)))
         if self.axes not in ("world", "body"):
             raise ModelError(f"{who}: axes is {self.axes!r}; give 'world' or 'body'")
 
@@ -161,10 +156,9 @@ class Beam:
         who = f"beam {self.name!r}"
         for name in ("length", "E", "G", "A", "I_y", "I_z", "J"):
             object.__setattr__(self, name, positive(getattr(self, name), who, name))
-        damping = scalar(self.damping, who, "damping")
-        if damping < 0.0:
-            raise ModelError(f"{who}: damping is {damping}; give a time [s], 0 for none")
-        object.__setattr__(self, "damping", damping)
+        put_checked(self, who, scalar, "damping")
+        if self.damping < 0.0:
+            raise ModelError(f"{who}: damping is {self.damping}; give a time [s], 0 for none")
 
     @property
     def rest(self) -> FloatArray:

@@ -96,7 +96,7 @@ class Frames:
     @classmethod
     def joined(cls, parts: Sequence[Frames]) -> Frames:
         """The frames of all parts in turn."""
-        origins, quaternions = [p.origins for p in parts], [p.quaternions for p in parts]
+        origins, quaternions = ([getattr(p, f) for p in parts] for f in ("origins", "quaternions"))
         return _trusted(cls, joined(origins), joined(quaternions))
 
     def __len__(self) -> int:

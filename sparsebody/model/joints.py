@@ -24,8 +24,8 @@ class JointType:
     The pose of S seen from P is (E, r): E rotates P to S coordinates, r is the origin of S in P
     coordinates. Joint velocities, S and T are in S coordinates at the origin of S.
 
-    A type derived from this class names its header in core/joints, which states the motion, and
-    holds the one number that a type may have.
+    A type derived from this class gives the name of its header in core/joints, which states the
+    motion, and holds the one number that a type may have.
     """
 
     name: ClassVar[str]
@@ -37,9 +37,9 @@ class JointType:
     has_varying_T: ClassVar[bool]  # T varies with the pose, in S coordinates
     has_named_coordinates: ClassVar[bool]  # velocities as documented, not of an arbitrary basis
 
-    def __init_subclass__(cls) -> None:
-        """Take the sizes from the native type."""
-        cls.kind = KINDS[cls.name]
+    def __init_subclass__(cls, name: str) -> None:
+        """Take the sizes from the native type of this name."""
+        cls.name, cls.kind = name, KINDS[name]
         info = INFO[cls.kind]
         cls.n_velocities, cls.n_positions = info.n_velocities, info.n_positions
         cls.coordinate_units = tuple(info.units)
@@ -53,8 +53,8 @@ class JointType:
 
     @property
     def parameter(self) -> float:
-        """The one number that the motion of the type depends on (a pitch, a length)."""
-        return 0.0
+        """The one number that the motion of the type depends on (a pitch, a length), or zero."""
+        return float(next(iter(vars(self).values()), 0.0))
 
     @property
     def scalar_positions(self) -> tuple[int, ...]:
@@ -109,21 +109,17 @@ class JointType:
 
 
 @dataclass(frozen=True)
-class Revolute(JointType):
+class Revolute(JointType, name="revolute"):
     """A hinge: rotation about the common z axis; q is the angle [rad]. RBDA sec. 4.4."""
 
-    name: ClassVar[str] = "revolute"
-
 
 @dataclass(frozen=True)
-class Prismatic(JointType):
+class Prismatic(JointType, name="prismatic"):
     """A slide: translation along the common z axis; q is the distance [m]. RBDA sec. 4.4."""
 
-    name: ClassVar[str] = "prismatic"
-
 
 @dataclass(frozen=True)
-class Helical(JointType):
+class Helical(JointType, name="helical"):
     """A screw on the common z axis; q is the angle [rad], pitch q the travel. RBDA table 4.1.
 
     The angle of a pose includes whole turns, which show in the travel.
@@ -131,92 +127,69 @@ class Helical(JointType):
 
     pitch: float  # [m/rad]
 
-    name: ClassVar[str] = "helical"
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "pitch", scalar(self.pitch, "helical joint", "pitch"))
         if self.pitch == 0.0:
             raise ModelError(f"helical pitch is {self.pitch}; a screw without travel is a Revolute")
 
-    @property
-    def parameter(self) -> float:
-        """The pitch [m/rad]."""
-        return self.pitch
-
 
 @dataclass(frozen=True)
-class Cylindrical(JointType):
+class Cylindrical(JointType, name="cylindrical"):
     """Turn and slide on the common z axis; q = (angle [rad], distance [m]). RBDA example 8.1."""
 
-    name: ClassVar[str] = "cylindrical"
-
 
 @dataclass(frozen=True)
-class Planar(JointType):
+class Planar(JointType, name="planar"):
     """S slides in the xy plane of P and turns about z; q = (x [m], y [m], angle [rad]).
 
     The velocities are the rates of q. RBDA table 4.1.
     """
 
-    name: ClassVar[str] = "planar"
-
 
 @dataclass(frozen=True)
-class Spherical(JointType):
+class Spherical(JointType, name="spherical"):
     """A ball: q is the unit quaternion of S in P, the velocity is angular, in S. RBDA sec. 4.4."""
 
-    name: ClassVar[str] = "spherical"
-
 
 @dataclass(frozen=True)
-class Universal(JointType):
+class Universal(JointType, name="universal"):
     """A cross with one arm along x of P, the other along y of S; q = (angle about x_P, about y_S).
 
     The origins coincide, and at q = 0 so do the axes. The velocities are the rates of q [rad/s].
     """
 
-    name: ClassVar[str] = "universal"
-
 
 @dataclass(frozen=True)
-class Fixed(JointType):
+class Fixed(JointType, name="fixed"):
     """A weld: S and P stay together; it has no coordinate. RBDA table 8.1, zero dof."""
 
-    name: ClassVar[str] = "fixed"
-
 
 @dataclass(frozen=True)
-class Free(JointType):
+class Free(JointType, name="free"):
     """No constraint: q is the quaternion of S in P and its place in P; velocity v_J, in S.
 
     It carries dampers and actuators, and gives a free body joint coordinates. RBDA sec. 4.4.
     """
 
-    name: ClassVar[str] = "free"
-
 
 @dataclass(frozen=True)
-class PointOnLine(JointType):
+class PointOnLine(JointType, name="point-on-line"):
     """The origin of S stays on the z axis of P; q is (quaternion of S in P, height [m]).
 
     The velocities are the angular velocity in S and the rate of the height. A sphere in a cylinder.
     """
 
-    name: ClassVar[str] = "point-on-line"
-
 
 @dataclass(frozen=True)
-class PointOnPlane(JointType):
+class PointOnPlane(JointType, name="point-on-plane"):
     """The origin of S stays in the xy plane of P; q is (quaternion of S in P, x [m], y [m]).
 
     The velocities are the angular velocity in S and the rates of x and y. A sphere on a plane.
     """
 
-    name: ClassVar[str] = "point-on-plane"
-
 
 @dataclass(frozen=True)
-class ConstantDistance(JointType):
+class ConstantDistance(JointType, name="constant-distance"):
     """The origins of S and P stay `length` apart, as on a massless rod with ball ends.
 
     q is the relative pose (quaternion of S in P, origin of S in P [m], scaled to the length); S is
@@ -225,8 +198,6 @@ class ConstantDistance(JointType):
 
     length: float  # [m]
 
-    name: ClassVar[str] = "constant-distance"
-
     def __post_init__(self) -> None:
         object.__setattr__(self, "length", scalar(self.length, "constant distance", "length"))
         if not self.length > 0.0:
@@ -234,11 +205,6 @@ class ConstantDistance(JointType):
                 f"length of a constant distance is {self.length}; it must be positive "
                 "(for two points that coincide use Spherical)"
             )
-
-    @property
-    def parameter(self) -> float:
-        """The length [m]."""
-        return self.length
 
 
 # By kind, the index in the native list.

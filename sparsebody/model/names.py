@@ -86,12 +86,13 @@ def numbered(template: str, *numbers: Any) -> Sequence[str]:
             f"names {template!r}: give a template with fields {{}} for numbers, such as 'bar-{{}}'"
         )
     columns = np.broadcast_arrays(*map(np.atleast_1d, numbers))
+    n_fields = template.count(FIELD)
     if any(column.dtype.kind not in "iu" or column.ndim != 1 for column in columns):
         raise ModelError(f"names {template!r}: give whole numbers, one array for each field {{}}")
-    if len(columns) != template.count(FIELD):
+    if len(columns) != n_fields:
         raise ModelError(
-            f"names {template!r}: give one array of numbers for each of the "
-            f"{template.count(FIELD)} fields {{}}, not {len(columns)}"
+            f"names {template!r}: give one array of numbers for each of the {n_fields} fields "
+            f"{{}}, not {len(columns)}"
         )
     first, n = columns[0][:1], len(columns[0])
     if len(columns) == 1 and n >= MANY and first >= 0 and (np.diff(columns[0]) == 1).all():

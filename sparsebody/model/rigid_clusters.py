@@ -13,7 +13,7 @@ therefore accepted in two cases, both exact:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,8 @@ from sparsebody.model.connections import JointColumns
 from sparsebody.model.forces import Beam, Bushing, ExternalForce, Force, JointForce, PointForce
 from sparsebody.model.frames import Frame, Frames, rotations
 from sparsebody.model.names import WORLD, Names
-from sparsebody.spatial import inertia_verdicts, quaternion_from_rotation, skew
-from sparsebody.tolerances import ELEMENT_TOLERANCE
+from sparsebody.spatial import principal_moments, quaternion_from_rotation, summed_inertias
+from sparsebody.tolerances import ELEMENT_TOLERANCE, MOMENT_TOLERANCE
 
 # Joint types whose forces pass through the origins of the frames on predecessor and successor.
 THROUGH_ORIGINS = {
@@ -75,7 +75,8 @@ def with_regular_inertias(parts: Parts) -> Parts:
 
 def _are_singular(bodies: BodyColumns) -> BoolArray:
     """Return (n,) the bodies without mass, or with a principal moment of zero."""
-    return np.asarray((bodies.mass <= 0.0) | ~inertia_verdicts(distinct(bodies.inertia))[1][3])
+    low, _, high = principal_moments(distinct(bodies.inertia)).T
+    return np.asarray((bodies.mass <= 0.0) | (low <= MOMENT_TOLERANCE * high))
 
 
 # ---- rigid clusters -------------------------------------------------------------------------
@@ -162,30 +163,18 @@ def _chosen(names: Names, index: IntArray) -> Names:
 
 
 def _added_up(bodies: BodyColumns, hosts: Hosts, chosen: IntArray) -> BodyColumns:
-    """Return mass, center and inertia about it of hosts with all that is part of them."""
-    n, host = len(bodies), hosts.host[:-1]
-    R, mass = hosts.rotation[:-1], np.asarray(bodies.mass)
+    """Return chosen hosts with the inertias of all that is part of them."""
+    n, host, R = len(bodies), hosts.host[:-1], hosts.rotation[:-1]
     center = hosts.offset[:-1] + np.einsum("nij,nj->ni", R, bodies.center_of_mass)
-    total, moment, inertia = np.zeros(n + 1), np.zeros((n + 1, 3)), np.zeros((n + 1, 3, 3))
-    np.add.at(total, host, mass)
-    np.add.at(moment, host, mass[:, None] * center)
-    has_mass = total > 0.0
-    middle = np.where(has_mass[:, None], moment / np.where(has_mass, total, 1.0)[:, None], 0.0)
-    arm = skew(center - middle[host])
-    shifted = R @ bodies.inertia @ np.swapaxes(R, 1, 2) - mass[:, None, None] * arm @ arm
-    np.add.at(inertia, host, 0.5 * (shifted + np.swapaxes(shifted, 1, 2)))
+    turned = R @ bodies.inertia @ np.swapaxes(R, 1, 2)
+    mass, middle, inertia = summed_inertias(host, n + 1, np.asarray(bodies.mass), center, turned)
     is_alone = (np.bincount(host, minlength=n + 1) == 1)[chosen]  # to the last bit as given
-    one, three = is_alone[:, None], is_alone[:, None, None]
-    return BodyColumns(
-        mass=total[chosen],
-        inertia=np.where(three, bodies.inertia[chosen], inertia[chosen]),
-        center_of_mass=np.where(one, bodies.center_of_mass[chosen], middle[chosen]),
-        position=bodies.position[chosen],
-        orientation=bodies.orientation[chosen],
-        linear_velocity=bodies.linear_velocity[chosen],
-        angular_velocity=bodies.angular_velocity[chosen],
-        shape=bodies.shape[chosen],
-    )
+    columns = {field.name: getattr(bodies, field.name)[chosen] for field in fields(bodies)}
+    columns["mass"] = mass[chosen]
+    for name, summed in (("center_of_mass", middle), ("inertia", inertia)):
+        same = is_alone.reshape(-1, *[1] * (summed.ndim - 1))
+        columns[name] = np.where(same, columns[name], summed[chosen])
+    return BodyColumns(**columns)
 
 
 def _moved(force: Force, parts: Parts, hosts: Hosts) -> Force | None:
@@ -223,7 +212,7 @@ def _with_moments(parts: Parts, remaining: IntArray) -> Parts:
     inertia, angular = np.array(bodies.inertia), np.array(bodies.angular_velocity)
     linear = np.array(bodies.linear_velocity)
     for i in remaining.tolist():
-        mass, moments = float(bodies.mass[i]), inertia_verdicts(bodies.inertia[i : i + 1])[0][0]
+        mass, moments = float(bodies.mass[i]), principal_moments(bodies.inertia[i : i + 1])[0]
         who = f"body {parts.body_names[i]!r}"
         if mass <= 0.0:
             raise ModelError(

@@ -8,9 +8,11 @@ from .inertia import (
     cylinder_inertia as cylinder_inertia,
     inertia_parts as inertia_parts,
     inertia_verdicts as inertia_verdicts,
+    principal_moments as principal_moments,
     rod_inertia as rod_inertia,
     spatial_inertia as spatial_inertia,
     sphere_inertia as sphere_inertia,
+    summed_inertias as summed_inertias,
     symmetric_inverse as symmetric_inverse,
     transform_inertia as transform_inertia,
 )

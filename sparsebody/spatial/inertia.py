@@ -7,7 +7,15 @@ import math
 import numpy as np
 
 from sparsebody._core import spatial as native
-from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, floats, leading_shape, model_array
+from sparsebody.arrays import (
+    ArrayLike,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    floats,
+    leading_shape,
+    model_array,
+)
 from sparsebody.errors import ModelError
 from sparsebody.spatial.transform import inverse_transform, skew, unskew
 from sparsebody.tolerances import INERTIA_TOLERANCE, MOMENT_TOLERANCE
@@ -42,6 +50,23 @@ def inertia_parts(inertia: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArra
     return mass, center_of_mass, matrix[..., :3, :3] + mass[..., None, None] * cx @ cx
 
 
+def summed_inertias(
+    group: IntArray, n: int, mass: FloatArray, center: FloatArray, inertia: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return masses (n,), centers (n, 3) and inertias (n, 3, 3) about them of n rigid groups.
+
+    Solids have masses (k,) [kg], centers (k, 3) [m] and inertias (k, 3, 3) about these [kg m^2] in
+    the frames of their groups (k,). The center of a group without mass is the origin.
+    """
+    total, moment, rotational = np.zeros(n), np.zeros((n, 3)), np.zeros((n, 3, 3))
+    np.add.at(total, group, mass)
+    np.add.at(moment, group, mass[:, None] * center)
+    middle = moment / np.where(total > 0.0, total, 1.0)[:, None]
+    arm = skew(center - middle[group])
+    np.add.at(rotational, group, inertia - mass[:, None, None] * arm @ arm)
+    return total, middle, 0.5 * (rotational + np.swapaxes(rotational, 1, 2))
+
+
 def transform_inertia(inertia: ArrayLike, transform: ArrayLike) -> FloatArray:
     """Return I_B = X* I_A inv(X) (..., 6, 6), exactly symmetric, for X_BA. RBDA sec. 2.13."""
     matrix, X_AB = floats(inertia, (6, 6), "inertia"), inverse_transform(transform)
@@ -53,9 +78,8 @@ def transform_inertia(inertia: ArrayLike, transform: ArrayLike) -> FloatArray:
 def symmetric_inverse(matrices: FloatArray, out: FloatArray | None = None) -> FloatArray:
     """Return the inverses of symmetric matrices (n, 3, 3), by their cofactors.
 
-    The rotational inertia of a body has at most one principal moment that is much smaller than
-    the others, so that this is as accurate as elimination. They fill the leading blocks of `out`,
-    (n, k, k), where that is given.
+    As accurate as elimination, as at most one principal moment of a body is much smaller than the
+    others. They fill the leading blocks of `out`, (n, k, k), where that is given.
     """
     inverse = np.empty((len(matrices), 3, 3)) if out is None else out
     native.fill_symmetric_inverses(matrices, inverse)

@@ -38,10 +38,8 @@ struct Table : UnitAxes<3, 4> {
 """
 CLASS = '''
 @dataclass(frozen=True)
-class Table(JointType):
+class Table(JointType, name="table"):
     """Slides along x and y of P without turning; q = (x [m], y [m])."""
-
-    name: ClassVar[str] = "table"
 
 
 '''

@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from sparsebody.dynamics.forward import ForwardDynamics
-from sparsebody.errors import ModelError, ShapeError, SparsebodyError, UnknownNameError
+from sparsebody.errors import ModelError, ShapeError, SparsebodyError
 from sparsebody.methods import forward_dynamics
 from sparsebody.model.bodies import Box, Cylinder, Polyline, Sphere
 from sparsebody.model.frames import Frame
-from sparsebody.model.gallery import build
 from sparsebody.model.joints import (
     ConstantDistance,
     Fixed,
@@ -26,7 +25,6 @@ from sparsebody.model.joints import (
 from sparsebody.model.mechanism import WORLD, Mechanism
 from sparsebody.model.system import State, check_state
 from sparsebody.model.time_functions import Polynomial, Sinusoid, SmoothStep
-from sparsebody.simulation import simulate
 
 NAN, INF = float("nan"), float("inf")
 
@@ -317,20 +315,6 @@ def test_a_name_that_is_nowhere_is_refused(
     action: Callable[[Mechanism], Any], message: str
 ) -> None:
     refused(message, lambda: action(arm()))
-
-
-@pytest.mark.parametrize(
-    ("action", "message"),
-    [
-        (lambda m: build([1]), r"no mechanism \[1\] in the gallery; it has chain"),
-        (lambda m: ForwardDynamics(m.compile(), ordering=[1]), r"no ordering \[1\]; there are"),
-        (lambda m: ForwardDynamics(m.compile(), factorization=[1]), r"unknown factorization \[1\]"),
-        (lambda m: simulate(m.compile(), duration=1, method={}), "method is {}; give one of"),
-    ],
-)
-def test_what_is_no_word_is_in_no_table(action: Callable[[Mechanism], Any], message: str) -> None:
-    with pytest.raises(UnknownNameError, match=message):
-        action(arm())
 
 
 # ---- states, and what fails only while it moves -------------------------------------------------

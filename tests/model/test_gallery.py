@@ -1,3 +1,5 @@
+"""Generated mechanisms: counts, closed joints, published numbers, and arrays."""
+
 import math
 
 import networkx as nx
@@ -8,14 +10,16 @@ from oracles import gauss_accelerations, rank
 from sparsebody.dynamics.energy import elastic_energy
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError, UnknownNameError
-from sparsebody.kinematics.joint_motion import (
-    body_rotations,
-    prescribed_velocities,
-)
+from sparsebody.kinematics.joint_motion import body_rotations, prescribed_velocities
 from sparsebody.kinematics.poses import displaced
 from sparsebody.model.bodies import Polyline
+from sparsebody.model.columns import Table
 from sparsebody.model.forces import Beam
+from sparsebody.model.frames import Frame
 from sparsebody.model.gallery import GALLERY, build
+from sparsebody.model.joints import Revolute
+from sparsebody.model.mechanism import WORLD
+from sparsebody.spatial import box_inertia, quaternion_exponential
 
 # name, parameters, bodies, joints, rows, mobility, redundant rows
 COUNTS = [
@@ -398,3 +402,193 @@ def test_slider_crank_reaches_the_published_positions():
         if count % 100 == 0:
             reached.append(state.position[slider, 0])
     np.testing.assert_allclose(reached, published, atol=2e-5)
+
+
+# ---- families built from arrays, against their definitions body by body ----------------------
+
+WORLD_PLACE = np.eye(3), np.zeros(3), np.zeros(3), np.zeros(3)
+
+
+def placed(parent, joint_type, before, after, q, qd):
+    """Rotation, origin, angular and linear velocity of a successor. Featherstone (2008), 4.4."""
+    R, o, w, v = parent
+    E, r = joint_type.pose(q)
+    v_J = joint_type.motion_subspace(q) @ qd
+    to_world_P = R @ before.rotation
+    to_world_S = to_world_P @ E.T
+    joint = o + R @ before.origin + to_world_P @ r
+    rotation = to_world_S @ after.rotation.T
+    origin, angular = joint - rotation @ after.origin, w + to_world_S @ v_J[:3]
+    at_joint = v + np.cross(w, joint - o) + to_world_S @ v_J[3:]
+    return rotation, origin, angular, at_joint + np.cross(angular, origin - joint)
+
+
+def joint_place(mechanism, joint):
+    """Where the two frames of a joint are in the world."""
+    places = []
+    for body, frame in (
+        (joint.predecessor, joint.predecessor_frame),
+        (joint.successor, joint.successor_frame),
+    ):
+        on_world = body == WORLD
+        places.append(frame.origin if on_world else mechanism.body(body).to_world(frame.origin))
+    return places
+
+
+def ends_of(mechanism):
+    return {name: (j.predecessor, j.successor) for name, j in mechanism.joints.items()}
+
+
+def assert_joints_at(mechanism, expected):
+    assert list(mechanism.joints) == list(expected)
+    for name, (predecessor, successor, place) in expected.items():
+        joint = mechanism.joint(name)
+        assert (joint.predecessor, joint.successor) == (predecessor, successor)
+        for found in joint_place(mechanism, joint):
+            np.testing.assert_allclose(found, place, atol=1e-12)
+
+
+def assert_bars(mechanism, expected):
+    """Bodies in this order, from start to end."""
+    assert list(mechanism.bodies) == list(expected)
+    for name, (start, end) in expected.items():
+        bar = mechanism.body(name)
+        shape = np.array(bar.shape.points)
+        np.testing.assert_allclose(bar.to_world(shape[0]), start, atol=1e-12)
+        np.testing.assert_allclose(bar.to_world(shape[1]), end, atol=1e-12)
+
+
+@pytest.mark.parametrize("disorder", [0.0, 0.1])
+@pytest.mark.parametrize("rungs", [1, 2, 7])
+def test_ladder(rungs, disorder):
+    mechanism = build("ladder", rungs=rungs, disorder=disorder, seed=4)
+    rng = np.random.default_rng(4)
+    bodies, joints = {}, {}
+    for s in range(rungs):
+        for r in range(2):
+            bodies[f"bar-{s}-{r}"] = np.array([s, r, 0]) + disorder * rng.uniform(-1, 1, 3)
+        for r in range(2):
+            name = f"rail-{s - 1}-{r}" if s else f"base-{r}"
+            before = f"bar-{s - 1}-{r}" if s else WORLD
+            place = np.array([s - 0.5, r, 0]) + disorder * rng.uniform(-1, 1, 3)
+            joints[name] = (before, f"bar-{s}-{r}", place)
+        place = np.array([s, 0.5, 0]) + disorder * rng.uniform(-1, 1, 3)
+        joints[f"rung-{s}"] = (f"bar-{s}-0", f"bar-{s}-1", place)
+    assert list(mechanism.bodies) == list(bodies)
+    for name, place in bodies.items():
+        np.testing.assert_allclose(mechanism.body(name).position, place, atol=1e-15)
+    assert_joints_at(mechanism, joints)
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 6])
+def test_scissor(pairs):
+    mechanism = build("scissor", pairs=pairs, angle=0.6, length=1.3)
+    w, h = 1.3 * math.cos(0.6), 1.3 * math.sin(0.6)
+    bars, joints = {}, {}
+    for k in range(pairs):
+        bars[f"left-{k}"] = (0, 0, k * h), (w, 0, k * h + h)
+        bars[f"right-{k}"] = (w, 0, k * h), (0, 0, k * h + h)
+        joints[f"middle-{k}"] = (f"left-{k}", f"right-{k}", (w / 2, 0, (k + 0.5) * h))
+        if k:
+            below = k - 1
+            joints[f"outer-{below}-right"] = (f"left-{below}", f"right-{k}", (w, 0, k * h))
+            joints[f"outer-{below}-left"] = (f"right-{below}", f"left-{k}", (0, 0, k * h))
+    joints["base"] = (WORLD, "left-0", (0, 0, 0))
+    assert list(mechanism.joints)[-1] == "support"
+    assert_bars(mechanism, bars)
+    found = dict(list(ends_of(mechanism).items())[:-1])
+    assert found == {name: ends[:2] for name, ends in joints.items()}
+    for name, (*_, place) in joints.items():
+        for point in joint_place(mechanism, mechanism.joint(name)):
+            np.testing.assert_allclose(point, place, atol=1e-12)
+    for bar in mechanism.bodies.values():
+        np.testing.assert_allclose(bar.rotation[:, 2], [0, -1, 0], atol=1e-15)
+        np.testing.assert_allclose(bar.inertia, box_inertia(1.0, [1.3, 0.05, 0.05]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("size", [(1, 1, 1), (2, 3, 1), (3, 2, 4)])
+@pytest.mark.parametrize("keep", [0.0, 0.4, 1.0])
+def test_lattice(size, keep):
+    mechanism = build("lattice", rows=size[0], columns=size[1], layers=size[2], keep=keep, seed=3)
+    cells = [(r, c, k) for r in range(size[0]) for c in range(size[1]) for k in range(size[2])]
+    assert list(mechanism.bodies) == ["cube-{}-{}-{}".format(*cell) for cell in cells]
+    for (r, c, k), cube in zip(cells, mechanism.bodies.values(), strict=True):
+        np.testing.assert_array_equal(cube.position, [c, r, k])
+    pairs = [
+        (cell, other)
+        for cell in cells
+        for step in ((0, 1, 0), (1, 0, 0), (0, 0, 1))
+        if (other := tuple(np.add(cell, step).tolist())) in cells
+    ]
+    joined, tree, others = nx.utils.UnionFind(), [], []  # Kruskal, in a random order
+    for index in np.random.default_rng(3).permutation(len(pairs)).tolist():
+        first, second = pairs[index]
+        (others if joined[first] == joined[second] else tree).append(index)
+        joined.union(first, second)
+    expected = {"base": (WORLD, "cube-0-0-0", (-0.5, 0, 0))}
+    for index in sorted(tree + others[: round(keep * len(others))]):
+        first, second = ("cube-{}-{}-{}".format(*cell) for cell in pairs[index])
+        r, c, k = np.mean(pairs[index], axis=0)
+        expected[f"{first}:{second}"] = (first, second, (c, r, k))
+    assert_joints_at(mechanism, expected)
+
+
+@pytest.mark.parametrize("branching", [1.0, 1.5, 3.0])
+@pytest.mark.parametrize("taper", [1.0, 0.95])
+def test_tree_follows_its_joints_from_the_root(branching, taper):
+    n, skew = 40, 0.4
+    mechanism = build("tree", bodies=n, branching=branching, skew=skew, taper=taper, moving=True)
+    places, length = [WORLD_PLACE], [0.0]
+    for i in range(1, n + 1):
+        parent = math.floor((i - 2 + math.ceil(branching)) / branching)
+        turn = quaternion_exponential([skew, 0.0, 0.0])
+        frame = Frame((length[parent], 0.0, 0.0), turn) if parent else Frame()
+        q, qd = np.array([0.1 * i * math.cos(i)]), np.array([0.3 * math.sin(2 * i)])
+        place = placed(places[parent], Revolute(), frame, Frame(), q, qd)
+        places.append(place)
+        length.append(taper ** (i - 1))
+        joint, body = mechanism.joint(f"joint-{i}"), mechanism.body(f"body-{i}")
+        assert (joint.predecessor, joint.successor) == (
+            f"body-{parent}" if parent else WORLD,
+            body.name,
+        )
+        for found, expected in (
+            *zip(
+                (body.rotation, body.position, body.angular_velocity, body.linear_velocity),
+                place,
+                strict=True,
+            ),
+            (body.shape.points[1], (length[i], 0, 0)),
+            (body.mass, length[i] ** 3),
+            (joint.predecessor_frame.rotation, frame.rotation),
+            (joint.predecessor_frame.origin, frame.origin),
+        ):
+            np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
+LARGE = [
+    ("ladder", {"rungs": 20_000, "disorder": 0.1}, 40_000, 60_000),
+    ("scissor", {"pairs": 20_000, "drive": True}, 40_000, 60_000),
+    ("chain", {"bodies": 40_000}, 40_000, 40_000),
+    ("tree", {"bodies": 40_000, "moving": True}, 40_000, 40_000),
+    ("n-four-bar", {"loops": 20_000}, 40_001, 60_001),
+    ("lattice", {"rows": 200, "columns": 200, "keep": 0.5}, 40_000, None),
+    ("rotating-squares", {"rows": 200, "columns": 200}, 40_000, 79_601),
+    ("ring", {"bodies": 40_000}, 40_000, 40_001),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "bodies", "joints"), LARGE)
+def test_large_mechanisms_are_made_and_compiled_without_an_object_per_body(
+    name, parameters, bodies, joints, monkeypatch
+):
+    made, make = [], Table.__getitem__
+    monkeypatch.setattr(Table, "__getitem__", lambda *given: made.append(1) or make(*given))
+    mechanism = build(name, **parameters)
+    system = mechanism.compile()
+    assert (system.n_bodies, joints or system.n_joints) == (bodies, system.n_joints)
+    assert len(made) <= 2
+    some = np.random.default_rng(0).integers(system.n_bodies, size=50).tolist()
+    assert [system.body(system.body_names[i]) for i in some] == some
+    some = np.random.default_rng(0).integers(system.n_joints, size=50).tolist()
+    assert [system.joint(system.joint_names[i]) for i in some] == some

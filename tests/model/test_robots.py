@@ -199,10 +199,6 @@ def test_a_joint_held_by_an_equality_is_prescribed():
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("double_pendulum.xml", {"shoulder": "revolute", "elbow": "revolute"}),
-        ("free_body.xml", {"flight": "free"}),
-        ("ball_chain.xml", {"one": "spherical", "two": "spherical", "joint_2": "spherical"}),
-        ("cart_pole.xml", {"rail": "prismatic", "pivot": "revolute"}),
         ("cross.xml", {"yaw+pitch": "universal", "turn+shift": "cylindrical"}),
         (
             "planar.xml",
@@ -216,12 +212,6 @@ def test_a_joint_held_by_an_equality_is_prescribed():
         (
             "many_axes.xml",
             {"roll+pitch+yaw": "spherical", "tx+ty+tz+rx+ry+rz": "free", "sx+sy+sz+sr": "free"},
-        ),
-        ("welded_links.xml", {"joint_0": "revolute", "joint_1": "revolute"}),
-        ("arm.urdf", {"pan": "revolute", "extend": "prismatic", "spin": "revolute"}),
-        (
-            "four_bar.xml",
-            {"A": "revolute", "B": "revolute", "D": "revolute", "C": "spherical"},
         ),
         (
             "closed_loops.xml",

@@ -171,17 +171,6 @@ def test_transform_shifts_the_velocity_of_the_origin():
     close(X @ spin, [0, 0, 2, 0, 6, 0])
 
 
-def test_transforms_are_vectorized_over_leading_axes():
-    generator = np.random.default_rng(1)
-    E, r = rotation_exponential(generator.normal(size=(4, 3))), generator.normal(size=(2, 1, 3))
-    X = plucker_transform(E, r)
-    assert X.shape == (2, 4, 6, 6)
-    close(X[1, 2], plucker_transform(E[2], r[1, 0]))
-    close(inverse_transform(X)[1, 2], inverse_transform(X[1, 2]))
-    close(force_transform(X)[1, 2], force_transform(X[1, 2]))
-    close(plucker_parts(X)[1][1, 2], r[1, 0])
-
-
 # --- errors ---
 
 
@@ -270,12 +259,6 @@ def test_cross_operators_transform_like_their_vectors(v, pose):
 def test_exponential_of_motion_cross_is_the_transform_of_a_turned_frame(phi):
     X_world_body = expm(motion_cross([*phi, 0, 0, 0]))
     close(X_world_body, plucker_transform(rotation_exponential(phi), np.zeros(3)))
-
-
-def test_cross_operators_are_vectorized_over_leading_axes():
-    v = np.random.default_rng(0).normal(size=(2, 3, 6))
-    close(motion_cross(v)[1, 2], motion_cross(v[1, 2]))
-    close(force_cross(v)[1, 2], force_cross(v[1, 2]))
 
 
 @pytest.mark.parametrize("operator", [motion_cross, force_cross])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sparsebody.errors import FileFormatError, ModelError, ModelWarning, UnknownNameError
 from sparsebody.model.mechanism import Mechanism
-from sparsebody.model.robots.robot_file import RobotSource, note_omissions, read_source
+from sparsebody.model.robots.robot_file import note_omissions, read_source
 from sparsebody.model.robots.robot_forces import add_forces
 from sparsebody.model.robots.robot_joints import (
     add_bodies,
@@ -70,24 +70,19 @@ def read_robot(
         raise UnknownNameError(f"on_unsupported is {on_unsupported!r}; give 'error' or 'warn'")
     source = read_source(Path(path), keyframe, strict=on_unsupported == "error")
     try:
-        mechanism = _mechanism(source)
+        note_omissions(source)
+        constants = constant_joints(source)
+        source.check()
+        mechanism = Mechanism(source.name, source.gravity)
+        add_bodies(mechanism, source)
+        coordinates = add_joints(mechanism, source, constants)
+        add_loop_joints(mechanism, source)
+        add_forces(mechanism, source, coordinates)
+        source.check()
     except FileFormatError:
         raise
     except ModelError as error:
         raise FileFormatError(f"{source.path}: {error}") from error
     for text in source.texts():
         warnings.warn(text, ModelWarning, stacklevel=2)
-    return mechanism
-
-
-def _mechanism(source: RobotSource) -> Mechanism:
-    note_omissions(source)
-    constants = constant_joints(source)
-    source.check()
-    mechanism = Mechanism(source.name, source.gravity)
-    add_bodies(mechanism, source)
-    coordinates = add_joints(mechanism, source, constants)
-    add_loop_joints(mechanism, source)
-    add_forces(mechanism, source, coordinates)
-    source.check()
     return mechanism

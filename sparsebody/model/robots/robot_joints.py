@@ -24,6 +24,7 @@ from sparsebody.model.joints import (
 )
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.robots.robot_file import NO_ROTATION, RobotSource, unique_name
+from sparsebody.spatial import summed_inertias
 from sparsebody.tolerances import AXIS_TOLERANCE
 
 
@@ -34,35 +35,29 @@ def add_bodies(mechanism: Mechanism, source: RobotSource) -> None:
     velocity = np.zeros((len(roots), 6))  # of the body frames' origins, in world axes
     for root, v in zip(roots, velocity, strict=True):
         source.mujoco.mj_objectVelocity(source.model, source.data, kind, root, v, 0)
-    inertias = [_inertia(source, members) for members in source.roots.values()]
-    shapes = _shapes(source)
+    members = [body for of_root in source.roots.values() for body in of_root]
+    group = np.repeat(np.arange(len(roots)), [len(of_root) for of_root in source.roots.values()])
+    model, shapes = source.model, _shapes(source)
+    frames = [source.frame(b, model.body_ipos[b], model.body_iquat[b]) for b in members]
+    R = np.array([frame.rotation for frame in frames]).reshape(-1, 3, 3)  # of principal axes
+    mass, center, inertia = summed_inertias(
+        group,
+        len(roots),
+        model.body_mass[members],
+        np.array([frame.origin for frame in frames]).reshape(-1, 3),
+        (R * model.body_inertia[members][:, None]) @ np.swapaxes(R, 1, 2),
+    )
     mechanism.add_bodies(
         [source.body_names[root] for root in roots],
-        mass=[mass for mass, _, _ in inertias],
-        inertia=np.array([inertia for _, _, inertia in inertias]).reshape(-1, 3, 3),
-        center_of_mass=np.array([center for _, center, _ in inertias]).reshape(-1, 3),
+        mass=mass,
+        inertia=inertia,
+        center_of_mass=center,
         position=source.data.xpos[roots],
         orientation=source.data.xquat[roots],
         angular_velocity=velocity[:, :3],
         linear_velocity=velocity[:, 3:],
         shape=[shapes.get(root) for root in roots],
     )
-
-
-def _inertia(source: RobotSource, members: list[int]) -> tuple[float, FloatArray, FloatArray]:
-    """Mass, center of mass and inertia about it of all members, in the frame of the root."""
-    model = source.model
-    frames = [source.frame(b, model.body_ipos[b], model.body_iquat[b]) for b in members]
-    mass = np.array(model.body_mass[members])
-    places = np.array([frame.origin for frame in frames])
-    total = float(mass.sum())
-    center = mass @ places / total if total > 0.0 else np.zeros(3)
-    inertia = np.zeros((3, 3))
-    for body, m, arm, frame in zip(members, mass, places - center, frames, strict=True):
-        R = frame.rotation  # the principal axes
-        inertia += (R * model.body_inertia[body]) @ R.T
-        inertia += m * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return total, center, 0.5 * (inertia + inertia.T)
 
 
 def _shapes(source: RobotSource) -> dict[int, Shape]:
@@ -76,9 +71,8 @@ def _shapes(source: RobotSource) -> dict[int, Shape]:
     return shapes
 
 
-_SHAPES: dict[
-    str, Callable[[list[float], Frame], Shape]
-] = {  # MuJoCo's sizes are radii and half lengths
+# MuJoCo's sizes are radii and half lengths.
+_SHAPES: dict[str, Callable[[list[float], Frame], Shape]] = {
     "box": lambda size, frame: Box((2 * size[0], 2 * size[1], 2 * size[2]), frame),
     "sphere": lambda size, frame: Sphere(size[0], frame),
     "capsule": lambda size, frame: Cylinder(size[0], 2 * size[1], frame),
@@ -125,9 +119,7 @@ class Coordinate:
 
 
 def add_joints(
-    mechanism: Mechanism,
-    source: RobotSource,
-    constants: Mapping[int, float],
+    mechanism: Mechanism, source: RobotSource, constants: Mapping[int, float]
 ) -> dict[int, Coordinate]:
     """Add a joint for every body that has some; return the hinges and slides that it has kept.
 
@@ -298,15 +290,12 @@ def _perpendicular(joints: list[FileJoint]) -> bool:
 
 def _common_point(joints: list[FileJoint]) -> FloatArray | None:
     """Return the world point nearest to all axes, or None if it is not on all of them."""
-    anchors = np.array([joint.anchor for joint in joints])
-    across = [np.eye(3) - np.outer(joint.axis, joint.axis) for joint in joints]
-    arms = anchors - anchors[0]
-    normal = sum(across, np.zeros((3, 3)))
-    moment = sum((P @ a for P, a in zip(across, arms, strict=True)), np.zeros(3))
-    shift = np.linalg.solve(normal, moment)
-    gaps = [float(np.linalg.norm(P @ (shift - a))) for P, a in zip(across, arms, strict=True)]
+    arms = np.array([joint.anchor for joint in joints]) - joints[0].anchor
+    across = np.array([np.eye(3) - np.outer(joint.axis, joint.axis) for joint in joints])
+    shift = np.linalg.solve(across.sum(axis=0), np.einsum("nij,nj->i", across, arms))
+    gaps = np.linalg.norm(np.einsum("nij,nj->ni", across, shift - arms), axis=1)
     size = max(float(np.max(np.linalg.norm(arms, axis=1))), 1e-3)
-    return np.asarray(anchors[0] + shift) if max(gaps) <= AXIS_TOLERANCE * size else None
+    return joints[0].anchor + shift if gaps.max() <= AXIS_TOLERANCE * size else None
 
 
 def constant_joints(source: RobotSource) -> dict[int, float]:

@@ -97,25 +97,22 @@ class GroundMotion:
         in_plane = np.concatenate([np.zeros_like(across), across], axis=2)
         unit = np.broadcast_to(np.eye(3), (len(z), 3, 3))
         at_will = np.concatenate([np.zeros_like(unit), unit], axis=2)
-        about = np.concatenate([unit, np.cross(x[:, None], unit)], axis=2)
-        spin = np.concatenate([z, np.zeros_like(z)], axis=1)
-        screw = turn + self.pitch[:, None] * along
+        spin = np.concatenate([z, np.zeros_like(z)], axis=1)[:, None]
         twists = {
-            Kind.TURN: [turn],
-            Kind.SLIDE: [along],
-            Kind.SCREW: [screw],
-            Kind.SLIDES: [in_plane[:, 0], in_plane[:, 1]],
-            Kind.CYLINDER: [turn, along],
-            Kind.SPHERE: [about[:, a] for a in range(3)],
-            Kind.TRANSLATION: [at_will[:, a] for a in range(3)],
-            Kind.PLANE: [spin, in_plane[:, 0], in_plane[:, 1]],
-            Kind.SCHOENFLIES: [spin, *(at_will[:, a] for a in range(3))],
-            FREE: [np.tile(row, (len(z), 1)) for row in np.eye(6)],
+            Kind.TURN: turn[:, None],
+            Kind.SLIDE: along[:, None],
+            Kind.SCREW: (turn + self.pitch[:, None] * along)[:, None],
+            Kind.SLIDES: in_plane,
+            Kind.CYLINDER: np.stack([turn, along], axis=1),
+            Kind.SPHERE: np.concatenate([unit, np.cross(x[:, None], unit)], axis=2),
+            Kind.TRANSLATION: at_will,
+            Kind.PLANE: np.concatenate([spin, in_plane], axis=1),
+            Kind.SCHOENFLIES: np.concatenate([spin, at_will], axis=1),
+            FREE: np.broadcast_to(np.eye(6), (len(z), 6, 6)),
         }
-        for kind, columns in twists.items():
+        for kind, rows in twists.items():
             same = self.kind == kind
-            for a, column in enumerate(columns):
-                basis[same, :, a] = column[same]
+            basis[same, :, : rows.shape[1]] = np.swapaxes(rows[same], 1, 2)
         return basis
 
 
