@@ -16,9 +16,8 @@ from sparsebody.dynamics.compliant_reactions import LeastEnergy
 from sparsebody.dynamics.forward import ForwardDynamics
 from sparsebody.dynamics.inverse_dynamics import InverseDynamics
 from sparsebody.equations.accelerations import Accelerations
-from sparsebody.equations.actuators import Freedom
 from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import ActuatorForces, InverseMethod
+from sparsebody.equations.inverse import ActuatorForces, Freedom, InverseMethod
 from sparsebody.errors import ModelError, UnknownNameError
 from sparsebody.model.system import State, System
 from sparsebody.tolerances import MOTION_TOLERANCE

@@ -23,7 +23,7 @@ from sparsebody.cli.output import Moved, number, print_json, print_table, progre
 if TYPE_CHECKING:
     from sparsebody.certificates.certificate import Certificate
     from sparsebody.certificates.inertia_certificates import InertiaCertificate
-    from sparsebody.classical.algorithm import Algorithm
+    from sparsebody.classical.algorithms import Algorithm
     from sparsebody.classical.costs import Cost
     from sparsebody.classical.counts import Counts
     from sparsebody.classical.literature import Comparison

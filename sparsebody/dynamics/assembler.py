@@ -21,7 +21,7 @@ from sparsebody._core import dynamics
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.body_forces import model_loads
 from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.equations.desired_motion import DesiredMotion
+from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.equations.system_motion import SystemMotion, VaryingRows, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Symbolic, analyze, block_ldl

@@ -11,22 +11,22 @@ from scipy.sparse.linalg import splu
 from sparsebody.arrays import ArrayLike, BoolArray, FloatArray, IntArray
 from sparsebody.dynamics.reductions import independent_rows
 from sparsebody.dynamics.solver_choice import choose_solver
-from sparsebody.equations.actuators import (
+from sparsebody.equations.initial_state import consistent_state
+from sparsebody.equations.inverse import (
+    Actuation,
     ActuatorRows,
+    Balance,
+    DesiredMotion,
     Freedom,
+    InverseMethod,
     actuator_rows,
     actuators_of,
-    released_drives,
-    without_drives,
-)
-from sparsebody.equations.desired_motion import (
-    DesiredMotion,
     body_matrix,
     freedom_inertia,
+    released_drives,
     row_gaps,
+    without_drives,
 )
-from sparsebody.equations.initial_state import consistent_state
-from sparsebody.equations.inverse import Actuation, Balance, InverseMethod
 from sparsebody.equations.system_motion import SystemMotion, checked_vectors, joint_ends
 from sparsebody.errors import ModelError, MotionError, SingularSystemError
 from sparsebody.factorization import analyze, refined_solve

@@ -147,6 +147,11 @@ class Step(NamedTuple):
     entries: list[tuple[int, int, int, int, bool]]  # as in FrontPlan.entries
     n_pivots: int
 
+    @property
+    def n_numbers(self) -> int:
+        """Numbers of the factors: the pivots' rows on themselves and on the front."""
+        return self.n_pivots * (padded(self.n_pivots) + self.width)
+
 
 def front_plan(steps: list[Step]) -> FrontPlan:
     """Return the tables of an elimination, fronts placed where earlier ones are no longer used."""
@@ -166,7 +171,7 @@ def front_plan(steps: list[Step]) -> FrontPlan:
             rows += pairs
         entries += step.entries
         pivots += step.n_pivots
-        factor += step.n_pivots * step.width
+        factor += step.n_numbers
     table.append((0,) * FIRST_JOIN + (len(joins), len(entries), pivots, factor))
     joins.append((0, 0, 0, len(rows)))
     return FrontPlan(
@@ -202,15 +207,14 @@ class Fronts(NamedTuple):
 
     front: FloatArray  # all fronts, row by row
     side: FloatArray  # their right-hand sides g, or their solutions y
-    U: FloatArray  # rows of the factor, as wide as their fronts
-    inverse: FloatArray  # (n_pivots,) of the pivots
+    U: FloatArray  # rows of the factors
     u: FloatArray  # (n_pivots,) right-hand sides
 
 
 def empty_fronts(plan: FrontPlan) -> Fronts:
     """Return arrays of the right sizes."""
     n_pivots = int(plan.steps[-1, FIRST_PIVOT])
-    return Fronts(*(np.zeros(n) for n in (*plan.sizes.tolist(), n_pivots, n_pivots)))
+    return Fronts(*(np.zeros(n) for n in (*plan.sizes.tolist(), n_pivots)))
 
 
 class LoopTable(NamedTuple):
@@ -443,7 +447,7 @@ class Elimination:
         self.widest = max(self.widest, step.width)
         self.work += (step.n_pivots + 1) * float(step.width) ** 2
         self.work += sum(float(len(rows)) ** 2 for _, rows in step.joins)
-        self.numbers += step.n_pivots * step.width
+        self.numbers += step.n_numbers
 
     def plan(self) -> FrontPlan:
         """Return the tables; raise ModelError if fronts and factors would take too much memory."""

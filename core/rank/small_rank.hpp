@@ -1,10 +1,11 @@
-#include "rank/decisions.hpp"
+// Dependent rows of small components, by dense orthogonalization.
+#pragma once
 
 #include "base/gram_schmidt.hpp"
 #include "graph/adjacency.hpp"
+#include "rank/rows.hpp"
 
 namespace sparsebody {
-namespace {
 
 struct DenseRows {
   std::vector<double> values;
@@ -13,7 +14,7 @@ struct DenseRows {
 };
 
 // The rows of joints begin .. end - 1 as a dense matrix; label (n_bodies,) is -1 throughout, before and after.
-void gather(const PartOfRows& part, Index begin, Index end, std::vector<Index>& label, DenseRows& dense) {
+inline void gather(const PartOfRows& part, Index begin, Index end, std::vector<Index>& label, DenseRows& dense) {
   const auto& [rows, ends, first_row, sizes] = part;
   const Index width = rows.shape(2), start = first_row[begin];
   Index n_bodies = 0;
@@ -34,7 +35,7 @@ void gather(const PartOfRows& part, Index begin, Index end, std::vector<Index>& 
 }
 
 // |R_ii| of rows, group by group, the largest remainder of a group first; overwrites `rows`.
-void fill_remainders(DenseRows& rows, Indices group_start, double tolerance, double* remainder) {
+inline void fill_remainders(DenseRows& rows, Indices group_start, double tolerance, double* remainder) {
   const View<double, 2> x(rows.values.data(), {rows.n, rows.width});
   std::vector<Index> waiting = dense::first_numbers(rows.n);
   for (Index g = 0; g + 1 < group_start.size(); ++g) {
@@ -47,10 +48,10 @@ void fill_remainders(DenseRows& rows, Indices group_start, double tolerance, dou
   }
 }
 
-}  // namespace
-
-std::pair<Array<double>, Array<double>> small_remainders(const PartOfRows& part, View<const Index> component_start,
-                                                         double tolerance) {
+// |R_ii| of the rows of components component_start[c] .. component_start[c + 1] - 1 of the joints, by free pivoting and
+// joint by joint. Remainders up to `tolerance` are dependent.
+inline std::pair<Array<double>, Array<double>> small_remainders(const PartOfRows& part,
+                                                                View<const Index> component_start, double tolerance) {
   const auto& [rows, ends, first_row, sizes] = part;
   Array<double> free(rows.rows()), by_joint(rows.rows());
   DenseRows dense;

@@ -1,4 +1,5 @@
-#include "rank/decisions.hpp"
+// Dependent rows by the pivots of A A' + delta in a sweep through the bodies.
+#pragma once
 
 #include <algorithm>
 #include <cmath>
@@ -6,14 +7,13 @@
 
 #include "base/dense.hpp"
 #include "graph/adjacency.hpp"
+#include "rank/rows.hpp"
 
 namespace sparsebody {
 
-namespace {
-
 // A pivot is a divisor, and its gap to others a quotient: at least this, the smallest power of ten whose inverse is
 // finite with room for a product.
-constexpr double least_pivot = 1e-300;
+inline constexpr double least_pivot = 1e-300;
 
 // The Schur complement of the rows that touch a body already met and one still to come; an upper triangle.
 class SchurFront {
@@ -85,9 +85,9 @@ class SchurFront {
   std::vector<double> s_, inverse_;
 };
 
-}  // namespace
-
-Array<double> schur_pivots(View<const Index> order, Index width, const PartOfRows& part, double delta) {
+// Pivots of A A' + delta in a sweep through the bodies: rows are in the front from the first of their bodies on, and
+// eliminated at the last one. At most `width` are in the front; each is on one body at least.
+inline Array<double> schur_pivots(View<const Index> order, Index width, const PartOfRows& part, double delta) {
   const auto& [rows, ends, first_row, sizes] = part;
   const Incidence at = incidence(sizes.size(), ends);
   std::vector<bool> is_met(sizes.size());
@@ -120,7 +120,8 @@ Array<double> schur_pivots(View<const Index> order, Index width, const PartOfRow
   return pivots;
 }
 
-std::pair<double, double> largest_gap(View<const double> pivots, double delta) {
+// (threshold, ratio) of the widest gap between pivots, those up to delta counted as delta.
+inline std::pair<double, double> largest_gap(View<const double> pivots, double delta) {
   // The least and the largest pivot of each octave above delta: a gap of more than 2 lies between octaves.
   constexpr Index n_octaves = 1100;
   std::vector<double> least(n_octaves, std::numeric_limits<double>::infinity()), largest(n_octaves, 0.0);

@@ -1,25 +1,19 @@
 // Nested dissection with separators of joints, cut along coordinates of the bodies.
 // George (1973); Heath and Raghavan (1995), SIAM J. Matrix Anal. 16, 1; Fiduccia and Mattheyses (1982) for the moves.
+#pragma once
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
 
-#include "ordering/orderings.hpp"
+#include "graph/adjacency.hpp"
 
 namespace sparsebody {
 
-namespace {
-
-constexpr Index largest_uncut = 6;      // bodies
-constexpr double smallest_half = 0.25;  // share of the bodies of a part
-constexpr int most_passes = 6;          // over the bodies of a part, to move those at the cut to the better side
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 // Work grows with the cube of the rows cut, and with that of the greater part left.
-double cost_of_cut(Index rows, Index smaller, Index n) {
+inline double cost_of_cut(Index rows, Index smaller, Index n) {
   return (double(rows) + 1.0) * std::sqrt(double(n) / (2.0 * double(smaller)));
 }
 
@@ -64,6 +58,11 @@ class Dissection {
   }
 
  private:
+  static constexpr Index largest_uncut = 6;      // bodies
+  static constexpr double smallest_half = 0.25;  // share of the bodies of a part
+  static constexpr int most_passes = 6;          // over the bodies of a part, to move those at the cut to the better side
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
   // The neighbours in the same part.
   template <class Visit>
   void for_neighbours(Index body, Visit visit) const {
@@ -160,9 +159,9 @@ class Dissection {
   std::vector<Index> next_, sequence_, best_;
 };
 
-}  // namespace
-
-Array<Index> dissection(View<const Index, 2> ends, Indices joint_size, View<const double, 2> coordinates) {
+// The depth at which each joint is cut, from one on; 0 for those that are not.
+// joint_size: scalar rows; coordinates: (n_bodies, k).
+inline Array<Index> dissection(View<const Index, 2> ends, Indices joint_size, View<const double, 2> coordinates) {
   Array<Index> depth_of_cut(ends.rows());
   Dissection(ends, joint_size, coordinates).run(depth_of_cut);
   return depth_of_cut;

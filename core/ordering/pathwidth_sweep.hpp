@@ -1,14 +1,14 @@
 // A greedy sweep through the bodies: take next the one after which the fewest rows are cut. King (1970).
+#pragma once
+
 #include <algorithm>
 
-#include "ordering/orderings.hpp"
+#include "graph/adjacency.hpp"
 
 namespace sparsebody {
 
-namespace {
-
 // Where the component ends that begins at `first` of a sequence.
-Index end_of_component(const Graph& bodies, Indices sequence, Indices position, Index first) {
+inline Index end_of_component(const Graph& bodies, Indices sequence, Indices position, Index first) {
   for (Index end = first + 1; end < sequence.size(); ++end) {
     const auto is_earlier = [&](Index other) { return other >= 0 && position[other] < end; };
     if (std::ranges::none_of(bodies[sequence[end]], is_earlier)) return end;
@@ -16,10 +16,10 @@ Index end_of_component(const Graph& bodies, Indices sequence, Indices position, 
   return sequence.size();
 }
 
-}  // namespace
-
-Array<Index> pathwidth_sweep(View<const Index, 2> ends, Indices joint_size, Indices sequence, Index start,
-                             Index n_starts) {
+// The bodies so that few rows are in flight. In `sequence` every component is in one piece; the sweep of a component
+// begins at `start` of n_starts bodies, from its first to its last.
+inline Array<Index> pathwidth_sweep(View<const Index, 2> ends, Indices joint_size, Indices sequence, Index start,
+                                    Index n_starts) {
   const Index n = sequence.size();
   const Incidence at = incidence(n, ends);
   const Graph bodies = at.graph();

@@ -1,14 +1,18 @@
 // Breadth-first and depth-first searches of the graph of bodies and joints, from the joints to the world.
+#pragma once
+
 #include <algorithm>
 
+#include "graph/adjacency.hpp"
 #include "graph/breadth_first.hpp"
 #include "graph/depth_first.hpp"
-#include "ordering/orderings.hpp"
 
 namespace sparsebody {
 
-std::pair<std::vector<Index>, std::vector<Index>> search_from_world(const Graph& quotient, Indices to_world,
-                                                                    bool is_depth_first) {
+// All blocks as a search from the world reaches them, and the block that each is reached from, -1 for none.
+// to_world: the dual blocks without a second end.
+inline std::pair<std::vector<Index>, std::vector<Index>> search_from_world(const Graph& quotient, Indices to_world,
+                                                                           bool is_depth_first) {
   const Index n = quotient.size();
   std::vector<Index> sequence(n), came_from(n, -1);
   std::vector<bool> seen(n);

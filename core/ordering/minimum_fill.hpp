@@ -1,16 +1,14 @@
 // Minimum fill, weighted by scalar entries, with a look ahead.
 // Tinney and Walker (1967), scheme 3; Rothberg and Eisenstat (1998), SIAM J. Matrix Anal. 19, 3.
+#pragma once
+
 #include <algorithm>
 #include <tuple>
 
+#include "graph/adjacency.hpp"
 #include "graph/bit_rows.hpp"
-#include "ordering/orderings.hpp"
 
 namespace sparsebody {
-
-namespace {
-
-constexpr std::size_t most_compared = 8;  // nodes that fill in equally little and are compared by what comes next
 
 class MinimumFill {
  public:
@@ -41,6 +39,8 @@ class MinimumFill {
   }
 
  private:
+  static constexpr std::size_t most_compared = 8;  // nodes that fill in equally little: compared by what comes next
+
   // The scalar entries that eliminating i would add, and the rows of its front.
   void measure(Index i) {
     neighbours(i, near_);
@@ -119,8 +119,7 @@ class MinimumFill {
   std::vector<Index> near_, further_;
 };
 
-}  // namespace
-
-Array<Index> minimum_fill(const Graph& graph, Indices size) { return MinimumFill(graph, size).order(); }
+// The nodes of a graph, the one that fills in least next.
+inline Array<Index> minimum_fill(const Graph& graph, Indices size) { return MinimumFill(graph, size).order(); }
 
 }  // namespace sparsebody

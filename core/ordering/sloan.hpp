@@ -1,14 +1,17 @@
 // Sloan's sweep: of the bodies near those taken, one that is far from the end and adds little.
 // Sloan (1986), Int. J. Numer. Methods Eng. 23, 2.
+#pragma once
+
 #include <algorithm>
 #include <cstdint>
 
+#include "graph/adjacency.hpp"
 #include "graph/breadth_first.hpp"
-#include "ordering/orderings.hpp"
 
 namespace sparsebody {
 
-Array<Index> sloan(const Graph& bodies, Indices sequence) {
+// The bodies by Sloan's priorities; in `sequence` each component lies in one piece, between its ends.
+inline Array<Index> sloan(const Graph& bodies, Indices sequence) {
   constexpr Index weight_of_distance = 1, weight_of_joints = 2;  // as Sloan gives them
   enum State : std::uint8_t { far, near, coupled, taken };       // coupled: to what is taken
   const Index n = sequence.size();

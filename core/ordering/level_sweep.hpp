@@ -1,19 +1,15 @@
 // A sweep level by level that keeps the band narrow: the bodies of a level, the joints inside it, those to the next.
 // Cuthill and McKee (1969); George and Liu (1979) for the search for a body at the periphery.
+#pragma once
+
 #include <algorithm>
 #include <numeric>
 #include <tuple>
 
+#include "graph/adjacency.hpp"
 #include "graph/breadth_first.hpp"
-#include "ordering/orderings.hpp"
 
 namespace sparsebody {
-
-namespace {
-
-constexpr Index trial_work = 2'000'000;  // blocks that all trials of a start together may visit in one component
-constexpr Index fewest_trials = 4;
-constexpr int most_searches = 12;  // for a body at the periphery
 
 class LevelSweep {
  public:
@@ -52,6 +48,10 @@ class LevelSweep {
   }
 
  private:
+  static constexpr Index trial_work = 2'000'000;  // blocks that all trials of a start together may visit in one component
+  static constexpr Index fewest_trials = 4;
+  static constexpr int most_searches = 12;  // for a body at the periphery
+
   // Sorts the joints of every body by the number of joints of the body beyond, then by that body; those to the world
   // come last.
   void sort_links(Index n_joints) {
@@ -165,8 +165,9 @@ class LevelSweep {
   std::vector<Index> level_, queue_, trial_, position_, first_;
 };
 
-}  // namespace
-
-Array<Index> level_sweep(Index n_primal, View<const Index, 2> ends) { return LevelSweep(n_primal, ends).order(ends); }
+// All blocks, level by level; see level_sweep.cpp.
+inline Array<Index> level_sweep(Index n_primal, View<const Index, 2> ends) {
+  return LevelSweep(n_primal, ends).order(ends);
+}
 
 }  // namespace sparsebody

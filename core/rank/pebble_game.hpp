@@ -1,11 +1,12 @@
-#include "rank/decisions.hpp"
+// Independent bars in general position.
+#pragma once
 
 #include <algorithm>
 
 #include "graph/union_find.hpp"
+#include "rank/rows.hpp"
 
 namespace sparsebody {
-namespace {
 
 class PebbleGame {
  public:
@@ -78,9 +79,9 @@ class PebbleGame {
   std::vector<Index> queue_;
 };
 
-}  // namespace
-
-Array<Index> independent_bars(View<const Index, 2> nodes, View<const Index> bars, Index n, Index k) {
+// How many of the bars of each joint are independent in general position: the (k, k) pebble game of Lee and
+// Streinu (2008). nodes (n_joints, 2) in 0 .. n - 1; bars (n_joints,), at most k each.
+inline Array<Index> independent_bars(View<const Index, 2> nodes, View<const Index> bars, Index n, Index k) {
   PebbleGame game(n, k);
   Array<Index> accepted(nodes.rows());
   for (Index j = 0; j < nodes.rows(); ++j) accepted[j] = game.play(nodes(j, 0), nodes(j, 1), std::min(bars[j], k));

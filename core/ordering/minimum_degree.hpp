@@ -3,14 +3,14 @@
 //
 // Eliminated blocks become elements: sets of blocks that they couple. A block couples to others through the matrix
 // itself, or through elements. Its degree is an upper bound of the rows that it couples to.
+#pragma once
+
 #include <algorithm>
 
+#include "graph/adjacency.hpp"
 #include "graph/elimination_tree.hpp"
-#include "ordering/orderings.hpp"
 
 namespace sparsebody {
-
-namespace {
 
 struct Block {
   Index size, degree, awaited;
@@ -227,10 +227,10 @@ class MinimumDegree {
   Index lowest_ = 0, rows_left_ = 0, n_released_ = 0;
 };
 
-}  // namespace
-
-Array<Index> minimum_degree(const Graph& graph, Indices size, Index n_primal, Indices awaited, Indices outer,
-                            Indices phase) {
+// Minimum degree with phases. awaited: primal blocks that a block waits for; those of a dual block in a tree part
+// are one, `outer` (n_dual), which is -1 elsewhere. Blocks 0 .. n_primal-1 are waited for.
+inline Array<Index> minimum_degree(const Graph& graph, Indices size, Index n_primal, Indices awaited, Indices outer,
+                                   Indices phase) {
   return postordered(graph, MinimumDegree(graph, size, n_primal, awaited, outer, phase).order());
 }
 
