@@ -1,4 +1,4 @@
-"""Elimination orders on the graph, their elimination trees, and what they cost."""
+"""Elimination orders on the graph, their elimination trees, fill-in and operations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_NUMBERS = 80  # blocks up to which their places in the order are written b
 def plot_elimination(
     pattern: BlockPattern, order: IntArray, place: FloatArray, title: str = ""
 ) -> Figure:
-    """Return the graph with bodies (circles) and joints (squares) coloured by when they go.
+    """Return the graph of bodies (circles) and joints (squares), coloured by their elimination.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ def plot_elimination(
     order : (n_blocks,) int array
         Elimination order.
     place : (n_blocks, 2 or 3) array
-        Where the blocks are; see `graph_places`.
+        Points of the blocks; see `graph_places`.
     title : str
         Above the picture.
     """
     flat = _flattened(place)
-    when = positions(order)
+    position = positions(order)  # in the order
     figure = Figure(figsize=_size(flat))
     axes = figure.add_subplot()
     joint, side = np.nonzero(pattern.ends >= 0)
@@ -56,7 +56,7 @@ def plot_elimination(
             flat[blocks, 0],
             flat[blocks, 1],
             s=share * size,
-            c=when[blocks],
+            c=position[blocks],
             cmap=TIME_COLORS,
             norm=shades,
             marker=marker,
@@ -64,9 +64,14 @@ def plot_elimination(
         )
     if n <= _MOST_NUMBERS:
         for block in range(n):
-            ink = "white" if when[block] > 0.45 * n else "black"
+            ink = "white" if position[block] > 0.45 * n else "black"
             axes.annotate(
-                str(when[block] + 1), flat[block], ha="center", va="center", fontsize=5, color=ink
+                str(position[block] + 1),
+                flat[block],
+                ha="center",
+                va="center",
+                fontsize=5,
+                color=ink,
             )
     axes.set_aspect("equal")
     axes.set_axis_off()
@@ -77,9 +82,10 @@ def plot_elimination(
 
 
 def graph_places(structure: KKTStructure, state: State) -> FloatArray:
-    """Return where blocks are drawn (n_blocks, 3): bodies at their centers of mass.
+    """Return points (n_blocks, 3) at which blocks are drawn: bodies at their centers of mass.
 
-    A joint is drawn half way from where it is to the middle of its bodies: some lie upon a center.
+    A joint is drawn half way from its point to the middle of its bodies, for its point may be one
+    of the centers.
     """
     system, joints = structure.system, structure.joints
     joint = joint_points(system).at(state)[joints]
@@ -97,10 +103,9 @@ def _flattened(place: FloatArray) -> FloatArray:
     extent = np.ptp(centred, axis=0)
     first, second = sorted(np.argsort(extent)[-2:])
     flat = centred[:, [first, second]]
-    thin = extent.min() > 0.2 * extent.max()
-    if thin:  # a solid: seen from aside
-        rest = ({0, 1, 2} - {int(first), int(second)}).pop()
-        flat = flat + centred[:, [rest]] * np.array([0.45, 0.3])
+    if extent.min() > 0.2 * extent.max():  # a solid, in oblique projection
+        third = ({0, 1, 2} - {int(first), int(second)}).pop()
+        flat = flat + centred[:, [third]] * np.array([0.45, 0.3])
     return np.asarray(flat)
 
 
