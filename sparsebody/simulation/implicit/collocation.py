@@ -31,10 +31,8 @@ from sparsebody.simulation.implicit.start import row_motion
 from sparsebody.simulation.implicit.step_equations import Control, StepEquations
 from sparsebody.simulation.integrators.base import Collocation, LocalError
 
-_FAST, _SLOW = 0.05, 0.4  # contractions: factors are reused below the first, not above the second
-    0.05,
-    0.4,
-)  # contraction up to which factors are reused, from which a step is given up
+# Contractions up to which factors are reused, and beyond which a step is given up.
+_FAST, _SLOW = 0.05, 0.4
 _ROUNDING = 1e-11  # of lengths: slow convergence of smaller corrections is rounding
 _COUPLED_ROUNDING = 1e-8  # likewise at singular poses
 _MOST_ITERATIONS = 20
