@@ -10,7 +10,7 @@ namespace sparsebody {
 
 class PebbleGame {
  public:
-  PebbleGame(Index n, Index k) : k_(k), rigid_(n), out_(n * k), used_(n), came_by_(n, -1), bar_(n), queue_(n) {}
+  PebbleGame(Index n, Index k) : k_(k), rigid_(n), out_(n * k), used_(n), previous_(n, -1), bar_(n), queue_(n) {}
 
   // Accept as many bars between two nodes as are independent of all accepted before.
   Index play(Index u, Index v, Index bars) {
@@ -24,7 +24,7 @@ class PebbleGame {
       const Index owner = used_[u] < k_ ? u : v;
       out(owner, used_[owner]++) = owner == u ? v : u;
     }
-    for (Index i = 0; i < reached; ++i) {  // no bar of theirs leads out: they are one rigid body
+    for (Index i = 0; i < reached; ++i) {  // no bar leads out of this set: it is one rigid body
       rigid_.link(queue_[i], u);
       used_[queue_[i]] = 0;
     }
@@ -34,19 +34,19 @@ class PebbleGame {
  private:
   Index& out(Index node, Index bar) { return out_[node * k_ + bar]; }
 
-  // Bring one more pebble to u or v along bars; returns 0, or how many nodes were searched in vain.
+  // Bring one more pebble to u or v along bars; returns 0, or the number of nodes reached if none is free.
   Index bring_pebble(Index u, Index v) {
     queue_[0] = u;
     queue_[1] = v;
-    came_by_[u] = u;
-    came_by_[v] = v;
+    previous_[u] = u;
+    previous_[v] = v;
     Index head = 0, end = 2, free = -1;
     while (head < end && free < 0) {
       const Index node = queue_[head++];
       for (Index bar = 0; bar < used_[node]; ++bar) {
         const Index other = rigid_.find(out(node, bar));
-        if (came_by_[other] >= 0) continue;
-        came_by_[other] = node;
+        if (previous_[other] >= 0) continue;
+        previous_[other] = node;
         bar_[other] = bar;
         queue_[end++] = other;
         if (used_[other] < k_) {
@@ -56,16 +56,16 @@ class PebbleGame {
       }
     }
     if (free >= 0) turn_path(free, u, v);
-    for (Index i = 0; i < end; ++i) came_by_[queue_[i]] = -1;
+    for (Index i = 0; i < end; ++i) previous_[queue_[i]] = -1;
     return free >= 0 ? 0 : end;
   }
 
-  // Let the bars from u or v to `node` be held from their other ends; that frees a pebble of u or v.
+  // Reverse the bars on the path from u or v to `node`, which frees a pebble of u or v.
   void turn_path(Index node, Index u, Index v) {
-    Index before = came_by_[node], bar = bar_[node];
+    Index before = previous_[node], bar = bar_[node];
     out(node, used_[node]++) = before;
     for (node = before; node != u && node != v; node = before) {
-      before = came_by_[node];
+      before = previous_[node];
       out(node, bar) = before;
       bar = bar_[node];
     }
@@ -74,8 +74,8 @@ class PebbleGame {
 
   Index k_;
   UnionFind rigid_;                 // nodes that move as one rigid body
-  std::vector<Index> out_, used_;   // out(v, b), b < used[v]: where the bars lead that hold pebbles of v
-  std::vector<Index> came_by_, bar_;  // of a search: the node before, and its bar; -1 where not reached
+  std::vector<Index> out_, used_;   // out(v, b), b < used[v]: the other ends of the bars that pebbles of v hold
+  std::vector<Index> previous_, bar_;  // of a search: the node before, and its bar; -1 where not reached
   std::vector<Index> queue_;
 };
 

@@ -34,8 +34,8 @@ struct ProximalWork {
 
 constexpr int most_iterations = 30;
 constexpr double step_tolerance = 1e-12;     // of accelerations, relative to the largest
-constexpr double best_rate = 1e-3;           // steps are not relied on to shrink faster: the softest motions show last
-constexpr double rounding_tolerance = 1e-9;  // steps below this that do not shrink are rounding
+constexpr double best_rate = 1e-3;           // least rate of convergence assumed: the softest motions converge last
+constexpr double rounding_tolerance = 1e-9;  // steps below this that do not shrink are rounding errors
 
 // tau = -(H qdd + C - K' lambda) and b = k - K qdd.
 inline void fill_residuals(const Links& links, const TreeMotion& motion, View<const double> qdd,
@@ -59,10 +59,10 @@ inline void fill_residuals(const Links& links, const TreeMotion& motion, View<co
 
 // Solves H qdd + C - K' lambda = tau, K qdd = k for qdd, lambda, and the accelerations of the links in `work`.
 //
-// Each iteration solves [H, K'; K, -mu] for the residuals of both, formed anew from the accelerations of all links, so
-// that neither mu nor the rounding of the factors stays. Where it does not converge, mu becomes `stiffening` times as
-// large, at most `levels` - 1 times. Returns the number of solutions and of factorizations, and the last relative step
-// of the accelerations.
+// Each iteration solves [H, K'; K, -mu] for the residuals of both, recomputed from the accelerations of all links, so
+// that the limit depends neither on mu nor on the rounding of the factors. Where it does not converge, mu is multiplied
+// by `stiffening`, at most `levels` - 1 times. Returns the number of solutions and of factorizations, and the last
+// relative step of the accelerations.
 inline std::tuple<Index, Index, double> proximal_iterations(
     const Links& links, const FrontPlan& plan, const TreeMotion& motion, View<const Force> external,
     const LoopSystem& loops, View<const double> softness, View<const bool> is_prescribed,

@@ -1,4 +1,4 @@
-"""What every factorization backend offers, and the checks that all of them share."""
+"""Protocols of factorization backends, and the checks that all of them share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REMEDY = (
 
 
 class Numeric(Protocol):
-    """The factors of one matrix; all they can do is solve."""
+    """The factors of one matrix."""
 
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x, rhs (n_rows,) or (n_rows, k), both in natural order, primal rows first."""
@@ -30,7 +30,7 @@ class Numeric(Protocol):
 
 
 class Symbolic(Protocol):
-    """What depends only on the pattern and the order, made once."""
+    """The analysis of a pattern in an order, reused for every matrix with this pattern."""
 
     def factorize(self, matrix: SaddleMatrix) -> Numeric:
         """Factorize the values; raise SingularSystemError if they are singular."""
@@ -42,17 +42,17 @@ class Backend:
     """One line of the table FACTORIZATIONS."""
 
     analyze: Callable[[BlockPattern, IntArray], Symbolic]
-    needs: str | None  # the import that it cannot do without
+    needs: str | None  # the package that it imports
     summary: str
 
 
 def check_pattern(matrix: SaddleMatrix, pattern: BlockPattern) -> None:
     """Raise ShapeError unless the matrix has the analyzed pattern (free if it is the same one)."""
-    found = matrix.pattern
-    if found is pattern:
+    other = matrix.pattern
+    if other is pattern:
         return
-    same_sizes = np.array_equal(found.block_sizes, pattern.block_sizes)
-    if not (same_sizes and np.array_equal(found.ends, pattern.ends)):
+    same_sizes = np.array_equal(other.block_sizes, pattern.block_sizes)
+    if not (same_sizes and np.array_equal(other.ends, pattern.ends)):
         raise ShapeError("the matrix has another pattern than the analyzed one: analyze it first")
 
 
@@ -62,7 +62,7 @@ def check_rhs(rhs: FloatArray, pattern: BlockPattern) -> None:
         raise ShapeError(f"right-hand side {rhs.shape} for a matrix of {pattern.n_rows} rows")
 
 
-def lost_pivot(pattern: BlockPattern, row: int) -> SingularSystemError:
+def vanishing_pivot(pattern: BlockPattern, row: int) -> SingularSystemError:
     """Return the error that names the block whose pivot vanishes."""
     block = int(np.searchsorted(pattern.offsets, row, side="right")) - 1
     kind = "dual" if block >= pattern.n_primal else "primal"
@@ -71,19 +71,19 @@ def lost_pivot(pattern: BlockPattern, row: int) -> SingularSystemError:
 
 
 def check_regular(solve: Callable[[FloatArray], FloatArray], probe: FloatArray) -> None:
-    """Raise SingularSystemError if a solution is larger than any regular matrix would make it.
+    """Raise SingularSystemError if a solution is larger than that of any regular matrix.
 
     The matrix has a unit diagonal, so the size of one solution bounds its inverse from below;
-    unlike the pivots, it is at hand in every library and in every elimination order.
+    unlike pivots, it is available in every library and in every elimination order.
     """
     growth = np.abs(solve(probe)).max(initial=0.0)
     if not growth < LARGEST_INVERSE:  # catches NaN as well
         raise SingularSystemError(f"the matrix is singular (inverse beyond {growth:.0e}): {REMEDY}")
 
 
-def check_newest(number: int, newest: int) -> None:
-    """Raise SparsebodyError if factors, kept in place, were overwritten by newer ones."""
-    if number != newest:
+def check_newest(serial: int, newest: int) -> None:
+    """Raise SparsebodyError if factors, stored in place, were overwritten by newer ones."""
+    if serial != newest:
         raise SparsebodyError(
             "these factors were overwritten by a later factorize() of the same Symbolic: "
             "analyze() twice to keep two sets of factors"
@@ -91,14 +91,14 @@ def check_newest(number: int, newest: int) -> None:
 
 
 def probe_vector(n: int) -> FloatArray:
-    """Return a fixed right-hand side (n,) of signs, not orthogonal to anything of interest."""
+    """Return a fixed right-hand side (n,) of signs, unlikely to be orthogonal to a null vector."""
     return np.asarray(np.random.default_rng(8_13).choice([-1.0, 1.0], n) + 0.125)
 
 
 MOST_ITERATIONS = 4
 
 
-def useless_row(pattern: BlockPattern, rows: FloatArray) -> int:
+def first_vanishing_row(pattern: BlockPattern, rows: FloatArray) -> int:
     """Return the first row of A (n_dual_rows, 2, width) that is zero or not finite, or -1."""
     return factorization.vanishing_row((pattern.offsets, pattern.ends), rows)
 

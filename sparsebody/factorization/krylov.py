@@ -1,8 +1,8 @@
-"""Krylov steps on the dual unknowns: smallest solutions, whatever the rank.
+"""Least-norm solutions of A x = g by Krylov steps on the dual unknowns, whatever the rank of A.
 
-x = A' y is looked for where (A A' + delta)^-1 takes A from g: its singular values are then close to
-one, but for those below sqrt(delta), each of which costs a step or two. No product A A' is formed,
-so that singular values far below sqrt(eps) are told from zero, and no rank is decided. The inverse
+x = A' y, preconditioned by (A A' + delta)^-1: the singular values are then close to one, but for
+those below sqrt(delta), each of which costs a step or two. No product A A' is formed, so that
+singular values far below sqrt(eps) are distinguished from zero, and no rank is decided. The inverse
 is what elimination of the primal part leaves of the quasi-definite [1 A'; A -delta], which has
 factors in every order (Vanderbei 1995).
 
@@ -29,9 +29,9 @@ from sparsebody.tolerances import GAP_ROUNDING
 
 MOST_STEPS = 300
 MOST_PASSES = 12
-REDUCTION = 1e-9  # of what a step could gain, relative to the first one: then comes another pass
-BETTER = 0.5  # share of what is left before a pass that must not be left after it
-SOLVED = 1e-10  # relative size of what is left
+GAIN_TOLERANCE = 1e-9  # of A' p, relative to the first one, after which another pass begins
+LEAST_REDUCTION = 0.5  # ratio of two residuals above which no further pass is made
+RESIDUAL_TOLERANCE = 1e-10  # relative
 
 
 class Operator(Protocol):
@@ -52,102 +52,105 @@ class Operator(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LeastNorm:
-    """What was found."""
+    """The smallest solution of a least-squares problem A x = g."""
 
     y: FloatArray  # (n_dual_rows,) with x = A' y
     x: FloatArray  # (n_primal_rows,)
     steps: int
     gap: float  # largest entry of g - A x, relative to `size`
-    residual: float  # the same, or that of A' (g - A x) where g contradicts itself
+    residual: float  # the same, or that of A' (g - A x) where no x closes the gap
     converged: bool
 
 
 def least_norm(operator: Operator, g: FloatArray, size: float) -> LeastNorm:
     """Return the smallest x = A' y of those with the least |A x - g|.
 
-    First g (n_dual_rows,) is taken at its word. Where a pass leaves a gap that no x closes, as rows
-    that depend on each other let it, its part in the range of A is sought alone, for what is
-    outside is amplified by 1 / delta; singular values far below sqrt(delta) then count as zero.
-    Gaps are measured against `size`, the largest entry of g and of what it comes from.
+    First g (n_dual_rows,) is assumed to be in the range of A. Where a gap g - A x remains, as it
+    may with dependent rows, x is computed from the part of g in the range alone, because the other
+    part is amplified by 1 / delta; singular values far below sqrt(delta) then count as zero.
+    Gaps are relative to `size`, the largest entry of g and of the terms that it is the sum of.
     """
-    found = _closed(operator, g, size)
-    if _size(found.gap) > SOLVED * size + _noise(found, size):
-        closed, found = found, _nearest(operator, g, size, found)
-        found = replace(found, steps=found.steps + closed.steps)
-    left = _size(found.gap)
-    rest = min(left, _size(operator.transposed(found.gap)))
-    bound = max(SOLVED * size, 8.0 * _noise(found, size))
-    scale = size if size > 0.0 else 1.0
-    return LeastNorm(found.y, found.x, found.steps, left / scale, rest / scale, rest <= bound)
+    iterate = _consistent(operator, g, size)
+    if _size(iterate.gap) > RESIDUAL_TOLERANCE * size + _rounding(iterate, size):
+        first, iterate = iterate, _least_squares(operator, g, size, iterate)
+        iterate = replace(iterate, steps=iterate.steps + first.steps)
+    gap = _size(iterate.gap)
+    residual = min(gap, _size(operator.transposed(iterate.gap)))
+    bound = max(RESIDUAL_TOLERANCE * size, 8.0 * _rounding(iterate, size))
+    y, x, scale = iterate.y, iterate.x, size if size > 0.0 else 1.0
+    return LeastNorm(y, x, iterate.steps, gap / scale, residual / scale, residual <= bound)
 
 
 @dataclass(frozen=True, eq=False)
-class _Found:
+class _Iterate:
     y: FloatArray
     x: FloatArray  # A' y
     gap: FloatArray  # g - A x
     steps: int
 
 
-def _closed(operator: Operator, g: FloatArray, size: float) -> _Found:
-    """Return an x that closes the gap as far as passes make it smaller."""
+def _consistent(operator: Operator, g: FloatArray, size: float) -> _Iterate:
+    """Return an x whose gap no further pass reduces, for g in the range of A."""
     y = np.zeros(len(g))
-    found = _Found(y, operator.transposed(y), g, 0)
+    iterate = _Iterate(y, operator.transposed(y), g, 0)
     for _ in range(MOST_PASSES):
-        if _size(found.gap) <= GAP_ROUNDING * size:
+        if _size(iterate.gap) <= GAP_ROUNDING * size:
             break
-        change, steps = _golub_kahan(operator, found.gap)
-        trial = _moved(operator, found, change, steps)
-        is_better = _size(trial.gap) < BETTER * _size(found.gap)
-        found = trial if is_better else replace(found, steps=trial.steps)
+        change, steps = _golub_kahan(operator, iterate.gap)
+        trial = _corrected(operator, iterate, change, steps)
+        is_better = _size(trial.gap) < LEAST_REDUCTION * _size(iterate.gap)
+        iterate = trial if is_better else replace(iterate, steps=trial.steps)
         if not is_better:
             break
-    return found
+    return iterate
 
 
-def _nearest(operator: Operator, g: FloatArray, size: float, start: _Found) -> _Found:
-    """Return an x that leaves a gap outside the range of A only."""
-    nothing = replace(start, y=np.zeros_like(start.y), x=np.zeros_like(start.x), gap=g)
-    found = _moved(operator, nothing, _range_part(operator, start.y))
-    rest = _size(operator.transposed(found.gap))
+def _least_squares(operator: Operator, g: FloatArray, size: float, start: _Iterate) -> _Iterate:
+    """Return an x whose gap lies outside the range of A, A' (g - A x) = 0."""
+    zero = replace(start, y=np.zeros_like(start.y), x=np.zeros_like(start.x), gap=g)
+    iterate = _corrected(operator, zero, _range_part(operator, start.y))
+    residual = _size(operator.transposed(iterate.gap))
     for _ in range(MOST_PASSES):
-        if rest <= GAP_ROUNDING * size:
+        if residual <= GAP_ROUNDING * size:
             break
-        change, steps = _golub_kahan(operator, _range_part(operator, found.gap))
-        trial = _moved(operator, found, _range_part(operator, change), steps)
-        left = _size(operator.transposed(trial.gap))
-        if not left < rest:
+        change, steps = _golub_kahan(operator, _range_part(operator, iterate.gap))
+        trial = _corrected(operator, iterate, _range_part(operator, change), steps)
+        new_residual = _size(operator.transposed(trial.gap))
+        if not new_residual < residual:
             break
-        is_better, found, rest = left < BETTER * rest, trial, left
+        is_better = new_residual < LEAST_REDUCTION * residual
+        iterate, residual = trial, new_residual
         if not is_better:
             break
-    return found
+    return iterate
 
 
-def _moved(operator: Operator, found: _Found, change: FloatArray, steps: int = 0) -> _Found:
-    """Return what a change of y makes.
+def _corrected(
+    operator: Operator, iterate: _Iterate, change: FloatArray, steps: int = 0
+) -> _Iterate:
+    """Return the iterate after a change of y.
 
-    It is added to x: rounding of A' y, which is large in long mechanisms, stays out of the gap.
+    A' dy is added to x: rounding of A' y, which is large in long mechanisms, stays out of the gap.
     """
     dx = operator.transposed(change)
-    gap = found.gap - operator.product(dx)
-    return _Found(found.y + change, found.x + dx, gap, found.steps + steps)
+    gap = iterate.gap - operator.product(dx)
+    return _Iterate(iterate.y + change, iterate.x + dx, gap, iterate.steps + steps)
 
 
 def _range_part(operator: Operator, y: FloatArray) -> FloatArray:
-    """Return the part of y in the range of A, of singular values below sqrt(delta) less."""
+    """Return the part of y in the range of A, less that of singular values below sqrt(delta)."""
     return operator.precondition(operator.product(operator.transposed(y)))
 
 
-def _noise(found: _Found, size: float) -> float:
-    """Return what rounding makes of the terms of a gap."""
-    return GAP_ROUNDING * (size + _size(found.y))
+def _rounding(iterate: _Iterate, size: float) -> float:
+    """Return the rounding error of a gap."""
+    return GAP_ROUNDING * (size + _size(iterate.y))
 
 
 def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
     """Return y (n_dual_rows,) of generalized LSQR, and the number of steps.
 
-    In the words of Paige and Saunders, v = A' t and w = A' s.
+    v = A' t and w = A' s are the vectors of Paige and Saunders (1982).
     """
     y = np.zeros(len(g))
     p = operator.precondition(g)
@@ -162,13 +165,13 @@ def _golub_kahan(operator: Operator, g: FloatArray) -> tuple[FloatArray, int]:
     v, t = v / alpha, u / alpha
     s, phi_bar, rho_bar = t, beta, alpha
     first = alpha * beta
-    least = max(REDUCTION * first, GAP_ROUNDING * float(np.linalg.norm(p)))  # of p, in A' p
+    least = max(GAIN_TOLERANCE * first, GAP_ROUNDING * float(np.linalg.norm(p)))  # of p, in A' p
     for step in range(1, MOST_STEPS + 1):
-        left = operator.product(v) - alpha * metric_u
-        p = operator.precondition(left)
-        beta = math.sqrt(max(float(left @ p), 0.0))
+        metric_p = operator.product(v) - alpha * metric_u
+        p = operator.precondition(metric_p)
+        beta = math.sqrt(max(float(metric_p @ p), 0.0))
         if beta > 0.0:
-            u, metric_u = p / beta, left / beta
+            u, metric_u = p / beta, metric_p / beta
         v = operator.transposed(u) - beta * v
         alpha = float(np.linalg.norm(v))
         if alpha > 0.0:

@@ -15,9 +15,9 @@ from sparsebody.factorization.backend import (
     check_newest,
     check_pattern,
     check_rhs,
+    first_vanishing_row,
     is_dependent,
-    lost_pivot,
-    useless_row,
+    vanishing_pivot,
 )
 from sparsebody.factorization.layouts import scales, vanishing_row
 from sparsebody.sparse.pattern import BlockPattern
@@ -108,7 +108,7 @@ class UnitSymbolic(ABC):
         bad, inverse_root = unit_rows(matrix, rows)
         if bad != SOUND:
             scales(matrix)
-            raise lost_pivot(self.pattern, int(self.pattern.offsets[bad]))
+            raise vanishing_pivot(self.pattern, int(self.pattern.offsets[bad]))
         self.check(self.eliminate(rows), rows)
         return UnitNumeric(self, rows, inverse_root, self.newest)
 
@@ -123,10 +123,10 @@ class UnitSymbolic(ABC):
         row, pattern = self.first_row(status), self.pattern
         if row in self.independent:
             return
-        bad = useless_row(pattern, rows)
+        bad = first_vanishing_row(pattern, rows)
         if bad >= 0:
             raise SingularSystemError(vanishing_row(pattern, pattern.n_primal_rows + bad))
         if self.is_lost(rows, row):
-            raise lost_pivot(pattern, row)
+            raise vanishing_pivot(pattern, row)
         if pattern.n_blocks >= LONG:
             self.independent.add(row)

@@ -25,23 +25,23 @@ class Ordering:
     source: str = ""
     complexity: str = ""
     admissible: bool = True  # every joint after both bodies, or its outer body in a tree part
-    needs: str | None = None  # the package without which it does not run
+    needs: str | None = None  # the package that it imports
     invariant: bool = False  # numbering changes the predicted flops by less than 1.2 times
     deterministic: bool = True  # the same pattern gives the same order
     takes_positions: bool = False  # it is called with the positions of the bodies, if known
     largest: int = ANY_SIZE  # the most blocks that it takes
     smallest_automatic: int = 0  # the fewest joints in loops for which it is worth its time
     largest_automatic: int = 0  # the most blocks for which the automatic choice tries it
-    microseconds: float = 1.0  # it takes a block, roughly
+    microseconds: float = 1.0  # a block, roughly
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A user's ordering: its orders are checked, and repaired unless that was excluded."""
+    """A user's ordering, whose orders are checked and, where `admissible` is None, repaired."""
 
     name: str
     function: Callable[..., IntArray]
-    admissible: bool | None  # promised; None: repaired where it is not
+    admissible: bool | None  # promised; None: not promised, and repaired
 
     def __call__(self, pattern: BlockPattern, *positions: FloatArray) -> IntArray:
         """Return the order.
@@ -71,12 +71,12 @@ class Checked:
 
 
 def is_installed(package: str | None) -> bool:
-    """Return whether `package` can be imported; None is always there."""
+    """Return whether `package` can be imported; True for None."""
     return package is None or find_spec(package) is not None
 
 
 def installed_entry(table: Mapping[str, Ordering], name: str) -> Ordering:
-    """Return the line of a name; an error tells which there are, or which package it needs."""
+    """Return the line of a name; errors list the names, or give the package that it needs."""
     if not isinstance(name, str) or name not in table:
         raise UnknownNameError(f"no ordering {name!r}; there are {', '.join(table)}")
     needs = table[name].needs

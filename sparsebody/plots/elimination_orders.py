@@ -41,7 +41,7 @@ def plot_elimination(
         Above the picture.
     """
     flat = _flattened(place)
-    when = positions(order)
+    position = positions(order)  # in the order
     width, height = np.maximum(np.ptp(flat, axis=0), 1e-9)
     figure = Figure(figsize=(6.6, 1.2 + 5.0 * float(np.clip(height / width, 0.2, 1.4))))
     axes = figure.add_subplot()
@@ -55,14 +55,19 @@ def plot_elimination(
         (np.arange(pattern.n_primal), "o", 1.0),
         (np.arange(pattern.n_primal, n), "s", 0.6),
     ):
-        colors: dict[str, Any] = {"c": when[blocks], "cmap": TIME_COLORS, "norm": shades}
+        colors: dict[str, Any] = {"c": position[blocks], "cmap": TIME_COLORS, "norm": shades}
         x, y = flat[blocks].T
         axes.scatter(x, y, s=share * size, marker=marker, zorder=2, **colors)
     if n <= _MOST_NUMBERS:
         for block in range(n):
-            ink = "white" if when[block] > 0.45 * n else "black"
+            ink = "white" if position[block] > 0.45 * n else "black"
             axes.annotate(
-                str(when[block] + 1), flat[block], ha="center", va="center", fontsize=5, color=ink
+                str(position[block] + 1),
+                flat[block],
+                ha="center",
+                va="center",
+                fontsize=5,
+                color=ink,
             )
     axes.set_aspect("equal")
     axes.set_axis_off()

@@ -32,11 +32,12 @@ from sparsebody.simulation.implicit.start import row_motion
 from sparsebody.simulation.implicit.step_equations import StepEquations
 from sparsebody.simulation.integrators.base import Collocation, LocalError
 
-_FAST, _SLOW = 0.05, 0.4  # contraction with which factors are kept, or given up
+# Contractions up to which factors are reused, and beyond which a step is given up.
+_FAST, _SLOW = 0.05, 0.4
 _ROUNDING = 1e-11  # of lengths: slow convergence of smaller corrections is rounding
 _COUPLED_ROUNDING = 1e-8  # likewise at singular poses
 _MOST_ITERATIONS = 20
-_FARTHEST = 0.3  # lengths that a correction may go
+_FARTHEST = 0.3  # largest correction, in lengths of the mechanism
 _INSTANT = 1e-8  # [s]
 _MOST_REFINEMENTS, _REFINED = 10, 1e-14  # of accelerations, and the change of them that ends it
 
@@ -54,7 +55,7 @@ class Polynomials:
 
 @dataclass(frozen=True, eq=False)
 class CollocationState:
-    """All that the method carries from one step to the next."""
+    """The state at the end of a step, with the quantities that the next step starts from."""
 
     state: State
     acceleration: FloatArray  # (n_bodies, 6) dv/dt
@@ -103,7 +104,7 @@ class CollocationSteps:
     def step(
         self, now: CollocationState, h: float, time: float, accuracy: tuple[float, float]
     ) -> CollocationState:
-        """Return what is `h` [s] later, at `time`.
+        """Return the state after a step of `h` [s], at `time`.
 
         Newton's method ends at errors of poses and velocities [m, m/s] smaller than `accuracy`.
 
@@ -162,7 +163,7 @@ class CollocationSteps:
             self._rates.append(np.ascontiguousarray(prescribed_motion(self._system, at)[:, 1]))
 
     def _predicted(self, now: CollocationState, h: float) -> tuple[FloatArray, FloatArray]:
-        """Return displacements and multipliers at the nodes as the newest step goes on."""
+        """Return displacements and multipliers at the nodes, extrapolated from the newest step."""
         node, last = self._scheme.node, now.step
         if last is None:
             V = now.state.velocity + (h * node)[:, None, None] * now.acceleration
@@ -312,7 +313,7 @@ class CollocationSteps:
     def _set_error(self, now: CollocationState, h: float, Y: FloatArray, V: FloatArray) -> None:
         """Hairer and Wanner (1996), (IV.8.20), of poses and velocities.
 
-        That of a step at a singular pose that rounding leaves noisy is taken for the last one's.
+        Where rounding dominates, at a singular pose, the error of the step before stands for it.
         """
         if self._is_noisy:
             return
@@ -335,8 +336,8 @@ class CollocationSteps:
         """Return the state and the multipliers at a time in a step, of its polynomials."""
         at, end = (time - step.start.time) / step.h, self._stages[-1]
         end.start_from(step.start, time)
-        still = np.concatenate([np.zeros_like(step.displacement[:1]), step.displacement])
-        end.displacement[:] = self._mix(still, at, True)
+        displacement = np.concatenate([np.zeros_like(step.displacement[:1]), step.displacement])
+        end.displacement[:] = self._mix(displacement, at, True)
         end.velocity[:] = self._mix(step.velocity, at, True)
         end.native.evaluate()
         return end.state(), self._mix(step.multiplier, at, False)
@@ -368,4 +369,5 @@ class CollocationSteps:
 
 
 def _each(weights: FloatArray, values: FloatArray) -> FloatArray:
+    """Return sums of weights (s, s) times values (s, ...) over the nodes."""
     return np.asarray(np.tensordot(weights, values, 1))
