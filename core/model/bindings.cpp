@@ -1,9 +1,8 @@
 #include "model/body_forces.hpp"
 #include "model/constraint_rows.hpp"
 #include "model/elastic_elements.hpp"
-#include "model/momentum.hpp"
-#include "model/planar_motion.hpp"
 #include "model/poses.hpp"
+#include "model/planar_motion.hpp"
 #include "model/subgroups.hpp"
 #include "python/signature.hpp"
 
