@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/dense.hpp"
 #include "joints/joint_types.hpp"
 #include "tree/links.hpp"
 #include "tree/motion.hpp"
@@ -24,28 +25,17 @@ template <class Vector>
 class Gram {
  public:
   explicit Gram(View<const Vector> T) : n_(T.size()) {
+    constexpr double least[6] = {};
     for (Index i = 0; i < n_; ++i)
-      for (Index j = i; j < n_; ++j) {
-        double sum = inner(T[i], T[j]);
-        for (Index k = 0; k < i; ++k) sum -= U_[k][i] * U_[k][j];
-        U_[i][j] = i == j ? std::sqrt(sum) : sum / U_[i][i];
-      }
+      for (Index j = i; j < n_; ++j) U_[i * n_ + j] = inner(T[i], T[j]);
+    dense::cholesky(n_, U_, least);
   }
   // x := (T' T)^-1 x
-  void solve(double* x) const {
-    for (Index i = 0; i < n_; ++i) {
-      for (Index k = 0; k < i; ++k) x[i] -= U_[k][i] * x[k];
-      x[i] /= U_[i][i];
-    }
-    for (Index i = n_ - 1; i >= 0; --i) {
-      for (Index k = i + 1; k < n_; ++k) x[i] -= U_[i][k] * x[k];
-      x[i] /= U_[i][i];
-    }
-  }
+  void solve(double* x) const { dense::cholesky_solve(n_, U_, x); }
 
  private:
   Index n_;
-  double U_[6][6];
+  double U_[36];
 };
 
 // x with T x = b by the normal equations, refined once.
