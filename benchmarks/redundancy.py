@@ -22,6 +22,7 @@ from benchmarks.oracle import (
 )
 from sparsebody.dynamics.conditioning import ROUNDING
 from sparsebody.dynamics.forward import ForwardDynamics
+from sparsebody.dynamics.preparation import EXTENDED, SPATIAL
 from sparsebody.model.gallery import build
 from sparsebody.model.mechanism import Mechanism
 from sparsebody.model.system import State, System
@@ -53,12 +54,12 @@ def bricard(size: int) -> Mechanism:
 
 def six_freedoms(problem: Problem) -> SparsePrepared:
     """Return the sparse method with six freedoms a body, rank by numbers alone."""
-    return _sparse(problem, reduction="none")
+    return _sparse(problem, formulation=SPATIAL)
 
 
 def extended_residuals(problem: Problem) -> SparsePrepared:
     """Return the sparse method with residuals of 31 digits."""
-    return _sparse(problem, residuals="extended")
+    return _sparse(problem, formulation=EXTENDED)
 
 
 def _sparse(problem: Problem, **options: str) -> SparsePrepared:
@@ -73,7 +74,7 @@ def truth(problem: Problem) -> Reference:
         return reference(problem)
     if problem.system.n_bodies <= LARGEST_DENSE:
         return dense_reference(problem)
-    whole = ForwardDynamics(problem.system, problem.state, reduction="none")
+    whole = ForwardDynamics(problem.system, problem.state, formulation=SPATIAL)
     kappa = whole.condition(problem.state).kappa
     return Reference(whole.acceleration(problem.state), ROUNDING * kappa, kappa)
 

@@ -13,7 +13,6 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import exudyn as exu
@@ -196,24 +195,39 @@ class PlanarModel:
         return np.array([offset[0], offset[1], 0.0])
 
 
-@dataclass(frozen=True, eq=False)
 class Prepared:
     """An assembled system at the state."""
 
-    problem: Problem
-    mbs: Any
-    bodies: list[Any]
-    planar: PlanarModel | None
-    detail: str
+    def __init__(self, problem: Problem) -> None:
+        frame = frames(problem)
+        axes = _plane(problem, frame)
+        self.problem, self.planar = problem, None
+        with silence():
+            self.mbs = exu.SystemContainer().AddSystem()
+            if axes is None:
+                self.bodies = _add_bodies(self.mbs, problem, frame)
+                _add_joints(self.mbs, problem, frame, self.bodies)
+            else:
+                self.planar = PlanarModel(self.mbs, problem, frame, axes)
+                self.bodies = self.planar.bodies
+            self.mbs.Assemble()
+        model = "spatial" if self.planar is None else "planar"
+        self.detail = f"{model} model, EigenSparse, per Newton iteration"
 
     def accelerations(self) -> FloatArray:
         """Return spatial accelerations (n_bodies, 6) in body coordinates, angular first."""
-        with silence():
-            solver = exu.MainSolverImplicitSecondOrder()
-            solver.InitializeSolver(self.mbs, _settings(1))
+        with silence(), self._solver(1):
             found = [self._acceleration(i) for i in range(self.problem.system.n_bodies)]
-            solver.FinalizeSolver(self.mbs, _settings(1))
         return spatial(self.problem, *np.swapaxes(found, 0, 1))
+
+    @contextlib.contextmanager
+    def _solver(self, steps: int) -> Iterator[Any]:
+        """Yield an initialized solver."""
+        settings = _settings(steps)
+        solver = exu.MainSolverImplicitSecondOrder()
+        solver.InitializeSolver(self.mbs, settings)
+        yield solver
+        solver.FinalizeSolver(self.mbs, settings)
 
     def _acceleration(self, i: int) -> FloatArray:
         """Return the angular and the classical linear acceleration (2, 3) in world axes."""
@@ -228,15 +242,11 @@ class Prepared:
 
     def measure(self) -> tuple[float, float]:
         """Return CPU and wall time [s] of one Newton iteration, over a few time steps."""
-        settings = _settings(STEPS)
-        with silence():
-            solver = exu.MainSolverImplicitSecondOrder()
-            solver.InitializeSolver(self.mbs, settings)
+        with silence(), self._solver(STEPS) as solver:
             cpu, wall = time.process_time(), time.perf_counter()
-            done = solver.SolveSteps(self.mbs, settings)
+            done = solver.SolveSteps(self.mbs, _settings(STEPS))
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
             iterations = solver.it.newtonStepsCount
-            solver.FinalizeSolver(self.mbs, settings)
         if not done or iterations < 1:
             raise RuntimeError("Exudyn's Newton iteration did not converge")
         return cpu / iterations, wall / iterations
@@ -244,18 +254,4 @@ class Prepared:
 
 def newton_iteration(problem: Problem) -> Prepared:
     """Return the assembled system of a mechanism."""
-    frame = frames(problem)
-    axes = _plane(problem, frame)
-    with silence():
-        mbs = exu.SystemContainer().AddSystem()
-        if axes is None:
-            bodies = _add_bodies(mbs, problem, frame)
-            _add_joints(mbs, problem, frame, bodies)
-            planar = None
-        else:
-            planar = PlanarModel(mbs, problem, frame, axes)
-            bodies = planar.bodies
-        mbs.Assemble()
-    model = "spatial" if planar is None else "planar"
-    detail = f"{model} model, EigenSparse, per Newton iteration"
-    return Prepared(problem, mbs, bodies, planar, detail)
+    return Prepared(problem)

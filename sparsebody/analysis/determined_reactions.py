@@ -19,12 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsebody.analysis.null_space import (
-    N_SAMPLES,
-    Circulations,
-    circulations,
-    null_wrenches,
-)
+from sparsebody.analysis.null_space import N_SAMPLES, Circulations, circulations, null_wrenches
 from sparsebody.arrays import BoolArray, FloatArray, IntArray
 from sparsebody.assembly.constraint import kkt_structure
 from sparsebody.dynamics.forward import ForwardDynamics
@@ -224,9 +219,12 @@ def determined_reactions(
     constraint = dynamics.evaluate(state).constraint
     component, size = _components(system, dynamics)
     loops = circulations(system, state, constraint.subspace, seed)
-    by_loops = _by_component(loops, component, len(size))
+    by_loops = np.zeros(len(size), dtype=np.intp)  # dimensions of their circulations
+    np.add.at(by_loops, component[loops.cycles.edge[loops.cycles.start[:-1]]], loops.dimension)
     unique = loops.share <= CIRCULATION_TOLERANCE
     sample, gap = loops.sample, _clearness(loops.share)
+    carried = np.zeros((system.n_joints, 6))  # the largest part of some row
+    np.maximum.at(carried, system.row_joint, np.abs(constraint.subspace))
     is_open = size > (0 if method == "random" else by_loops)
     if is_open.any() and method != "loops":
         rng, wrench = np.random.default_rng(seed), np.zeros_like(sample)
@@ -244,7 +242,7 @@ def determined_reactions(
     used = [LOOPS] * bool(np.any(by_loops) and method != "random") + [RANDOM] * bool(is_open.any())
     return ReactionReport(
         joint_names=system.joint_names,
-        carried=_carried(system, constraint.subspace),
+        carried=carried > 1e-12,
         unique=unique,
         freedom=_ranks(np.where(unique[:, :, None], 0.0, sample)),
         dimension=int(np.maximum(size, by_loops).sum()),
@@ -268,13 +266,6 @@ def _components(system: System, dynamics: ForwardDynamics) -> tuple[IntArray, In
     return component, np.bincount(of_row, minlength=n).astype(np.intp)
 
 
-def _by_component(loops: Circulations, component: IntArray, n: int) -> IntArray:
-    """Return (n,) the dimensions of the circulations in the loops of each component."""
-    total = np.zeros(n, dtype=np.intp)
-    np.add.at(total, component[loops.cycles.edge[loops.cycles.start[:-1]]], loops.dimension)
-    return total
-
-
 def _clearness(share: FloatArray) -> float:
     """Return the smallest part that counts by the largest that does not."""
     is_large = share > CIRCULATION_TOLERANCE
@@ -289,13 +280,6 @@ def _zeros(size: FloatArray) -> tuple[BoolArray, float]:
     ratio = ordered[1:] / np.maximum(ordered[:-1], 1e-300)
     k = int(np.argmax(ratio))
     return size <= ordered[k], float(ratio[k])
-
-
-def _carried(system: System, subspace: FloatArray) -> BoolArray:
-    """Return (n_joints, 6) which components some row of the joint has."""
-    largest = np.zeros((system.n_joints, 6))
-    np.maximum.at(largest, system.row_joint, np.abs(subspace))
-    return np.asarray(largest > 1e-12)
 
 
 def _ranks(sample: FloatArray) -> IntArray:

@@ -18,6 +18,7 @@ from sparsebody.dynamics.mobility import (
     generic_mobility,
     generic_mobility_in_plane,
 )
+from sparsebody.dynamics.preparation import Formulation
 from sparsebody.equations.initial_state import consistent_state
 from sparsebody.equations.system_motion import SystemMotion
 from sparsebody.errors import ModelError
@@ -113,12 +114,13 @@ def inspect_mechanism(
         ordering=ordering,
         factorization=factorization,
         reactions="basic",
-        reduction=reduction,
+        formulation=Formulation(reduction=reduction),
     )
     counts = count_mobility(system, dynamics)
     solution, condition = dynamics(state), dynamics.condition(state)
     explained: dict[str, Any] = dynamics.explain()
     error, worst = _initial_error(system)
+    redundant = np.sort(system.row_joint[dynamics.redundant_rows]).tolist()
     return Inspection(
         name=system.name,
         bodies=counts.bodies,
@@ -133,7 +135,7 @@ def inspect_mechanism(
         constraint_rows=counts.constraint_rows,
         rank=dynamics.rank,
         redundant_rows=counts.redundant_rows,
-        redundant_joints=_redundant_joints(system, dynamics),
+        redundant_joints=dict(Counter(system.joint_names[j] for j in redundant)),
         generic=generic_mobility(system),
         generic_in_plane=(generic_mobility_in_plane(system, state) if dynamics.is_planar else None),
         certain=bool(explained["redundancy_certain"]),
@@ -163,11 +165,6 @@ def _initial_error(system: System) -> tuple[float, str | None]:
         return 0.0, None
     worst = int(np.argmax(error))
     return float(error[worst]), system.joint_names[system.row_joint[worst]]
-
-
-def _redundant_joints(system: System, dynamics: ForwardDynamics) -> dict[str, int]:
-    joints, counts = np.unique(system.row_joint[dynamics.redundant_rows], return_counts=True)
-    return {system.joint_names[j]: int(n) for j, n in zip(joints, counts, strict=True)}
 
 
 def _plain(value: Any) -> Any:

@@ -55,10 +55,7 @@ def model_loads(
 ) -> FloatArray:
     """Return the forces of the model except gravity, (n_bodies, 6) in body coordinates.
 
-    Raises
-    ------
-    ModelError
-        If the points of a point force coincide, or an effort is not finite.
+    Raises ModelError if the points of a point force coincide, or an effort is not finite.
     """
     force = np.zeros((system.n_bodies, 6))
     if len(system.external_forces.body):

@@ -48,31 +48,24 @@ class StepSize(PositiveSeconds):
         return value if value == "auto" else super().convert(value, param, ctx)
 
 
-class CommaList(click.ParamType):  # type: ignore[type-arg]
-    """Words, or whole numbers, with commas in between."""
+class Words(click.ParamType):  # type: ignore[type-arg]
+    """Words with commas in between."""
 
     name = "a,b,..."
 
-    def __init__(self, of: type[str] | type[int]) -> None:
-        self.of = of
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[Any, ...]:
-        """Return the list, or fail with a message that names the value."""
-        if isinstance(value, tuple):
-            return value
-        try:
-            return tuple(self.of(word) for part in value.split(",") if (word := part.strip()))
-        except ValueError:
-            self.fail(f"{value!r} is not a list of whole numbers, such as 8,32,128", param, ctx)
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, ...]:
+        """Return the list."""
+        words = value if isinstance(value, tuple) else value.split(",")
+        return tuple(stripped for word in words if (stripped := word.strip()))
 
 
-class Sizes(CommaList):
+class Sizes(click.ParamType):  # type: ignore[type-arg]
     """Positive whole numbers with commas in between, in rising order."""
 
     name = "n,n,..."
 
-    def __init__(self, of: str, example: str) -> None:
-        self.counted, self.example = of, example
+    def __init__(self, counted: str, example: str) -> None:
+        self.counted, self.example = counted, example
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, ...]:
         """Return the numbers, or fail with a message that names the value."""
@@ -164,6 +157,16 @@ quiet_option = flag("--quiet", help="Show no progress.")
 def names_option(option: str, text: str) -> Callable[[C], C]:
     """Return what adds an option that may be repeated, `names`."""
     return click.option(option, "names", multiple=True, metavar="NAME", help=text)
+
+
+def file_option(option: str, text: str, **attributes: Any) -> Callable[[C], C]:
+    """Return what adds an option that is a path."""
+    return click.option(option, type=PATH, help=text, **attributes)
+
+
+def sizes_option(counted: str, example: str, text: str) -> Callable[[C], C]:
+    """Return what adds --sizes, a list of numbers of bodies, say."""
+    return click.option("--sizes", type=Sizes(counted, example), help=text)
 
 
 def solver_options(command: C) -> C:

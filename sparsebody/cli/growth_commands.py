@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebody.cli.arguments import (
-    PATH,
-    Sizes,
     Source,
     check_pictures,
+    file_option,
     flag,
     json_option,
     quiet_option,
+    sizes_option,
     source_argument,
 )
 from sparsebody.cli.output import Moved, number, print_json, print_table, progress_bar, seconds
@@ -23,7 +23,7 @@ from sparsebody.cli.output import Moved, number, print_json, print_table, progre
 if TYPE_CHECKING:
     from sparsebody.certificates.certificate import Certificate
     from sparsebody.certificates.inertia_certificates import InertiaCertificate
-    from sparsebody.classical.algorithm import Algorithm
+    from sparsebody.classical.algorithms import Algorithm
     from sparsebody.classical.costs import Cost
     from sparsebody.classical.counts import Counts
     from sparsebody.classical.literature import Comparison
@@ -41,11 +41,7 @@ METHODS = ("sparse", "loops-aba", "crba")
 )
 @click.option("--ordering", metavar="NAME", help="Of method sparse.  [default: auto]")
 @click.option("--tree", metavar="NAME", help="Of method loops-aba.  [default: minimum-fronts]")
-@click.option(
-    "--largest",
-    type=click.IntRange(1),
-    help="Bodies of the largest member.  [default: 4096, or 1024 on trees]",
-)
+@click.option("--largest", type=click.IntRange(1), help="Bodies of the largest member.")
 @flag("--time", help="Measure the accelerations, too.")
 @json_option
 def certify(
@@ -101,37 +97,18 @@ def certify(
 
 
 @click.command()
-@click.option(
-    "--algorithms",
-    "names",
-    metavar="NAME,...",
-    help="Only these.  [default: all. An unknown name lists them]",
-)
-@click.option(
-    "--sizes",
-    type=Sizes("joints", "4,8,16"),
-    default=(),
-    help="Joints to measure.  [default: doubled from 4 on]",
-)
-@click.option(
-    "--geometry",
-    default="general",
-    metavar="NAME",
-    help="Arm to count on: general, right-angled or planar.",
-)
+@click.option("--algorithms", metavar="NAME,...", help="Only these; an unknown name lists them.")
+@sizes_option("joints", "4,8,16", "Joints to measure.  [default: doubled from 4 on]")
+@click.option("--geometry", default="general", help="Of the arm: general, right-angled or planar.")
 @flag("--counts", "wants_counts", help="Operation counts only.")
 @flag("--times", "wants_times", help="Times only.")
-@click.option(
-    "--figure",
-    type=PATH,
-    help="Picture (.png, .svg, .pdf) of operations and times over the number of joints.",
-)
+@file_option("--figure", "Picture (.png, .svg, .pdf) of operations and times over the joints.")
 @flag("--overwrite", help="Replace an existing picture.")
 @quiet_option
 @json_option
 def classical(
-    names: str | None,
-    sizes: tuple[int, ...],
+    algorithms: str | None,
+    sizes: tuple[int, ...] | None,
     geometry: str,
     wants_counts: bool,
     wants_times: bool,
@@ -150,14 +127,14 @@ def classical(
     from sparsebody.classical.literature import comparisons
 
     check_geometry(geometry)
-    listed = list(ALGORITHMS) if names is None else [name.strip() for name in names.split(",")]
-    chosen = [algorithm(name) for name in dict.fromkeys(listed)]
+    listed = list(ALGORITHMS) if algorithms is None else algorithms.split(",")
+    chosen = [algorithm(name) for name in dict.fromkeys(map(str.strip, listed))]
     shows_counts, shows_times = wants_counts or not wants_times, wants_times or not wants_counts
     check_pictures((figure,), overwrite)
     is_timed = shows_times or figure is not None
     with progress_bar(len(chosen), quiet or as_json) as moved:
-        counts, costs = _studied(chosen, geometry, sizes, is_timed, moved)
-    published = comparisons(counts, all_published=names is None) if shows_counts else []
+        counts, costs = _studied(chosen, geometry, sizes or (), is_timed, moved)
+    published = comparisons(counts, all_published=algorithms is None) if shows_counts else []
     if figure is not None:
         _draw(costs, figure)
     if as_json:

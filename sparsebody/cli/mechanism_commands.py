@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 MOST_LINES = 8  # of subgroups, reactions and advice
 FEW_BODIES = 60  # for which advice is given by default
 _TRAJECTORY_SUFFIXES = (".h5", ".hdf5")
-_PICTURE_SUFFIXES = (".png", ".svg", ".pdf")
+_FORMATS = ("png", "svg", "pdf")
+_PICTURE_SUFFIXES = tuple(f".{name}" for name in _FORMATS)
 
 
 @click.command()
@@ -274,12 +275,7 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
 
 @click.command()
 @source_argument("trajectory|mechanism")
-@click.option(
-    "--output",
-    type=PATH,
-    default=Path("."),
-    help="Picture (.png, .svg, .pdf) or directory, made where missing.",
-)
+@click.option("--output", type=PATH, default=Path("."), help="Picture, or directory for several.")
 @click.option(
     "--kind",
     "kinds",
@@ -290,13 +286,7 @@ def _closed_loops(inspection: Inspection) -> dict[str, str]:
 )
 @click.option("--body", "bodies", multiple=True, metavar="NAME", help="Body to trace; may repeat.")
 @click.option("--instants", type=click.IntRange(1, 24), default=6, help="In pictures of a motion.")
-@click.option(
-    "--format",
-    "suffix",
-    type=click.Choice([suffix[1:] for suffix in _PICTURE_SUFFIXES]),
-    default="png",
-    help="Of the pictures in a directory.",
-)
+@click.option("--format", "suffix", type=click.Choice(_FORMATS), default="png")
 @flag("--overwrite", help="Replace existing pictures.")
 @flag("--recover", help="Draw what can be read of a damaged trajectory.")
 @solver_options

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from sparsebody.cli.arguments import (
-    PATH,
-    Sizes,
     Source,
     check_new,
     check_pictures,
+    file_option,
     flag,
     json_option,
     names_option,
+    sizes_option,
     source_argument,
 )
 from sparsebody.cli.output import (
@@ -41,29 +41,15 @@ PATTERN_SUFFIXES = (".mtx", ".mtx.gz", ".graph")
 @click.option(
     "--factorization", default="auto", metavar="NAME", help="Of predicted times; auto: the least."
 )
-@click.option(
-    "--blocks",
-    type=PATH,
-    help="Block structure of a matrix (.json of the corpus, or sizes).  [default: single rows]",
-)
-@click.option(
+@file_option("--blocks", "Blocks of a matrix (.json of the corpus, or sizes).  [default: rows]")
+@file_option(
     "--order-file",
-    "order_files",
+    "Judge this order of blocks or rows too (text, .mtx, .iperm); may be repeated.",
     multiple=True,
-    type=PATH,
-    help="Judge this order of blocks or rows too (text, .mtx, .iperm); may be repeated.",
 )
 @flag("--positions", help="Order files list positions, not the order.")
-@click.option(
-    "--save-order",
-    type=PATH,
-    help="File for the best order of blocks (text from 0, .mtx from 1, .iperm).",
-)
-@click.option(
-    "--spy",
-    type=PATH,
-    help="Picture (.png, .svg, .pdf) of the matrix before and after the best of them.",
-)
+@file_option("--save-order", "File for the best order (text from 0, .mtx from 1, .iperm).")
+@file_option("--spy", "Picture (.png, .svg, .pdf) of the matrix before and after the best of them.")
 @flag("--overwrite", help="Replace an existing picture or order.")
 @json_option
 def order(
@@ -71,7 +57,7 @@ def order(
     names: tuple[str, ...],
     factorization: str,
     blocks: Path | None,
-    order_files: tuple[Path, ...],
+    order_file: tuple[Path, ...],
     positions: bool,
     save_order: Path | None,
     spy: Path | None,
@@ -92,7 +78,7 @@ def order(
     check_pictures((spy,), overwrite)
     if save_order is not None:
         check_new(save_order, overwrite)
-    read = _read_orders(order_files, positions)
+    read = _read_orders(order_file, positions)
     foreign = _compared_matrix(source.name, blocks, names, read) if is_matrix else None
     if foreign is None:
         comparison = _compared_mechanism(source, names, factorization, read)
@@ -172,19 +158,10 @@ def _draw(comparison: OrderingComparison, best: str, title: str, target: Path) -
 @click.command()
 @source_argument()
 @names_option("--algorithm", "Run this one; may be repeated.  [default: all]")
-@click.option(
-    "--eps",
-    multiple=True,
-    type=float,
-    help="Of the matrix [D A'; A -eps]; may be repeated.  [default: 1e-4, 1e-8, 1e-12, 0]",
-)
-@click.option(
-    "--sizes",
-    type=Sizes("bodies", "64,256,1024"),
-    help="Fit the growth of the flops over these numbers of bodies, such as 64,256,1024.",
-)
-@click.option("--spy", type=PATH, help="Picture (.png, .svg, .pdf) of the matrix in every order.")
-@click.option("--growth", type=PATH, help="Picture of the flops over the sizes.")
+@click.option("--eps", multiple=True, type=float, help="Of [D A'; A -eps]; may be repeated.")
+@sizes_option("bodies", "64,256,1024", "Fit the growth of the flops over these numbers of bodies.")
+@file_option("--spy", "Picture (.png, .svg, .pdf) of the matrix in every order.")
+@file_option("--growth", "Picture of the flops over the sizes.")
 @flag("--overwrite", help="Replace existing pictures.")
 @json_option
 def algorithms(

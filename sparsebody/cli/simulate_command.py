@@ -45,31 +45,15 @@ _INTERRUPTED = 130
     help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
     "radau-iia, or auto: rk4 where it does.",
 )
+@click.option("--compliance", type=float, help="Of joints in generalized-alpha [m/N].")
 @click.option(
-    "--compliance",
-    type=float,
-    help="Of joints in generalized-alpha [m/N]; default: so small that they hardly open.",
+    "--spectral-radius", type=float, default=0.7, help="Of generalized-alpha, at infinity."
 )
-@click.option(
-    "--spectral-radius",
-    type=float,
-    default=0.7,
-    help="Of generalized-alpha: oscillations that steps do not resolve fade by it in every step.",
-)
-@click.option(
-    "--stabilization",
-    default="projection",
-    metavar="NAME",
-    help="Keeps joints closed: projection, baumgarte or none.",
-)
+@click.option("--stabilization", default="projection", help="projection, baumgarte or none.")
 @click.option("--output", type=FILE, help="HDF5 file, written while the run goes on.")
 @flag("--resume", help="Go on with an output that was interrupted.")
 @flag("--overwrite", help="Replace an existing output.")
-@click.option(
-    "--record-step",
-    type=PositiveSeconds(),
-    help="Time between records; default: every step, 0.01 with auto.",
-)
+@click.option("--record-step", type=PositiveSeconds(), help="Default: every step, 0.01 with auto.")
 @flag("--record-reactions", help="Record the wrenches of the joints too.")
 @solver_options
 @reduction_option

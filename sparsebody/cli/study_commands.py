@@ -14,11 +14,12 @@ import click
 from sparsebody.cli.arguments import (
     FOLDER,
     PATH,
-    CommaList,
     PositiveSeconds,
+    Words,
     flag,
     json_option,
     quiet_option,
+    sizes_option,
 )
 from sparsebody.cli.output import print_json, print_table, progress_bar
 
@@ -33,12 +34,7 @@ OPTIONAL = {  # package: what it is for
 
 @click.command()
 @click.argument("file", type=PATH)
-@click.option(
-    "--output",
-    type=FOLDER,
-    help="Folder of rows, references and results; a study goes on from there.  "
-    "[default: out/ and the name of FILE]",
-)
+@click.option("--output", type=FOLDER, help="Of rows and results.  [default: out/NAME of FILE]")
 @click.option(
     "--jobs",
     type=click.IntRange(1),
@@ -48,23 +44,9 @@ OPTIONAL = {  # package: what it is for
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Of a Dask cluster that runs the cases.")
 @click.option("--time-limit", type=PositiveSeconds(), help="Of a case [s], instead of the file's.")
-@click.option(
-    "--memory-limit",
-    type=click.FloatRange(0.0, min_open=True),
-    help="That a case may ask for [MB], instead of the file's.",
-)
-@click.option(
-    "--format",
-    "file_format",
-    type=click.Choice(("csv", "parquet")),
-    default="csv",
-    help="Of the result file.",
-)
-@click.option(
-    "--budget",
-    type=PositiveSeconds(),
-    help="Begin no case after so many seconds, small ones first.",
-)
+@click.option("--memory-limit", type=click.FloatRange(0.0, min_open=True), help="Of a case [MB].")
+@click.option("--format", "file_format", type=click.Choice(("csv", "parquet")), default="csv")
+@click.option("--budget", type=PositiveSeconds(), help="After so long, begin no case.")
 @flag("--retry", help="Run again what failed or exceeded a limit.")
 @quiet_option
 @json_option
@@ -113,13 +95,7 @@ def study(
 @click.option("--output", type=FOLDER, help="Of the report.  [default: report/ beside RESULTS]")
 @flag("--html", "wants_html", help="One file that holds its pictures.")
 @flag("--markdown", "wants_markdown", help="Text that links to pictures.")
-@click.option(
-    "--from",
-    "smallest",
-    type=click.FloatRange(1.0),
-    default=128.0,
-    help="Orders of growth are fitted from this number of bodies on.",
-)
+@click.option("--from", "smallest", type=float, default=128.0, help="Bodies where fits begin.")
 @json_option
 def report(
     results: Path,
@@ -155,13 +131,9 @@ def report(
 
 @click.command()
 @click.argument("directory", type=FOLDER)
-@click.option(
-    "--families",
-    type=CommaList(str),
-    help="Which ones; an unknown name lists them.  [default: all]",
-)
-@click.option("--sizes", type=CommaList(int), help="Numbers of bodies.  [default: 8,32,128]")
-@click.option("--forms", type=CommaList(str), help="Of kkt, quasi-definite, schur.  [default: all]")
+@click.option("--families", type=Words(), help="Only these; an unknown name lists them.")
+@sizes_option("bodies", "8,32,128", "Numbers of bodies.  [default: 8,32,128]")
+@click.option("--forms", type=Words(), help="Only these, of kkt, quasi-definite, schur.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Of random parameters, velocities.")
 @flag("--overwrite", help="Replace a corpus that is there.")
 @flag("--verify", help="Write nothing: check the files of a corpus.")

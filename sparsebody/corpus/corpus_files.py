@@ -102,7 +102,11 @@ def check_directory(folder: Path, plan: CorpusPlan, overwrite: bool = False) -> 
             f"{folder} holds other things, such as {min(folder.iterdir()).name!r}; give an empty "
             "or a new directory"
         )
-    _check_problems(folder, plan)
+    for name in plan.problems:
+        target = folder / name
+        is_ours = target.is_dir() and (problem_facts(target) or not any(target.iterdir()))
+        if target.exists() and not is_ours:
+            raise StudyError(f"{target} is no problem of a corpus; move it, or give a directory")
     if overwrite:
         return
     if (folder / INDEX).exists():
@@ -116,15 +120,6 @@ def check_directory(folder: Path, plan: CorpusPlan, overwrite: bool = False) -> 
             f"{folder} holds an interrupted corpus of other families, sizes or forms; give those, "
             "another directory, or --overwrite"
         )
-
-
-def _check_problems(folder: Path, plan: CorpusPlan) -> None:
-    """Raise StudyError where something else stands in the place of a problem."""
-    for name in plan.problems:
-        target = folder / name
-        is_ours = target.is_dir() and (problem_facts(target) or not any(target.iterdir()))
-        if target.exists() and not is_ours:
-            raise StudyError(f"{target} is no problem of a corpus; move it, or give a directory")
 
 
 def _marker(plan: CorpusPlan) -> Record:
@@ -144,13 +139,7 @@ def _remove_problems(folder: Path) -> None:
 
 
 def write_problem(problem: CorpusProblem, request: Record, folder: Path) -> Record:
-    """Write all files of a problem into a new folder; return what its index says.
-
-    Raises
-    ------
-    OutputError
-        If something cannot be written.
-    """
+    """Write all files of a problem into a new folder; return its entry of the index."""
     draft = folder.with_name(f".{folder.name}.part")
     with write_errors(folder):
         shutil.rmtree(draft, ignore_errors=True)
@@ -177,12 +166,11 @@ def finished(folder: Path, request: Record) -> Record | None:
     if facts is None or facts["request"] != request:
         return None
     records = [facts["problem"], *facts["matrices"]]
-    is_whole = all(is_intact(folder, record) for record in records)
-    return facts if is_whole else None
+    return facts if all(is_intact(folder, record) for record in records) else None
 
 
 def problem_facts(folder: Path) -> Record | None:
-    """Return what the folder says of itself; None if it is no problem's."""
+    """Return the entry of the problem in a folder; None if it holds none."""
     try:
         facts: Any = json.loads((folder / FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -208,12 +196,8 @@ def write_json(document: Record, path: Path) -> None:
 
 def _write_mechanism(problem: CorpusProblem, facts: Record, folder: Path) -> dict[str, str]:
     """Write A, the kept rows and the graphs; return the names of the files."""
-    kinds = {
-        "constraints": "A.mtx",
-        "kept_rows": "kept.mtx",
-        "graph": "graph.graphml",
-        "quotient_graph": "quotient.graph",
-    }
+    kinds = {"constraints": "A.mtx", "kept_rows": "kept.mtx"}
+    kinds |= {"graph": "graph.graphml", "quotient_graph": "quotient.graph"}
     files = {kind: f"{problem.name}_{ending}" for kind, ending in kinds.items()}
     rows = constraint_matrix(problem.matrix("all"))
     what = header(facts, "constraint rows A on the bodies, all of them")
@@ -294,26 +278,14 @@ def body_joint_graph(problem: CorpusProblem) -> nx.MultiDiGraph:
 
 
 def write_graphml(graph: nx.MultiDiGraph, path: Path) -> None:
-    """Save a graph as GraphML.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Save a graph as GraphML."""
     text = "\n".join(nx.generate_graphml(graph, named_key_ids=True))
     with replaced(path) as draft:
         draft.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def write_metis(pattern: BlockPattern, path: Path) -> None:
-    """Save the quotient graph, bodies before joints, as METIS takes it: vertices weigh their rows.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Save the quotient graph, bodies before joints, for METIS; vertices weigh their rows."""
     indptr, indices = pattern.adjacency
     sizes, neighbours = pattern.block_sizes.tolist(), (indices + 1).tolist()
     lines = [f"{pattern.n_blocks} {len(indices) // 2} 010 1"]
@@ -328,10 +300,9 @@ def write_metis(pattern: BlockPattern, path: Path) -> None:
 
 def corpus_index(request: Record, documents: Sequence[Record]) -> Record:
     """Return the index of the problems that folders hold."""
+    about = {key: request[key] for key in ("format", "version", "generator")}
     return {
-        "format": request["format"],
-        "version": request["version"],
-        "generator": request["generator"],
+        **about,
         "license": LICENSE,
         "seed": request["seed"],
         "problems": [document["problem"] for document in documents],
@@ -391,13 +362,7 @@ def readme(index: Record) -> str:
 
 
 def _line(problem: Record) -> str:
-    cells = [
-        problem["name"],
-        problem["n_bodies"],
-        problem["n_joints"],
-        problem["constraint_rows"],
-        problem["redundant_rows"],
-        "" if problem["kappa"] is None else f"{problem['kappa']:.3g}",
-        problem["summary"],
-    ]
+    counts = ("name", "n_bodies", "n_joints", "constraint_rows", "redundant_rows")
+    kappa = "" if problem["kappa"] is None else f"{problem['kappa']:.3g}"
+    cells = [*(problem[key] for key in counts), kappa, problem["summary"]]
     return f"| {' | '.join(map(str, cells))} |"

@@ -64,6 +64,8 @@ def matrix_record(name: str, problem: CorpusProblem, form: Form) -> Record:
     """Return what is known of one matrix."""
     system, estimate, reference = problem.system, condition(form), form.reference
     positive, negative, zero = form.inertia
+    # A least-norm solution comes with a right-hand side that is rounded: an error of kappa eps.
+    error = reference.error if reference.kind == "unique" else estimate.kappa * EPSILON
     return {
         "name": name,
         "problem": problem.name,
@@ -85,19 +87,9 @@ def matrix_record(name: str, problem: CorpusProblem, form: Form) -> Record:
         "kappa_kind": estimate.kind,
         "delta": form.delta,
         "solution": reference.kind,
-        "solution_error": rounded(_error(form, estimate)),
+        "solution_error": rounded(error),
         "backward_error": rounded(reference.backward_error),
     }
-
-
-def _error(form: Form, estimate: Condition) -> float:
-    """Return the bound of the reference solution's relative error.
-
-    A least-norm solution comes with a right-hand side that is rounded: kappa tells what of it.
-    """
-    if form.reference.kind == "unique":
-        return form.reference.error
-    return estimate.kappa * EPSILON
 
 
 def rounded(value: float) -> float | None:

@@ -7,10 +7,14 @@ from .forward import (
     Evaluation as Evaluation,
     ForwardDynamics as ForwardDynamics,
 )
+from .preparation import (
+    Formulation as Formulation,
+)
 from .conditioning import (
     ConditionEstimate as ConditionEstimate,
 )
 from .compliant_reactions import (
+    LeastEnergy as LeastEnergy,
     joint_compliances as joint_compliances,
     uniform_compliance as uniform_compliance,
 )

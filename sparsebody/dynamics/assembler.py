@@ -21,7 +21,7 @@ from sparsebody._core import dynamics
 from sparsebody.arrays import BoolArray, FloatArray, IntArray, large_zeros
 from sparsebody.assembly.body_forces import model_loads
 from sparsebody.assembly.constraint import KKTStructure
-from sparsebody.equations.desired_motion import DesiredMotion
+from sparsebody.equations.inverse import DesiredMotion
 from sparsebody.equations.system_motion import SystemMotion, VaryingRows, checked_vectors
 from sparsebody.errors import ModelError, SingularSystemError
 from sparsebody.factorization import Symbolic, analyze, block_ldl
@@ -251,12 +251,9 @@ class Assembler:
     ) -> None:
         """Fill rows and right-hand side at a state, with wrenches (n_bodies, 6) on the bodies.
 
-        `stabilization` (n_rows,) is added to gamma; (0,) for nothing.
-
-        Raises
-        ------
-        ShapeError, ModelError, ReductionViolated
-            If the state is none of the system, not finite, or outside the subgroups of the bodies.
+        `stabilization` (n_rows,) is added to gamma; (0,) for nothing. Raises ShapeError, ModelError
+        or ReductionViolated if the state is none of the system, not finite, or outside the
+        subgroups.
         """
         self.check(self.call(self.native.assemble, state, body_force, stabilization), state)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sparsebody.arrays import FloatArray
-from sparsebody.dynamics.solvers import Evaluator
+from sparsebody.dynamics.evaluators import Evaluator
 from sparsebody.model.system import State
 from sparsebody.sparse.saddle import (
     SaddleMatrix,
@@ -82,7 +82,7 @@ class _Conditioning:
     def _solution(
         self, x: FloatArray, y: FloatArray, goal: float = ESTIMATE_RESIDUAL
     ) -> FloatArray:
-        return self.evaluator.solve_in_units(np.concatenate([x, y]), self.time, goal)
+        return self.evaluator.solution(np.concatenate([x, y]), self.time, goal)
 
     def _gram(self, y: FloatArray) -> FloatArray:
         """Return A A' y, rows scaled to unit norm."""

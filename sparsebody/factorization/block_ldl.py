@@ -38,10 +38,7 @@ def make_layout(
 ) -> block_ldl.Layout:
     """Lay L out for an admissible order of blocks of at most LARGEST_BLOCK rows.
 
-    Raises
-    ------
-    ShapeError
-        If L has too many blocks, or values, for the tables.
+    Raises ShapeError if L has too many blocks, or values, for the tables.
     """
     columns = column_structures(pattern, order)
     n_below = np.diff(columns[0]).astype(float)
@@ -62,10 +59,7 @@ def make_layout(
 def split(pattern: BlockPattern, order: IntArray) -> tuple[BlockPattern, IntArray]:
     """Return pattern and order with dual blocks of more than LARGEST_BLOCK rows cut in several.
 
-    Raises
-    ------
-    ShapeError
-        If a primal block is too large.
+    Raises ShapeError if a primal block is too large.
     """
     n, sizes = pattern.n_primal, pattern.block_sizes
     if np.max(sizes[:n], initial=0) > LARGEST_BLOCK:
@@ -132,12 +126,8 @@ def analyze(
 ) -> BlockLDLSymbolic:
     """Lay L out in the given order, or in a repaired one if the given one is not admissible.
 
-    With `part_starts` the order is one of `in_parts`, which is taken as it is.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once, or L would be too large for small blocks.
+    With `part_starts` the order is one of `in_parts`, which is taken as it is. Raises ShapeError if
+    L would be too large for small blocks.
     """
     check_order(pattern, order)
     if part_starts is None:

@@ -73,14 +73,9 @@ class BlockQRSymbolic(UnitSymbolic):
 def analyze(
     pattern: BlockPattern, order: IntArray, part_starts: IntArray | None = None
 ) -> BlockQRSymbolic:
-    """Lay R out in the order of the dual blocks.
+    """Lay R out in the order of the dual blocks; raise ShapeError if it would be too large.
 
     With `part_starts` they are numbered in an order of `dual_parts`.
-
-    Raises
-    ------
-    ShapeError
-        If `order` does not list every block once, or R would be too large.
     """
     check_order(pattern, order)
     if part_starts is None:

@@ -69,10 +69,6 @@ class CholmodFactor:
         """Solve with the newest factor."""
         return np.asarray(self.factor.solve_A(rhs))
 
-    def check_newest(self, number: int) -> None:
-        """Raise SparsebodyError if the factors were overwritten meanwhile."""
-        check_newest(number, self.newest)
-
 
 def analyzed_factor(columns: Columns, mode: str) -> CholmodFactor:
     """Let CHOLMOD analyze a lower triangle in the order that it has."""
@@ -96,7 +92,7 @@ class CholmodNumeric:
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k) in natural order."""
         check_rhs(rhs, self.matrix.pattern)
-        self.factor.check_newest(self.number)
+        check_newest(self.number, self.factor.newest)
         columns = np.ascontiguousarray(rhs.reshape(len(rhs), -1), dtype=float)
         reduced = dual_rhs(self.matrix, columns)
         y = np.empty_like(reduced)
@@ -153,7 +149,7 @@ class CholmodLDLNumeric:
     def solve(self, rhs: FloatArray) -> FloatArray:
         """Return x for rhs (n_rows,) or (n_rows, k); raise SingularSystemError if none is found."""
         check_rhs(rhs, self.matrix.pattern)
-        self.factor.check_newest(self.number)
+        check_newest(self.number, self.factor.newest)
         columns = rhs.reshape(len(rhs), -1)
         x = np.column_stack([self._solve_scaled(b) for b in (self.scale * columns.T)])
         return (self.scale[:, None] * x).reshape(rhs.shape)

@@ -59,18 +59,10 @@ class LeastNorm:
 def least_norm(operator: Operator, g: FloatArray, size: float) -> LeastNorm:
     """Return the smallest x = A' y of those with the least |A x - g|.
 
-    First g is taken at its word. Where a pass leaves a gap that no x closes, its part in the range
-    of A is sought alone, for what is outside is amplified by 1 / delta; singular values far below
-    sqrt(delta) then count as zero.
-
-    Parameters
-    ----------
-    operator : Operator
-        A and its preconditioner.
-    g : (n_dual_rows,) float array
-        It may contradict itself, as rows that depend on each other let it.
-    size : float
-        What gaps are measured against: the largest entry of g and of what it comes from.
+    First g (n_dual_rows,) is taken at its word. Where a pass leaves a gap that no x closes, as rows
+    that depend on each other let it, its part in the range of A is sought alone, for what is
+    outside is amplified by 1 / delta; singular values far below sqrt(delta) then count as zero.
+    Gaps are measured against `size`, the largest entry of g and of what it comes from.
     """
     found = _closed(operator, g, size)
     if _size(found.gap) > SOLVED * size + _noise(found, size):

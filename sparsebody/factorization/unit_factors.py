@@ -100,10 +100,7 @@ class UnitSymbolic(ABC):
     def factorize(self, matrix: SaddleMatrix) -> UnitNumeric:
         """Factorize, overwriting earlier factors.
 
-        Raises
-        ------
-        SingularSystemError
-            At a lost pivot, or where a block of D is not positive definite.
+        Raises SingularSystemError at a lost pivot, or where a block of D is not positive definite.
         """
         check_pattern(matrix, self.pattern)
         self.newest += 1

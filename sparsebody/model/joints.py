@@ -70,6 +70,12 @@ class JointType:
         units = self.coordinate_units[self.n_positions - self.n_velocities :]
         return tuple(i for i in self.scalar_positions if units[i] == "rad")
 
+    @property
+    def neutral_rows(self) -> FloatArray:
+        """T' (n_constraints, 6) where the joint frames coincide."""
+        zero = self.coordinates(np.eye(3), np.zeros(3))
+        return self.constraint_force_subspace(zero).T
+
     def transform(self, q: FloatArray) -> FloatArray:
         """X_SP (6, 6): from predecessor to successor coordinates at joint position q."""
         return plucker_transform(*self.pose(q))

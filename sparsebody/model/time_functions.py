@@ -93,9 +93,7 @@ class SmoothStep:
 
 
 TIME_FUNCTIONS: dict[str, type[Polynomial] | type[Sinusoid] | type[SmoothStep]] = {
-    "polynomial": Polynomial,
-    "sinusoid": Sinusoid,
-    "smooth-step": SmoothStep,
+    kind.name: kind for kind in (Polynomial, Sinusoid, SmoothStep)
 }
 
 

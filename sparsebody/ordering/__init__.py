@@ -11,10 +11,7 @@ from typing import Any
 
 from sparsebody.arrays import FloatArray, IntArray
 from sparsebody.errors import OrderingError
-from sparsebody.ordering.cholmod_orders import (
-    joints_ordered_by,
-    quotient_metis,
-)
+from sparsebody.ordering.cholmod_orders import joints_ordered_by, quotient_metis
 from sparsebody.ordering.entry import ANY_SIZE, Checked, Ordering, installed_entry, is_installed
 from sparsebody.ordering.minimum_degree import bodies_first, leaves_first, minimum_degree
 from sparsebody.ordering.minimum_fill import minimum_fill, treewidth_by_degree, treewidth_by_fill

@@ -10,12 +10,13 @@ from types import ModuleType
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, csc_matrix, csr_array, identity
-from scipy.sparse.csgraph import reverse_cuthill_mckee as scalar_cuthill_mckee
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from sparsebody.arrays import IntArray
 from sparsebody.errors import MissingDependencyError
 from sparsebody.ordering.entry import Ordering, installed_entry, is_installed
 from sparsebody.ordering.minimum_degree import leaves_then, unconstrained_minimum_degree
+from sparsebody.ordering.reference_orders import natural
 from sparsebody.sparse.elimination_tree import ordering_metrics, repair
 from sparsebody.sparse.pattern import BlockPattern, Blocks
 from sparsebody.sparse.searches import with_primal_blocks
@@ -40,7 +41,10 @@ def joints_ordered_by(pattern: BlockPattern, method: str) -> IntArray:
             return np.arange(core.n_primal, dtype=np.intp)
         sizes = core.block_sizes[core.n_primal :]
         joint_of_row = np.repeat(np.arange(core.n_dual), sizes // np.gcd.reduce(sizes))
-        matrix = _touches(core, joint_of_row)
+        ends = core.ends[joint_of_row]
+        row, side = np.nonzero(ends >= 0)
+        touches = np.ones(len(row)), (row, ends[row, side])
+        matrix = csc_matrix(csc_array(touches, shape=(len(ends), max(core.n_primal, 1))))
         if method != "colamd":
             matrix = csc_matrix(matrix @ matrix.T + identity(len(joint_of_row), format="csc"))
         return with_primal_blocks(core, blocks_ordered(matrix, joint_of_row, method))
@@ -98,26 +102,6 @@ def _cholmod(method: str) -> ModuleType:
     return module
 
 
-def _touches(pattern: BlockPattern, joint_of_row: IntArray) -> csc_matrix:
-    """Return which rows touch which bodies: the pattern of A, a line for each row."""
-    ends = pattern.ends[joint_of_row]
-    row, side = np.nonzero(ends >= 0)
-    shape = (len(ends), max(pattern.n_primal, 1))
-    return csc_matrix(csc_array((np.ones(len(row)), (row, ends[row, side])), shape=shape))
-
-
-def _natural(pattern: Blocks) -> IntArray:
-    return np.arange(pattern.n_blocks, dtype=np.intp)
-
-
-def _random(pattern: Blocks) -> IntArray:
-    return np.random.default_rng(0).permutation(pattern.n_blocks).astype(np.intp)
-
-
-def _reverse_cuthill_mckee(pattern: Blocks) -> IntArray:
-    return scalar_cuthill_mckee(_graph(pattern), symmetric_mode=True).astype(np.intp)
-
-
 def _graph(pattern: Blocks) -> csr_array:
     """Return the adjacency of the blocks."""
     indptr, indices = pattern.adjacency
@@ -144,9 +128,17 @@ GENERAL_ORDERINGS = {
     "cholmod-amd": _by_cholmod("amd"),
     "cholmod-metis": _by_cholmod("metis"),
     "cholmod-nesdis": _by_cholmod("nesdis"),
-    "reverse-cuthill-mckee": Ordering(_reverse_cuthill_mckee, "small bandwidth", admissible=False),
-    "natural": Ordering(_natural, "as numbered", admissible=False),
-    "random": Ordering(_random, "shuffled", admissible=False),
+    "reverse-cuthill-mckee": Ordering(
+        lambda pattern: reverse_cuthill_mckee(_graph(pattern), symmetric_mode=True).astype(np.intp),
+        "small bandwidth",
+        admissible=False,
+    ),
+    "natural": Ordering(natural, "as numbered", admissible=False),
+    "random": Ordering(
+        lambda pattern: np.random.default_rng(0).permutation(pattern.n_blocks).astype(np.intp),
+        "shuffled",
+        admissible=False,
+    ),
 }
 
 

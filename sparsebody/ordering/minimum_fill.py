@@ -30,27 +30,21 @@ def minimum_fill(pattern: BlockPattern) -> IntArray:
 
 
 def _core_order(pattern: BlockPattern) -> IntArray:
-    """Return an order of the blocks of a mechanism without tree parts."""
+    """Return an order of the blocks of a mechanism without tree parts.
+
+    Its joints are sorted first by where they are, however they are numbered: by the distances of
+    their bodies from landmarks.
+    """
     if pattern.n_dual == 0:
         return np.arange(pattern.n_blocks, dtype=np.intp)
-    sequence = _by_place(pattern)
+    distance = np.pad(landmark_distances(pattern), ((0, 1), (0, 0)))  # the last line: the world's
+    ends = np.sort(distance[pattern.ends], axis=1).reshape(pattern.n_dual, -1)
+    sequence = np.lexsort(ends.T[::-1]).astype(np.intp)
     size = pattern.block_sizes.copy()
     size[pattern.n_primal :] = size[pattern.n_primal :][sequence]
-    renumbered = BlockPattern(size, pattern.ends[sequence])
-    rows = size[pattern.n_primal :]
-    joints = sequence[kernels.minimum_fill(dual_graph(renumbered), rows)]
+    graph = dual_graph(BlockPattern(size, pattern.ends[sequence]))
+    joints = sequence[kernels.minimum_fill(graph, size[pattern.n_primal :])]
     return postordered(pattern, with_primal_blocks(pattern, joints))
-
-
-def _by_place(pattern: BlockPattern) -> IntArray:
-    """Return the joints (n_dual,) sorted by where they are, however they are numbered.
-
-    Their coordinates are the distances of their bodies from landmarks.
-    """
-    distance = landmark_distances(pattern)
-    distance = np.vstack([distance, np.zeros(distance.shape[1])])  # the last line is the world's
-    ends = np.sort(distance[pattern.ends], axis=1).reshape(pattern.n_dual, -1)
-    return np.lexsort(ends.T[::-1]).astype(np.intp)
 
 
 def treewidth_by_degree(pattern: BlockPattern) -> IntArray:

@@ -61,8 +61,7 @@ def pathwidth_sweep(pattern: BlockPattern) -> IntArray:
     joint_sizes, sequence = pattern.block_sizes[pattern.n_primal :], cuthill_mckee(pattern)
     orders = [
         better_way(
-            pattern,
-            kernels.pathwidth_sweep(pattern.ends, joint_sizes, sequence, start, _STARTS),
+            pattern, kernels.pathwidth_sweep(pattern.ends, joint_sizes, sequence, start, _STARTS)
         )
         for start in range(_STARTS)
     ]

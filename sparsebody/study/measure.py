@@ -91,8 +91,8 @@ class SparsePrepared:
         no_forces = np.zeros(0)
         phases: dict[str, Callable[[], object]] = {
             "kinematics_seconds": lambda: evaluator.assembler.assemble(state, None, no_forces),
-            "factorize_seconds": lambda: evaluator.solver.factorize(state.time),
-            "solve_seconds": lambda: evaluator.solve_assembled(state, None, self.result, no_forces),
+            "factorize_seconds": lambda: evaluator.factorize(state.time),
+            "solve_seconds": lambda: evaluator.solve_assembled(state, self.result, no_forces),
         }
         return {name: cpu_seconds(phase, 1) for name, phase in phases.items()}
 

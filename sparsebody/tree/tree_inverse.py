@@ -12,9 +12,15 @@ from scipy.linalg import cho_solve, cholesky, qr, solve_triangular, svd
 from sparsebody._core import tree as native
 from sparsebody.arrays import ArrayLike, FloatArray, IntArray
 from sparsebody.assembly.body_forces import add_joint_wrenches
-from sparsebody.equations.actuators import ActuatorRows, Freedom
-from sparsebody.equations.desired_motion import DesiredMotion, freed_norms
-from sparsebody.equations.inverse import Actuation, Balance, InverseMethod
+from sparsebody.equations.inverse import (
+    Actuation,
+    ActuatorRows,
+    Balance,
+    DesiredMotion,
+    Freedom,
+    InverseMethod,
+    freed_norms,
+)
 from sparsebody.model.system import System
 from sparsebody.tolerances import MOTION_TOLERANCE, SINGULAR_TOLERANCE
 from sparsebody.tree.loops_projection import ExplicitBlocks, explicit_at

@@ -4,6 +4,7 @@ from random_mechanisms import copied, random_loops, random_tree
 
 import sparsebody as sb
 from sparsebody._core import tree as native
+from sparsebody.dynamics.preparation import SPATIAL
 from sparsebody.errors import AccuracyWarning, ModelError
 from sparsebody.model.gallery import build
 from sparsebody.model.joints import JOINT_TYPES
@@ -41,7 +42,7 @@ def assert_same(found, expected, tolerance=1e-9):
 
 
 def sparse(system, state, **options):
-    return sb.forward_dynamics(system, state, reduction="none", **options)
+    return sb.forward_dynamics(system, state, formulation=SPATIAL, **options)
 
 
 @pytest.mark.parametrize("tree", TREES)

@@ -72,14 +72,9 @@ def andrews(torque: float = 0.033, gravity: Vector = (0.0, 0.0, 0.0)) -> Mechani
     The angles of the test set are those of the bodies' x axes: beta (K1), beta + Theta (K2),
     gamma (K3), Phi + delta (K4), delta (K5), Omega + epsilon (K6), epsilon (K7).
 
-    Parameters
-    ----------
-    torque : float
-        On K1 [N m].
+    `torque` is that on K1 [N m].
 
-    References
-    ----------
-    Hairer and Wanner, Solving ODEs II, VII.7; Test Set for IVP Solvers, problem Andrews.
+        Hairer and Wanner, Solving ODEs II, VII.7; Test Set for IVP Solvers, problem Andrews.
     """
     mechanism = Mechanism("andrews", gravity)
     for name, (mass, moment, origin, angle, center, outline) in LINKS.items():

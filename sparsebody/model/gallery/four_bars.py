@@ -40,19 +40,8 @@ def four_bar(
     Joints: "crank-pivot", "crank-pin", "rocker-pin", "rocker-pivot"; bars of 1 kg per metre. The
     default lengths let the crank go round (Grashof).
 
-    Parameters
-    ----------
-    crank, coupler, rocker, ground : float
-        Lengths [m].
-    angle : float
-        Of the crank from x [rad].
-    speed : float
-        Initial rate of the crank [rad/s].
-
-    Raises
-    ------
-    ModelError
-        If the bars do not meet at this crank angle.
+    `crank`, `coupler`, `rocker` and `ground` are lengths [m]; `angle` [rad] and `speed` [rad/s] are
+    those of the crank from x. ModelError if the bars do not meet at this angle.
     """
     check_between(0.0, math.inf, crank=crank, coupler=coupler, rocker=rocker, ground=ground)
     O, Q = np.zeros(3), np.array([ground, 0.0, 0.0])
@@ -121,16 +110,9 @@ def n_four_bar(loops: int = 40, speed: float = 1.0, gravity: Vector = DOWN_Y) ->
     3N + 1 joints are revolutes about z: mobility 1 (N + 1 when all rods are in line), 3N
     redundant rows. The rods' joint angles are those between their x axes.
 
-    Parameters
-    ----------
-    loops : int
-        N, the number of parallelograms.
-    speed : float
-        Initial v_x of B0 [m/s].
+    `loops` is N; `speed` is the initial v_x of B0 [m/s].
 
-    References
-    ----------
-    IFToMM Library of Computational Benchmark Problems, A02; Gonzalez et al. (2006).
+        IFToMM Library of Computational Benchmark Problems, A02; Gonzalez et al. (2006).
     """
     check_at_least(1, loops=loops)
     mechanism = Mechanism("n-four-bar", gravity)
@@ -168,12 +150,7 @@ def five_bar_array(loops: int = 10, spacing: float = 1.5, gravity: Vector = DOWN
     top of column i. So there are 3 N + 1 bodies of 1 kg, 4 N + 1 revolutes about z, N loops of five
     bars with the ground, mobility N + 1, and 3 N redundant rows of 5 (4 N + 1).
 
-    Parameters
-    ----------
-    loops : int
-        N, the number of five-bars.
-    spacing : float
-        Of the columns [m], less than 2.
+    `loops` is N; `spacing`, of the columns [m], is less than 2.
     """
     check_at_least(1, loops=loops)
     check_between(0.0, 2.0, spacing=spacing)
@@ -221,10 +198,7 @@ def four_bar_torus(rows: int = 4, columns: int = 5, gravity: Vector = DOWN_Y) ->
     is m + n - 4, and of 15 m n + 5 rows 3 m n + m + n + 1 are redundant: three for each loop, and
     m + n - 2 in the plane.
 
-    Parameters
-    ----------
-    rows, columns : int
-        m and n, the sides of the polygons.
+    `rows` and `columns` are m and n, the sides of the polygons.
     """
     check_at_least(3, rows=rows, columns=columns)
     mechanism = Mechanism("four-bar-torus", gravity)

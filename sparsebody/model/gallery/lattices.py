@@ -50,22 +50,11 @@ def ladder(
     rails at (s, 0.5, 0), and "base-r" bar 0 to the world at (-0.5, r, 0). So there are 2 rungs
     bodies, 3 rungs joints and as many loops as rungs. Featherstone (2008), sec. 8.13, fig. 8.4.
 
-    Parameters
-    ----------
-    rungs : int
-        Number of pairs of bars.
-    joint : str
-        "spherical" (mobility 3 rungs), or "revolute" with all axes along z (mobility 0, and 3
-        redundant rows for each loop).
-    disorder : float
-        Joints and mass centers move at random by up to this much along each axis [m]; with
-        revolutes only in the plane.
-    seed : int
-        Of the random numbers.
-    compliance : float
-        Of the rows of all joints [m/N, rad/(N m)]; zero is rigid.
-    gravity : (3,) floats
-        [m/s^2]. Along z nothing loads the rungs: tilt it to test the loops.
+    `joint` is "spherical" (mobility 3 rungs), or "revolute" with all axes along z (mobility 0, and
+    3 redundant rows for each loop). Joints and mass centers move at random, by `seed`, by up to
+    `disorder` along each axis [m], with revolutes only in the plane. `compliance` is that of the
+    rows of all joints [m/N, rad/(N m)]; zero is rigid. Gravity along z loads no rung: tilt it to
+    test the loops.
     """
     check_at_least(1, rungs=rungs)
     check_at_least(0.0, disorder=disorder)
@@ -110,12 +99,8 @@ def tube(
     "hoop-s-r" to that of the next rail, the first one following the last, and "base" bar-0-0 to the
     world at x = -0.5. So there are n = rings rails bodies and 2 n - rails + 1 joints.
 
-    Parameters
-    ----------
-    rings, rails : int
-        Number of bars along and around.
-    joint : str
-        "spherical", or "revolute" with all axes along x.
+    `rings` and `rails` are bars along and around; `joint` is "spherical", or "revolute" with all
+    axes along x.
     """
     check_at_least(1, rings=rings)
     check_at_least(3, rails=rails)
@@ -154,14 +139,8 @@ def ring(
     i; "base" joins the middle of "bar-0" to the world. Mobility 3 n - 3 with balls, without
     redundant rows; n - 2 with revolutes, 3 redundant rows.
 
-    Parameters
-    ----------
-    bodies : int
-        Number n of bars, 3 or more.
-    joint : str
-        "spherical", or "revolute" with all axes along z.
-    length, mass : float
-        Of a bar [m, kg].
+    `bodies` is n, 3 or more; `joint` is "spherical", or "revolute" with all axes along z; `length`
+    and `mass` are those of a bar [m, kg].
     """
     check_at_least(3, bodies=bodies)
     check_between(0.0, math.inf, length=length, mass=mass)
@@ -195,23 +174,14 @@ def lattice(
     Cube "cube-r-c-l" of 0.9 m and 1 kg is centred at (c, r, l); joints sit half way between
     neighbours; "base" joins the corner cube to the world at (-0.5, 0, 0).
 
-    Parameters
-    ----------
-    rows, columns, layers : int
-        Number of cubes along y, x and z.
-    joint : str
-        "spherical", "revolute" (all axes along z) or "universal" (arms along x and y).
-    keep : float
-        Part of the joints to keep, from 0 to 1, besides those of a random spanning tree, which
-        always stay: 0 gives a random tree, 1 the whole lattice.
-    disorder : float
-        Joints move at random by up to this much along each axis [m]; those with axes along z only
-        in the plane. With balls this is a pose in general position: without it the joints of a
-        layer are in one plane, where the forces of its loops are not unique.
-    seed : int
-        Of the random choice, and of the places.
-    compliance : float
-        Of the rows of the joints between cubes [m/N, rad/(N m)]; zero is rigid.
+    `rows`, `columns` and `layers` are cubes along y, x and z; `joint` is "spherical", "revolute"
+    (all axes along z) or "universal" (arms along x and y). `keep` is the part of the joints to
+    keep, from 0 to 1, besides those of a random spanning tree, which always stay: 0 gives a random
+    tree, 1 the whole lattice. Joints move at random by up to `disorder` along each axis [m]; those
+    with axes along z only in the plane. With spherical joints this is a pose in general position:
+    without it the joints of a layer are in one plane, where the forces of its loops are not unique.
+    `seed` is that of both choices, `compliance` that of the rows of the joints between cubes [m/N,
+    rad/(N m)]; zero is rigid.
     """
     check_at_least(1, rows=rows, columns=columns, layers=layers)
     check_at_least(0, seed=seed)
@@ -294,17 +264,10 @@ def rotating_squares(
     all squares turn against their neighbours; 4 k^2 - 10 k + 7 rows are redundant, three for each
     loop and (k - 2)^2 more in the plane. Grima and Evans (2000).
 
-    Parameters
-    ----------
-    rows, columns : int
-        Number of squares.
-    angle : float
-        Turn of the squares [rad], between 0 (closed) and pi/2 (closed again); at pi/4 the sheet
-        is fully open, which is a singular pose.
-    side, mass : float
-        Of a square plate [m, kg].
-    compliance : float
-        Of the rows of the hinges between squares [m/N, rad/(N m)]; zero is rigid.
+    `angle` is the turn of the squares [rad], between 0 (closed) and pi/2 (closed again); at pi/4
+    the sheet is fully open, which is a singular pose. `side` and `mass` are those of a square plate
+    [m, kg], `compliance` that of the rows of the hinges between squares [m/N, rad/(N m)]; zero is
+    rigid.
     """
     check_at_least(1, rows=rows, columns=columns)
     check_between(0.0, math.pi / 2, angle=angle)

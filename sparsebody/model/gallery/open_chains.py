@@ -50,14 +50,9 @@ def chain(
 ) -> Mechanism:
     """Open chain of bars along x, the first joined to the world at the origin, at rest.
 
-    Parameters
-    ----------
-    bodies : int
-        Number of bars "bar-0", "bar-1", ...; "joint-i" is at the start of bar i.
-    joint : str
-        "revolute" (axes y and z in turn, beginning with y) or "spherical".
-    length, mass : float
-        Of a bar [m, kg]; its section is a twentieth of its length.
+    "joint-i" is at the start of "bar-i", i = 0 ... bodies - 1: revolutes about y and z in turn,
+    beginning with y, or `joint` "spherical". `length` and `mass` are those of a bar [m, kg]; its
+    section is a twentieth of its length.
     """
     check_at_least(1, bodies=bodies)
     check_between(0.0, math.inf, length=length, mass=mass)
@@ -79,17 +74,10 @@ def pendulum(
 
     Body "mass" starts at (-length, 0, 0); "pivot" is a revolute about z at the origin.
 
-    Parameters
-    ----------
-    length, mass : float
-        [m, kg].
-    radius : float
-        Of the mass, a ball [m]. It lengthens the period by radius^2 / (5 length^2) of its value,
-        2e-9 by default.
+    `length` [m] and `mass` [kg]; `radius` [m] is that of the mass, a ball: it lengthens the period
+    by radius^2 / (5 length^2) of its value, 2e-9 by default.
 
-    References
-    ----------
-    IFToMM Library of Computational Benchmark Problems, A01.
+        IFToMM Library of Computational Benchmark Problems, A01.
     """
     check_between(0.0, float("inf"), length=length, mass=mass, radius=radius)
     mechanism = Mechanism("pendulum", gravity)
@@ -125,28 +113,13 @@ def tree(
     about it m l^2 diag(0.0025, 1.015/12, 1.015/12). The joint sits at the end of the parent,
     turned by `skew` about x; joint 1 sits at the origin of the world.
 
-    Parameters
-    ----------
-    bodies : int
-        Number of bodies.
-    branching : float
-        Mean number of children of a body; 1 gives a chain.
-    skew : float
-        Angle between the joint axes of parent and child [rad].
-    taper : float
-        Ratio of the lengths of successive bodies.
-    moving : bool
-        Start at q_i = 0.1 i cos(i), qd_i = 0.3 sin(2i) instead of at rest at q = 0; a random tree
-        gets random velocities.
-    random : bool
-        Instead of that family: parents, frames, joint types and positions, masses, all random;
-        `branching`, `skew` and `taper` have no meaning then.
-    seed : int
-        Of the random numbers.
+    `branching` is the mean number of children of a body (1 gives a chain), `skew` the angle between
+    the joint axes of parent and child [rad], `taper` the ratio of the lengths of successive bodies.
+    `moving` starts at q_i = 0.1 i cos(i), qd_i = 0.3 sin(2i) instead of at rest at q = 0; a random
+    tree gets random velocities. `random` makes parents, frames, joint types and positions, masses,
+    all random, from `seed`; `branching`, `skew` and `taper` have no meaning then.
 
-    References
-    ----------
-    Featherstone, spatial_v2, autoTree.
+        Featherstone, spatial_v2, autoTree.
     """
     check_at_least(1, bodies=bodies, branching=branching)
     check_at_least(0, seed=seed)

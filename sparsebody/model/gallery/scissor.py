@@ -49,22 +49,10 @@ def scissor(
     (driven: 0), and exactly 3 redundant rows for each of the pairs - 1 rhombi between the pairs;
     the loop through the ground has none.
 
-    Parameters
-    ----------
-    pairs : int
-        Number of crossed pairs.
-    angle : float
-        Of the bars over the ground at the start [rad], between 0 and pi/2.
-    drive : bool
-        Prescribe the base angle: smoothly from `angle` to `lifted`.
-    lifted : float
-        Angle at the end of the drive [rad].
-    rise_time : float
-        Duration of the drive [s].
-    length, mass : float
-        Of a bar [m, kg].
-    compliance : float
-        Of the rows of the hinges between bars [m/N, rad/(N m)]; zero is rigid.
+    `pairs` of bars start at `angle` over the ground [rad], between 0 and pi/2; `drive` prescribes
+    the base angle, smoothly from `angle` to `lifted` [rad] within `rise_time` [s]. `length` and
+    `mass` are those of a bar [m, kg], `compliance` that of the rows of the hinges between bars
+    [m/N, rad/(N m)]; zero is rigid.
     """
     check_at_least(1, pairs=pairs)
     check_between(0.0, math.pi / 2, angle=angle, lifted=lifted)

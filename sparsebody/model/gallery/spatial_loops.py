@@ -31,14 +31,9 @@ def slider_crank(speed: float = 6.0, gravity: Vector = DOWN_Z) -> Mechanism:
     coordinate is 0 at the start, where the slider is at x = 0.2 m. Published moments of inertia;
     centers of mass half way.
 
-    Parameters
-    ----------
-    speed : float
-        Initial rate of the crank about x [rad/s].
+    `speed` is the initial rate of the crank about x [rad/s].
 
-    References
-    ----------
-    IFToMM Library of Computational Benchmark Problems; Gonzalez et al. (2006).
+        IFToMM Library of Computational Benchmark Problems; Gonzalez et al. (2006).
     """
     rod = SLIDER - PIN
     arm = np.cross(X, rod)  # of the cross, fixed in the rod: across the slide and across the rod
@@ -97,14 +92,9 @@ def bricard(width: float = 0.1, gravity: Vector = DOWN_Y) -> Mechanism:
     are on the world. Mobility 1 with one redundant row, which no structural count shows. The
     tracked point P3 is the end of "rod-2". At rest.
 
-    Parameters
-    ----------
-    width : float
-        Side of the rods' square section [m]; 0.1 on the published pages.
+    `width` is the side of the rods' square section [m]; 0.1 on the published pages.
 
-    References
-    ----------
-    IFToMM Library of Computational Benchmark Problems, A04.
+        IFToMM Library of Computational Benchmark Problems, A04.
     """
     check_between(0.0, 1.0, width=width)
     mechanism = Mechanism("bricard", gravity)
@@ -140,18 +130,10 @@ def governor(
     the sides (+-0.05, 0, s) of the slider to the middles of the rods. All turn together at the
     start: mobility 4, no loop of joints.
 
-    Parameters
-    ----------
-    height : float
-        Initial height s of the slider [m].
-    angle : float
-        Of the rods below the horizontal [rad].
-    speed : float
-        Initial rate about z [rad/s].
+    `height` is the initial height s of the slider [m], `angle` that of the rods below the
+    horizontal [rad], `speed` the initial rate about z [rad/s].
 
-    References
-    ----------
-    IFToMM Library of Computational Benchmark Problems, A05.
+        IFToMM Library of Computational Benchmark Problems, A05.
     """
     check_between(0.0, HEIGHT, height=height)
     spin = np.array([0.0, 0.0, speed])
@@ -235,17 +217,10 @@ def stewart(
     60, 180 and 300 on the platform, and join nearest neighbours. 13 bodies, 5 loops, 72 rows
     without redundancy: mobility 6, or 0 driven.
 
-    Parameters
-    ----------
-    drive : bool
-        Prescribe all legs' lengths instead of springs in them.
-    base_radius, platform_radius, height : float
-        [m].
-    stiffness, damping : float
-        Of the spring in each leg [N/m, N s/m], without force at the start.
-    amplitude, frequency : float
-        Of the drive: leg k lengthens by amplitude (cos(2 pi frequency t) - 1) cos(k pi / 3)
-        [m, Hz].
+    `drive` prescribes all legs' lengths instead of springs in them: leg k lengthens by `amplitude`
+    [m] (cos(2 pi `frequency` [Hz] t) - 1) cos(k pi / 3). `base_radius`, `platform_radius` and
+    `height` [m]; `stiffness` and `damping` are those of the spring in each leg [N/m, N s/m],
+    without force at the start.
     """
     lengths = {"base_radius": base_radius, "platform_radius": platform_radius, "height": height}
     check_between(0.0, math.inf, **lengths)

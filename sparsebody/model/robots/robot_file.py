@@ -195,31 +195,30 @@ def note_omissions(source: RobotSource) -> None:
             source.note(reason, item)
 
 
+def _on_joints(source: RobotSource, of_freedoms: FloatArray) -> Iterator[str]:
+    for name, value in zip(source.joint_names, of_freedoms[source.model.jnt_dofadr], strict=True):
+        if value:
+            yield f"{value:g} on joint {name!r}"
+
+
 def _rotor_inertias(source: RobotSource) -> Iterator[str]:
     model = source.model
-    for joint, name in enumerate(source.joint_names):
-        armature = model.dof_armature[model.jnt_dofadr[joint]]
-        if armature:
-            yield f"{armature:g} on joint {name!r}"
+    yield from _on_joints(source, model.dof_armature)
     for actuator in np.flatnonzero(model.actuator_armature).tolist():
         name = source.label("actuator", actuator)
         yield f"{model.actuator_armature[actuator]:g} of actuator {name!r}"
 
 
 def _friction(source: RobotSource) -> Iterator[str]:
-    model = source.model
-    for joint, name in enumerate(source.joint_names):
-        loss = model.dof_frictionloss[model.jnt_dofadr[joint]]
-        if loss and source.is_on("CONSTRAINT", "FRICTIONLOSS"):
-            yield f"{loss:g} on joint {name!r}"
+    if source.is_on("CONSTRAINT", "FRICTIONLOSS"):
+        yield from _on_joints(source, source.model.dof_frictionloss)
 
 
 def _limits(source: RobotSource) -> Iterator[str]:
-    model = source.model
-    for joint in np.flatnonzero(model.jnt_limited).tolist():
-        if source.is_on("CONSTRAINT", "LIMIT"):
-            low, high = model.jnt_range[joint]
-            yield f"joint {source.joint_names[joint]!r} in [{low:g}, {high:g}]"
+    model, is_on = source.model, source.is_on("CONSTRAINT", "LIMIT")
+    for joint in np.flatnonzero(model.jnt_limited).tolist() if is_on else ():
+        low, high = model.jnt_range[joint]
+        yield f"joint {source.joint_names[joint]!r} in [{low:g}, {high:g}]"
 
 
 def _nonlinear(source: RobotSource) -> Iterator[str]:
@@ -251,11 +250,6 @@ def _tendons(source: RobotSource) -> Iterator[str]:
             yield f"{source.label('tendon', tendon)!r} ({', '.join(used)})"
 
 
-def _moved_by_hand(source: RobotSource) -> Iterator[str]:
-    for body in np.flatnonzero(source.model.body_mocapid >= 0).tolist():
-        yield repr(source.body_names[body])
-
-
 def _contacts(source: RobotSource) -> Iterator[str]:
     model = source.model
     touching = int(np.sum((model.geom_contype != 0) | (model.geom_conaffinity != 0)))
@@ -270,26 +264,23 @@ def _medium(source: RobotSource) -> Iterator[str]:
             yield f"{quantity} {value:g}"
 
 
-def _plugins(source: RobotSource) -> Iterator[str]:
-    for plugin in range(source.model.nplugin):
-        yield repr(source.label("plugin", plugin))
-
-
-def _inactive(source: RobotSource) -> Iterator[str]:
-    for equality in range(source.model.neq):
-        if equality not in source.active_equalities:
-            yield repr(source.label("equality", equality))
-
-
-OMISSIONS: dict[str, Callable[[RobotSource], Iterator[str]]] = {
-    "inactive equality constraints are left out": _inactive,
+OMISSIONS: dict[str, Callable[[RobotSource], Iterable[str]]] = {
+    "inactive equality constraints are left out": lambda source: (
+        repr(source.label("equality", equality))
+        for equality in range(source.model.neq)
+        if equality not in source.active_equalities
+    ),
     "contacts are not simulated": _contacts,
     "joint limits are left out": _limits,
     "joint friction is left out": _friction,
     "rotor inertias (armature) are left out": _rotor_inertias,
     "nonlinear parts of springs and dampers are left out": _nonlinear,
     "forces and limits of tendons are left out": _tendons,
-    "bodies moved by hand (mocap) are held fixed": _moved_by_hand,
+    "bodies moved by hand (mocap) are held fixed": lambda source: (
+        repr(source.body_names[body]) for body in np.flatnonzero(source.model.body_mocapid >= 0)
+    ),
     "forces of the surrounding medium are left out": _medium,
-    "plugins are left out": _plugins,
+    "plugins are left out": lambda source: (
+        repr(source.label("plugin", plugin)) for plugin in range(source.model.nplugin)
+    ),
 }

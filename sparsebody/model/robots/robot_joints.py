@@ -152,18 +152,18 @@ def add_joints(
             found[j] = Coordinate(name, index, sign)
             if j in constants:
                 motions[-1][index] = sign * constants[j]
-    axis = np.array([(0, 0, 1) if at.axis is None else at.axis for at in layouts]).reshape(-1, 3)
-    x_axis = all_axes(axis)[:, :, 0]  # where none is given
-    given = [j for j, layout in enumerate(layouts) if layout.x_axis is not None]
-    x_axis[given] = np.array([layouts[j].x_axis for j in given]).reshape(-1, 3)
+    z = np.array([(0, 0, 1) if at.axis is None else at.axis for at in layouts]).reshape(-1, 3)
+    chosen = all_axes(z)[:, :, 0]  # where none is given
     mechanism.add_joints(
         names,
         [layout.type for layout in layouts],
         [predecessor for predecessor, _ in ends],
         [successor for _, successor in ends],
         point=np.array([layout.point for layout in layouts]).reshape(-1, 3),
-        axis=axis,
-        x_axis=x_axis,
+        axis=z,
+        x_axis=np.array(
+            [x if at.x_axis is None else at.x_axis for at, x in zip(layouts, chosen, strict=True)]
+        ).reshape(-1, 3),
         prescribed=motions,
     )
     return found

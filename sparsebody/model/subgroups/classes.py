@@ -28,6 +28,7 @@ from sparsebody.model.subgroups.links import (
     PartNumbers,
     Sliding,
     all_links,
+    count,
     geometry,
     joint_codes,
     rows_within,
@@ -52,7 +53,7 @@ class Forest:
     @property
     def n_classes(self) -> int:
         """Number of classes."""
-        return int(self.label.max(initial=-1)) + 1
+        return count(self.label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +68,8 @@ class Classes:
     @cached_property
     def loops(self) -> IntArray:
         """(n_kinds, n_joints) in how many classes of a kind each joint closes a loop."""
-        count = np.zeros((len(Kind), self.system.n_joints), dtype=np.intp)
-        for kind, forest in enumerate(self.forests):
-            np.add.at(count[kind], forest.links.joint[forest.closes], 1)
-        return count
+        joints = [forest.links.joint[forest.closes] for forest in self.forests]
+        return np.array([np.bincount(j, minlength=self.system.n_joints) for j in joints])
 
     @cached_property
     def is_redundant(self) -> BoolArray:
@@ -121,7 +120,7 @@ def displacement_classes(system: System) -> Classes:
 def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
     """Return the rows (n_rows,) to leave out, and their number by joint, for bits of kinds."""
     system = classes.system
-    is_left, count = np.zeros(system.n_rows, dtype=bool), np.zeros(system.n_joints, dtype=np.intp)
+    is_left, n_left = np.zeros(system.n_rows, dtype=bool), np.zeros(system.n_joints, dtype=np.intp)
     for group in system.groups:
         joints = group.joints[kinds[group.joints] > 0]
         for bits in np.unique(kinds[joints]):
@@ -133,8 +132,8 @@ def _left_out(classes: Classes, kinds: IntArray) -> tuple[BoolArray, IntArray]:
                 left[:, 4] = classes.slides_across[same]
             row = system.first_row[same][:, None] + np.arange(len(keep))
             is_left[row] = left
-            count[same] = np.count_nonzero(~keep)
-    return is_left, count
+            n_left[same] = np.count_nonzero(~keep)
+    return is_left, n_left
 
 
 class Members:
@@ -180,9 +179,9 @@ class Lists:
     def pairs(self, keys: IntArray) -> tuple[IntArray, IntArray]:
         """Return the values of some keys, and before them for each the place of its key."""
         first = np.searchsorted(self._keys, keys)
-        count = np.searchsorted(self._keys, keys, side="right") - first
-        which = np.repeat(np.arange(len(keys)), count)
-        place = np.arange(len(which)) - np.repeat(np.cumsum(count) - count - first, count)
+        sizes = np.searchsorted(self._keys, keys, side="right") - first
+        which = np.repeat(np.arange(len(keys)), sizes)
+        place = np.arange(len(which)) - np.repeat(np.cumsum(sizes) - sizes - first, sizes)
         return which, self._values[place].astype(np.intp)
 
 
@@ -244,14 +243,11 @@ class Subgroup:
         return f"{self.kind}, about {base}: {self._counts()}"
 
     def _counts(self) -> str:
-        counts = (
-            (len(self.bodies), "body", "bodies"),
-            (len(self.joints), "joint", "joints"),
-            (self.loops, "loop", "loops"),
-        )
-        listed = ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in counts)
-        n = self.redundant_rows
-        return f"{listed}: {n} redundant row{'s' * (n != 1)}"
+        n_bodies, n_rows = len(self.bodies), self.redundant_rows
+        bodies = "1 body" if n_bodies == 1 else f"{n_bodies} bodies"
+        counts = (len(self.joints), "joint"), (self.loops, "loop"), (n_rows, "redundant row")
+        joints, loops, rows = (f"{n} {what}{'s' * (n != 1)}" for n, what in counts)
+        return f"{bodies}, {joints}, {loops}: {rows}"
 
     def to_dict(self) -> dict[str, object]:
         """Return names and plain numbers."""

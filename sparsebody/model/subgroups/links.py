@@ -95,7 +95,7 @@ def joint_codes(system: System) -> IntArray:
     """Return (n_joints,) the type of each joint, by the subgroups that it moves in."""
     code = np.full(system.n_joints, OTHER, dtype=np.intp)
     for group in system.groups:
-        code[group.joints] = _CODES.get(group.subgroup, OTHER)
+        code[group.joints] = _CODES.get(group.type.subgroup, OTHER)
     return code
 
 
@@ -111,8 +111,7 @@ def rows_within(joint_type: JointType, kinds: int) -> BoolArray:
             axes &= set(kind.axes)
     keep = np.zeros(joint_type.n_constraints, dtype=bool)
     if axes and not kinds >> Kind.SCREW & 1 and len(keep):
-        neutral = joint_type.coordinates(np.eye(3), np.zeros(3))
-        rows = joint_type.constraint_force_subspace(neutral).T[:, sorted(axes)]
+        rows = joint_type.neutral_rows[:, sorted(axes)]
         r, order = qr(rows.T, mode="r", pivoting=True)
         keep[order[: np.count_nonzero(np.abs(np.diagonal(r)) > 1e-9)]] = True
     return keep
@@ -130,7 +129,7 @@ class Placement:
     @property
     def n_components(self) -> int:
         """Number of components."""
-        return int(self.label.max(initial=-1)) + 1
+        return count(self.label)
 
 
 def placement(
@@ -158,6 +157,11 @@ def same_elements(group: IntArray, numbers: FloatArray) -> IntArray:
     return label
 
 
+def count(label: IntArray) -> int:
+    """Return the number of labels, which go from 0."""
+    return int(label.max(initial=-1)) + 1
+
+
 def signs(directions: FloatArray) -> FloatArray:
     """Return (..., 1) the signs that turn directions and their opposites the same way."""
     return np.where(directions @ _ASIDE < 0.0, -1.0, 1.0)[..., None]
@@ -173,6 +177,12 @@ def sizes(group: IntArray, points: FloatArray, n: int) -> FloatArray:
 def paired(first: IntArray, second: IntArray, n: int) -> IntArray:
     """Return one number for each pair of numbers, the second ones below n."""
     return first.astype(np.int64) * n + second
+
+
+def numbered_ends(key: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the keys that occur, sorted, and the index of each of (2, m) among them."""
+    keys, index = np.unique(key, return_inverse=True)
+    return keys, index.reshape(2, -1).astype(np.intp)
 
 
 def find(keys: IntArray, numbers: IntArray) -> IntArray:
@@ -259,7 +269,11 @@ class Slides:
     keys: IntArray  # (n_elements,) direction or normal and group, in one number; sorted
     group: IntArray  # (n_elements,)
     label: IntArray  # (n_elements,) part of each
-    n_parts: int
+
+    @property
+    def n_parts(self) -> int:
+        """Number of parts."""
+        return count(self.label)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,17 +304,10 @@ def sliding(g: Geometry) -> Sliding:
     at_will = placement(g.n_groups, g.group[:, joint], *frames, root)
     directions = _directions(g, at_will)
     key = paired(g.group[:, joint], directions.label[:, joint], max(directions.n, 1))
-    keys, ends = np.unique(key, return_inverse=True)
-    ends = ends.reshape(2, -1).astype(np.intp)
+    keys, ends = numbered_ends(key)
     placed = placement(len(keys), ends, *frames)
-    lines = Slides(
-        np.arange(len(joint)),
-        ends,
-        keys,
-        (keys // max(directions.n, 1)).astype(np.intp),
-        placed.label,
-        placed.n_components,
-    )
+    group = (keys // max(directions.n, 1)).astype(np.intp)
+    lines = Slides(np.arange(len(joint)), ends, keys, group, placed.label)
     rank, of_pair, normal = _normals(directions, np.unique(directions.label[:, joint]))
     planes = _planes(g, directions, joint, rank, of_pair, normal)
     return Sliding(joint, directions, at_will, lines, placed, planes, normal, of_pair, rank)
@@ -315,7 +322,7 @@ def _directions(g: Geometry, at_will: Placement) -> Directions:
     vector *= sign
     part = at_will.label[group]
     found = same_elements(part.ravel(), vector.reshape(-1, 3)).reshape(2, -1)
-    n = int(found.max(initial=-1)) + 1
+    n = count(found)
     label = np.full(g.group.shape, -1, dtype=np.intp)
     label[:, joints] = found
     axes = np.zeros((*g.group.shape, 3))
@@ -348,7 +355,7 @@ def _normals(d: Directions, slides: IntArray) -> tuple[IntArray, IntArray, Float
     normal *= signs(normal)
     label = same_elements(d.part[one], normal)
     of_pair[one, rank[other]] = of_pair[other, rank[one]] = label
-    normals = np.zeros((int(label.max(initial=-1)) + 1, 3))
+    normals = np.zeros((count(label), 3))
     normals[label] = normal
     return rank, of_pair, normals
 
@@ -367,12 +374,10 @@ def _planes(
     across = of_pair[along[edge], place]
     once = np.unique(paired(edge, across, max(len(normal), 1)))
     edge, across = once // max(len(normal), 1), once % max(len(normal), 1)
-    keys, ends = np.unique(paired(across, g.group[:, joint[edge]], g.n_groups), return_inverse=True)
-    ends = ends.reshape(2, -1).astype(np.intp)
+    keys, ends = numbered_ends(paired(across, g.group[:, joint[edge]], g.n_groups))
     label, _ = model.spanning_forest(len(keys), ends[0], ends[1])
-    n_parts = int(label.max(initial=-1)) + 1
     group = (keys % g.n_groups).astype(np.intp)
-    return Slides(edge.astype(np.intp), ends, keys, group, label, n_parts)
+    return Slides(edge.astype(np.intp), ends, keys, group, label)
 
 
 MANY = 8  # hinges and balls on a group that are not tried in pairs
@@ -400,7 +405,7 @@ def point_links(g: Geometry) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     at = point[:, edge] + height[:, None] * axis[:, edge]
     of = groups[:, edge]
     node = same_elements(of.ravel(), (at / size[of][..., None]).reshape(-1, 3))
-    group = np.zeros(int(node.max(initial=-1)) + 1, dtype=np.intp)
+    group = np.zeros(count(node), dtype=np.intp)
     group[node] = of.ravel()
     return joints[edge], node.reshape(2, -1), group, height
 
@@ -480,9 +485,8 @@ def _line_links(g: Geometry, s: Sliding, kind: Kind, pitch: FloatArray | None = 
         relative = pitch[joint] / np.abs(pitch).max(initial=1e-300)
         numbers = np.concatenate([numbers, np.stack([relative] * 2)[..., None]], axis=2)
     of = paired(part, direction, max(d.n, 1))
-    return _numbered(
-        kind, joint, part, same_elements(of.ravel(), numbers.reshape(of.size, numbers.shape[2]))
-    )
+    same = same_elements(of.ravel(), numbers.reshape(of.size, numbers.shape[2]))
+    return _numbered(kind, joint, part, same)
 
 
 def _plane_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
@@ -491,7 +495,7 @@ def _plane_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
     group, d = g.group[:, joint], s.directions
     normal = d.label[:, joint]
     if len(s.joint) == 0 or len(joint) == 0:
-        return _numbered(Kind.PLANE, joint, group, normal.ravel())
+        return _numbered(Kind.PLANE, joint, group, normal)
     along = np.flatnonzero(s.rank >= 0)  # the directions of slides, by part
     along = along[np.lexsort((s.rank[along], d.part[along]))]
     first = np.searchsorted(d.part[along], d.part[normal])
@@ -504,27 +508,26 @@ def _plane_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
         across = is_there & (np.abs(cosine) <= ELEMENT_TOLERANCE)
         other = np.where(across & (one >= 0), slide, other)
         one = np.where(across & (one < 0), slide, one)
-    alone = (one >= 0) & (other < 0)
     place = find(s.lines.keys, paired(group, one, d.n))
-    part = np.where(alone & (place >= 0), begin.lines + s.lines.label[place], group)
-    if len(s.normal) == 0:
-        return _numbered(Kind.PLANE, joint, part, paired(part, normal, d.n).ravel())
-    plane = s.of_pair[one, s.rank[other]]
-    place = find(s.planes.keys, paired(plane, group, g.n_groups))
-    part = np.where((other >= 0) & (place >= 0), begin.planes + s.planes.label[place], part)
-    return _numbered(Kind.PLANE, joint, part, paired(part, normal, d.n).ravel())
+    is_alone = (one >= 0) & (other < 0) & (place >= 0)
+    part = np.where(is_alone, begin.lines + s.lines.label[place], group)
+    if len(s.normal):
+        plane = s.of_pair[one, s.rank[other]]
+        place = find(s.planes.keys, paired(plane, group, g.n_groups))
+        part = np.where((other >= 0) & (place >= 0), begin.planes + s.planes.label[place], part)
+    return _numbered(Kind.PLANE, joint, part, paired(part, normal, d.n))
 
 
 def _schoenflies_links(g: Geometry, s: Sliding, begin: PartNumbers) -> Links:
     """Link directions, which all slides take along."""
     joint = g.joints(*IN_KIND[Kind.SCHOENFLIES])
     part = begin.at_will + s.at_will.label[g.group[:, joint]]
-    return _numbered(Kind.SCHOENFLIES, joint, part, s.directions.label[:, joint].ravel())
+    return _numbered(Kind.SCHOENFLIES, joint, part, s.directions.label[:, joint])
 
 
 def _numbered(kind: Kind, joint: IntArray, part: IntArray, key: IntArray) -> Links:
-    """Number the elements (2 m,) that occur."""
-    keys, ends = np.unique(key, return_inverse=True)
+    """Number the elements (2, m) that occur."""
+    keys, ends = numbered_ends(key)
     of_element = np.zeros(len(keys), dtype=np.intp)
-    of_element[ends] = part.ravel()
-    return Links(kind, joint, ends.reshape(2, -1).astype(np.intp), of_element)
+    of_element[ends] = part
+    return Links(kind, joint, ends, of_element)

@@ -1,15 +1,69 @@
-"""The block QR with a right-hand side carried along, in fronts of every shape."""
+"""Factorizations where D is one: lost pivots, shifts, and QR with a right-hand side along."""
 
 import dataclasses
 
+import networkx as nx
 import numpy as np
 import pytest
-from random_saddles import draw, random_matrix
+from patterns import graph_pattern
+from random_saddles import draw, loop_of_hinges, natural, random_matrix
+from scissor_saddle import scissor
 
-from sparsebody.factorization.block_qr import analyze
+from sparsebody.errors import SingularSystemError
+from sparsebody.factorization import analyze, block_qr
+from sparsebody.factorization.quasi_definite import quasi_definite
 from sparsebody.factorization.unit_factors import REGULAR, unit_rows
 from sparsebody.sparse.pattern import BlockPattern
 from sparsebody.sparse.saddle import constraint_matrix
+
+every_ldl = pytest.mark.parametrize("name", ["block-ldl", "multifrontal"])
+
+
+@every_ldl
+def test_a_planar_loop_in_space_is_named_as_singular_by_its_joint(name):
+    matrix = loop_of_hinges(np.random.default_rng(0), 4)
+    symbolic = analyze(name, matrix.pattern, natural(matrix.pattern))
+    with pytest.raises(SingularSystemError, match=r"a pivot of dual block \d vanishes: a"):
+        symbolic.factorize(matrix)
+
+
+@every_ldl
+def test_a_body_whose_inertia_is_not_positive_is_named(name):
+    matrix = draw(3)
+    matrix.diagonal[1, 0, 0] = -1.0
+    symbolic = analyze(name, matrix.pattern, natural(matrix.pattern))
+    with pytest.raises(SingularSystemError, match="primal block 1"):
+        symbolic.factorize(matrix)
+
+
+@every_ldl
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n", [10, 1000])
+def test_a_dependent_row_of_a_long_mechanism_is_named(name, n, threads):
+    matrix = scissor(2 * n)
+    pattern = matrix.pattern
+    twice = BlockPattern(np.append(pattern.block_sizes, 1), np.vstack([pattern.ends, [[0, 1]]]))
+    rows = np.concatenate([matrix.rows, matrix.rows[5:6]])  # the first joint within a pair
+    doubled = dataclasses.replace(matrix, pattern=twice, rows=rows)
+    symbolic = analyze(name, twice, natural(twice))
+    symbolic.factors.threads = threads
+    with pytest.raises(SingularSystemError, match="a pivot of dual block"):
+        symbolic.factorize(doubled)
+
+
+@every_ldl
+def test_the_shifted_matrix_is_solved(name):
+    pattern, delta = graph_pattern(nx.grid_graph([6, 6]), 3), 1e-3
+    matrix = random_matrix(np.random.default_rng(0), pattern)
+    A = constraint_matrix(matrix).toarray()
+    gap = np.random.default_rng(1).normal(size=len(A))
+    factors = quasi_definite(analyze(name, pattern, natural(pattern)))
+    factors.factorize(matrix.rows, delta)
+    exact = np.linalg.solve(A @ A.T + delta * np.eye(len(A)), gap)
+    np.testing.assert_allclose(factors.solve(gap), exact, rtol=1e-9, atol=1e-9)
+
+
+# ---- QR ---------------------------------------------------------------------------------------
 
 IN_REGISTERS = {*((2, n_rows, 8) for n_rows in range(3, 9)), (2, 3, 4), (2, 4, 4)}
 
@@ -19,7 +73,7 @@ def carried(matrix, order, rng):
     pattern = matrix.pattern
     rows = np.empty(matrix.rows.shape)
     unit_rows(matrix, rows)
-    symbolic = analyze(pattern, order)
+    symbolic = block_qr.analyze(pattern, order)
     n, width = pattern.n_primal, rows.shape[2]
     forces = rng.normal(size=(n, width)) * (np.arange(width) < pattern.block_sizes[:n, None])
     asked = rng.normal(size=len(rows))

@@ -1,4 +1,4 @@
-"""Solution of [1 A'; A 0] x = b as an assembler has filled it, by factors made at every state."""
+"""Accelerations by factors made at every state: (8.64) as an assembler fills it, solved."""
 
 from __future__ import annotations
 
@@ -39,8 +39,12 @@ class InaccurateFactors(SingularSystemError):
         self.time = time
 
 
-class Solver(ABC):
-    """Factors of the newest matrix of an assembler; they and the solution x are workspace."""
+class Evaluator(ABC):
+    """An assembler that fills [1 A'; A 0] x = b, and factors of its newest matrix.
+
+    Nothing but the arrays of the assembler, its x included, and the factors changes: they belong to
+    the newest state.
+    """
 
     is_inaccurate = False  # whether few digits of the newest solution are good
     inconsistency = 0.0  # largest violation of a row that no solution fulfills, relative
@@ -52,17 +56,49 @@ class Solver(ABC):
         self.symbolic: object = assembler.symbolic
         self._factorized: object = None  # the assembly that the factors are of
 
-    def __reduce__(self) -> tuple[type[Solver], tuple[Assembler]]:
-        """Copy and pickle without the factors."""
+    def __reduce__(self) -> tuple[type[Evaluator], tuple[Assembler]]:
+        """Pickle without the factors."""
         return type(self), (self.assembler,)
 
-    def factorize(self, time: float) -> None:
-        """Factorize what was assembled last; `time` [s] is for messages.
+    def __copy__(self) -> Evaluator:
+        """Return one with arrays of its own."""
+        return type(self)(copy.copy(self.assembler))
 
-        Raises
-        ------
-        SingularSystemError
-            If a pivot is lost; the message names the joint or the body.
+    def accelerate(
+        self,
+        state: State,
+        body_force: FloatArray | None,
+        stabilization: FloatArray,
+        acceleration: FloatArray,
+        multiplier: FloatArray,
+    ) -> float:
+        """Assemble, factorize and solve; return the relative residual.
+
+        Fills acceleration (n_bodies, 6), and multiplier (n_rows,) where rows are kept; (0,) for
+        none. Errors as in `Assembler.assemble` and `solve`; InaccurateFactors where another
+        evaluator may do.
+        """
+        assembler = self.assembler
+        if self.fused is None:
+            assembler.assemble(state, body_force, stabilization)
+            return self.solve_assembled(state, acceleration, multiplier)
+        outputs = acceleration, multiplier
+        return self.accept(
+            assembler.call(self.fused, state, body_force, stabilization, outputs), state
+        )
+
+    def solve_assembled(
+        self, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> float:
+        """Solve what is assembled; as `accelerate`."""
+        residual = self.solve(self.assembler.right, state.time)
+        self.assembler.to_user_order(acceleration, multiplier)
+        return residual
+
+    def factorize(self, time: float) -> None:
+        """Factorize what was assembled last; raise SingularSystemError if a pivot is lost.
+
+        The message names the joint or the body, and `time` [s].
         """
         self._factorize(time)
         self._factorized = self.assembler.assembly
@@ -78,22 +114,35 @@ class Solver(ABC):
     def solve(self, right: FloatArray, time: float, goal: float = 0.0) -> float:
         """Fill x of the assembler for forces, then gamma, and return the relative residual.
 
-        A residual below `goal` is not corrected; 0 stands for the usual one.
-
-        Raises
-        ------
-        SingularSystemError
-            If a pivot is lost, or the residual is large.
+        A residual below `goal` is not corrected; 0 stands for the usual one. Raises
+        SingularSystemError if a pivot is lost, or the residual is large.
         """
         if self._factorized is not self.assembler.assembly:
             self.factorize(time)
         return self._solve(right, time, goal)
+
+    def solution(self, right: FloatArray, time: float, goal: float) -> FloatArray:
+        """Return the solution of [1 A'; A 0] x = right; the newest solution stays what it is."""
+        x = self.assembler.x
+        newest = x.copy()
+        self.solve(right, time, goal)
+        solution = x.copy()
+        x[:] = newest
+        return solution
 
     @abstractmethod
     def _factorize(self, time: float) -> None: ...
 
     @abstractmethod
     def _solve(self, right: FloatArray, time: float, goal: float) -> float: ...
+
+    def dropped_residual(self) -> float:
+        """Return the largest violation of a row by the newest solution.
+
+        Of the rows left out, see `Assembler.violation`, or of all rows where they contradict each
+        other: these of unit norm, relative to the largest acceleration of free bodies or gamma.
+        """
+        return max(self.assembler.violation(), self.inconsistency)
 
     def smallest_pivot(self) -> tuple[float, int]:
         """Return the smallest pivot of the newest factors, the sine of an angle, and its row.
@@ -115,7 +164,7 @@ class Solver(ABC):
             raise self.assembler.singular(error, time) from error
 
 
-class BlockLDLSolver(Solver):
+class BlockLDLEvaluator(Evaluator):
     """LDL' by unrolled blocks, refined; one native pass with the assembly."""
 
     def __init__(self, assembler: Assembler) -> None:
@@ -138,7 +187,7 @@ class BlockLDLSolver(Solver):
         return checked(residual, time)
 
     def accept(self, outcome: Any, state: State) -> float:
-        """See Solver."""
+        """See Evaluator."""
         status, residual, correction = outcome
         if status == REGULAR and not correction > ROUGH_CORRECTION:
             self._factorized = self.assembler.assembly
@@ -152,7 +201,7 @@ class BlockLDLSolver(Solver):
         return InaccurateFactors(f"at t = {time:.6g} s rounding hides the softest motions", time)
 
 
-class BlockQRSolver(Solver):
+class BlockQREvaluator(Evaluator):
     """QR of the constraint columns, refined: of the assembler's symbolic, or in natural order.
 
     The latter where LDL' is not accurate enough: then rough solutions of it are told of. In a plane
@@ -167,8 +216,9 @@ class BlockQRSolver(Solver):
             order = np.arange(assembler.pattern.n_blocks, dtype=np.intp)
             symbolic = block_qr.analyze(assembler.pattern, order)
         self.symbolic, self.qr = symbolic, symbolic.qr
+        self._planar: PlanarAssembler | None = None
         if isinstance(assembler, PlanarAssembler) and not self.is_last_resort:
-            self._native, self.fused = assembler.native, assembler.native.accelerate
+            self._planar, self.fused = assembler, assembler.native.accelerate
 
     def _factorize(self, time: float) -> None:
         status = self.qr.factorize(self.assembler.values)
@@ -186,16 +236,27 @@ class BlockQRSolver(Solver):
         return checked(residual, time)
 
     def accept(self, outcome: Any, state: State) -> float:
-        """See Solver."""
+        """See Evaluator."""
+        assert self._planar is not None
+        native = self._planar.native
         if outcome != GOOD:
             self.assembler.check(outcome, state)
-            if self._native.row != REGULAR:
-                self._examine(self._native.row, state.time)
+            if native.row != REGULAR:
+                self._examine(native.row, state.time)
         self._factorized = self.assembler.assembly
-        return checked(self._native.residual, state.time)
+        return checked(native.residual, state.time)
+
+    def solve_extended(
+        self, state: State, acceleration: FloatArray, multiplier: FloatArray
+    ) -> None:
+        """Correct the newest solution with residuals of 31 digits, in a plane."""
+        if self._planar is not None:
+            multiplier[:] = 0.0
+            self._planar.solve_extended(state)
+            self._planar.to_user_order(acceleration, multiplier)
 
 
-class BackendSolver(Solver):
+class BackendEvaluator(Evaluator):
     """Any Symbolic of FACTORIZATIONS, with iterative refinement."""
 
     def _factorize(self, time: float) -> None:
@@ -218,7 +279,7 @@ class BackendSolver(Solver):
         return InaccurateFactors(str(self.assembler.singular(error, time)), time)
 
 
-class KrylovSolver(Solver):
+class KrylovEvaluator(Evaluator):
     """Krylov steps on the multipliers of all rows, without a decision on their rank.
 
     Rows are scaled to unit norm, bodies in units in which their inertia is one. Where rows
@@ -303,14 +364,14 @@ class KrylovSolver(Solver):
         return self._factors.solve(gap)
 
 
-def direct_solver(assembler: Assembler) -> Solver:
-    """Return the solver for the factorization that an assembler has analyzed."""
+def direct_evaluator(assembler: Assembler) -> Evaluator:
+    """Return the evaluator by the factorization that an assembler has analyzed."""
     if isinstance(assembler.symbolic, BlockQRSymbolic):
-        return BlockQRSolver(assembler)
+        return BlockQREvaluator(assembler)
     is_ldl = isinstance(assembler.symbolic, BlockLDLSymbolic)
     if is_ldl and isinstance(assembler, SpatialAssembler):
-        return BlockLDLSolver(assembler)
-    return BackendSolver(assembler)
+        return BlockLDLEvaluator(assembler)
+    return BackendEvaluator(assembler)
 
 
 def checked(residual: float, time: float) -> float:
@@ -330,114 +391,3 @@ def _not_finite(what: str, time: float) -> SingularSystemError:
         f"{what} at t = {time:.6g} s are not finite: velocities or forces are too large to "
         "multiply; look at the state"
     )
-
-
-class Evaluator:
-    """Accelerations of a mechanism: an assembler fills (8.64), a solver on its arrays solves it.
-
-    By default the solver is that of the factorization that the assembler has analyzed. Nothing but
-    these arrays and the factors changes: they belong to the newest state.
-    """
-
-    def __init__(self, assembler: Assembler, solver: Solver | None = None) -> None:
-        self.assembler = assembler
-        self.solver = direct_solver(assembler) if solver is None else solver
-
-    @property
-    def is_fused(self) -> bool:
-        """Whether one native call assembles, factorizes and solves."""
-        return self.solver.fused is not None
-
-    def __reduce__(self) -> tuple[type[Evaluator], tuple[Assembler, Solver]]:
-        """Pickle the parts."""
-        return Evaluator, (self.assembler, self.solver)
-
-    def __copy__(self) -> Evaluator:
-        """Return one with arrays of its own."""
-        assembler = copy.copy(self.assembler)
-        return Evaluator(assembler, type(self.solver)(assembler))
-
-    def accelerate(
-        self,
-        state: State,
-        body_force: FloatArray | None,
-        stabilization: FloatArray,
-        acceleration: FloatArray,
-        multiplier: FloatArray,
-    ) -> float:
-        """Assemble, factorize and solve; return the relative residual.
-
-        Fills acceleration (n_bodies, 6), and multiplier (n_rows,) where rows are kept; (0,) for
-        none. Other parameters and errors as in `Assembler.assemble` and `Solver.solve`;
-        InaccurateFactors where another solver may do.
-        """
-        assembler, solver = self.assembler, self.solver
-        if solver.fused is None:
-            assembler.assemble(state, body_force, stabilization)
-            return self.solve_assembled(state, body_force, acceleration, multiplier)
-        outputs = acceleration, multiplier
-        outcome = assembler.call(solver.fused, state, body_force, stabilization, outputs)
-        residual = solver.accept(outcome, state)
-        self._add_reactions(state, body_force, acceleration, multiplier)
-        return residual
-
-    def solve_assembled(
-        self,
-        state: State,
-        body_force: FloatArray | None,
-        acceleration: FloatArray,
-        multiplier: FloatArray,
-    ) -> float:
-        """Solve what is assembled; parameters and errors as in `accelerate`."""
-        residual = self.solver.solve(self.assembler.right, state.time)
-        self.assembler.to_user_order(acceleration, multiplier)
-        self._add_reactions(state, body_force, acceleration, multiplier)
-        return residual
-
-    def solve_extended(
-        self,
-        state: State,
-        body_force: FloatArray | None,
-        acceleration: FloatArray,
-        multiplier: FloatArray,
-    ) -> None:
-        """Correct the newest solution with residuals of 31 digits: by QR in a plane, else not."""
-        assembler = self.assembler
-        if not (isinstance(assembler, PlanarAssembler) and self.is_fused):
-            return
-        multiplier[:] = 0.0
-        assembler.solve_extended(state)
-        assembler.to_user_order(acceleration, multiplier)
-        self._add_reactions(state, body_force, acceleration, multiplier)
-
-    def _add_reactions(
-        self,
-        state: State,
-        body_force: FloatArray | None,
-        acceleration: FloatArray,
-        multiplier: FloatArray,
-    ) -> None:
-        """Add the multipliers, if any, of rows that hold bodies within their subgroups."""
-        assembler = self.assembler
-        if multiplier.size > 0 and assembler.reaction_tree is not None:
-            system = assembler.system
-            assembler.reaction_tree.add_reactions(
-                system, state, body_force, acceleration, multiplier
-            )
-
-    def solve_in_units(self, right: FloatArray, time: float, goal: float) -> FloatArray:
-        """Return the solution of [1 A'; A 0] x = right; the newest solution stays what it is."""
-        x = self.assembler.x
-        newest = x.copy()
-        self.solver.solve(right, time, goal)
-        solution = x.copy()
-        x[:] = newest
-        return solution
-
-    def dropped_residual(self) -> float:
-        """Return the largest violation of a row by the newest solution.
-
-        Of the rows left out, see `Assembler.violation`, or of all rows where they contradict each
-        other: these of unit norm, relative to the largest acceleration of free bodies or gamma.
-        """
-        return max(self.assembler.violation(), self.solver.inconsistency)
