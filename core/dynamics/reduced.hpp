@@ -7,9 +7,9 @@
 #include <limits>
 #include <tuple>
 
-#include "base/gram_schmidt.hpp"
+#include "base/dense.hpp"
 #include "graph/adjacency.hpp"
-#include "graph/breadth_first.hpp"
+#include "graph/searches.hpp"
 
 namespace sparsebody {
 

@@ -5,7 +5,7 @@
 #include "factorization/partition.hpp"
 #include "factorization/plain_ldl.hpp"
 #include "factorization/saddle.hpp"
-#include "python/graphs.hpp"
+#include "python/signature.hpp"
 
 namespace sparsebody {
 
@@ -73,7 +73,6 @@ void bind_block_qr(nb::module_& m) {
   nb::class_<BlockQR> type(m, "BlockQR", "The factor R of A' = Q R by small fronts.");
   def_kernel<"__init__(block_sizes, ends, order, part_starts)">(type, construct<BlockQR, Indices, View<const Index, 2>, Indices, Indices>);
   type.def_rw("threads", &BlockQR::threads, "Threads that a factorization may use; nothing else depends on them.");
-  type.def_ro_static("regular", &BlockQR::regular);
   def_kernel<"factorize(rows)">(type, nb::overload_cast<ConstraintRows>(&BlockQR::factorize),
                                 "Return regular, or the first dual row that depends on others but for rounding.");
   def_kernel<"factorize(rows, rhs, y)">(
@@ -108,7 +107,6 @@ void bind_multifrontal(nb::module_& m) {
       "Return the smallest sine of an angle between a row and those eliminated before it, and that row.");
   def<"front_shapes()">(type, &Multifrontal::front_shapes, "Return (n_supernodes, 2): pivots and other rows.");
   type.def_rw("threads", &Multifrontal::threads);
-  type.def_ro_static("regular", &Multifrontal::regular);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/vec.hpp"
+#include "factorization/saddle.hpp"
 
 namespace sparsebody::block_ldl {
 namespace {
@@ -678,21 +678,14 @@ double Factors::solve(Rows rows, View<const double> rhs, double share, bool adds
 }
 
 std::pair<double, Index> Factors::smallest_pivot(Rows rows, Index n_primal_rows) const {
-  double least = std::numeric_limits<double>::infinity();
-  Index worst = -1;
+  SmallestPivot smallest;
   for (Index j = 0; j < layout.n_pivots(); ++j) {
     const Pivot& pivot = layout.pivots[j];
-    if (pivot.kind != dual) continue;
-    const int lanes = lanes_of(pivot.size);
-    for (Index t = 0; t < Index(pivot.size); ++t) {
-      const Index row = Index(pivot.natural) - n_primal_rows + t;
-      double norm = 0.0;
-      for (const double a : rows[row]) norm += a * a;
-      const double square = -1.0 / (values_[pivot.own + lanes * t + t] * norm);
-      if (!(square >= least)) least = square, worst = row;
-    }
+    for (Index t = 0; t < (pivot.kind == dual ? Index(pivot.size) : 0); ++t)
+      smallest.take(-1.0 / values_[pivot.own + (lanes_of(pivot.size) + 1) * t], rows,
+                    Index(pivot.natural) - n_primal_rows + t);
   }
-  return {std::sqrt(std::max(least, 0.0)), worst};
+  return smallest.sine_and_row();
 }
 
 }  // namespace sparsebody::block_ldl

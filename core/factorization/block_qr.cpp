@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/householder.hpp"
+#include "factorization/saddle.hpp"
 #include "graph/elimination_tree.hpp"
 
 namespace sparsebody {
@@ -547,19 +548,15 @@ void BlockQR::substitute_back(const Subtrees& part, double* x) const {
 }
 
 std::pair<double, Index> BlockQR::smallest_pivot(ConstraintRows A) const {
-  double least = std::numeric_limits<double>::infinity();
-  Index worst = -1;
+  SmallestPivot smallest;
   for (Index j = 0; j < pattern_.n_dual(); ++j) {
     const Front& front = fronts_[j];
     for (Index t = 0; t < front.size; ++t) {
-      const Index k = columns_[front.first_column + t];
-      double square = 0.0;
-      for (const double a : A[k]) square += a * a;
-      const double sine = 1.0 / (std::abs(R_.data()[front.start + t * front.stride() + t]) * std::sqrt(square));
-      if (!(sine >= least)) least = sine, worst = k;
+      const double inverse = R_[front.start + t * (front.stride() + 1)];
+      smallest.take(1.0 / (inverse * inverse), A, columns_[front.first_column + t]);
     }
   }
-  return {least, worst};
+  return smallest.sine_and_row();
 }
 
 // ---- Solution

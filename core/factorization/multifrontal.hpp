@@ -102,24 +102,17 @@ class Multifrontal {
       dense::add_scaled(x.data() + offsets_[body], -x[first_dual + r], &rows(r, side, 0), pattern().size(body));
     });
   }
-  // The square root of the smallest dual pivot relative to the norm of its row of A, and that row: the sine of the
-  // angle between the row and those eliminated before it.
   std::pair<double, Index> smallest_pivot(ARows rows) const {
-    double least = std::numeric_limits<double>::infinity();
-    Index worst = -1;
+    SmallestPivot smallest;
     for (Index s = 0; s < nodes_.n_nodes(); ++s) {
       const Supernode& node = nodes_.nodes[s];
       const Index stride = padded(node.n_pivots) + padded(node.n_others);
-      for (Index t = 0; t < node.n_pivots; ++t) {
-        if (nodes_.is_primal[node.first_pivot + t]) continue;
-        const Index row = nodes_.natural[node.first_pivot + t] - pattern().n_primal_rows();
-        double norm = 0.0;
-        for (const double a : rows[row]) norm += a * a;
-        const double square = -1.0 / (values_.data()[node.values + t * (stride + 1)] * norm);
-        if (!(square >= least)) least = square, worst = row;
-      }
+      for (Index t = 0; t < node.n_pivots; ++t)
+        if (const Index pivot = node.first_pivot + t; !nodes_.is_primal[pivot])
+          smallest.take(-1.0 / values_[node.values + t * (stride + 1)], rows,
+                        nodes_.natural[pivot] - pattern().n_primal_rows());
     }
-    return {std::sqrt(std::max(least, 0.0)), worst};
+    return smallest.sine_and_row();
   }
   // (n_supernodes, 2): pivots and other rows of each front.
   Array<Index, 2> front_shapes() const {

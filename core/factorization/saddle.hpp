@@ -389,6 +389,20 @@ inline Array<double, 2> primal_solution(const Saddle& K, Blocks inverse, Columns
 
 // ---- dependence of rows ------------------------------------------------------------------------------------------
 
+// The smallest dual pivot relative to the norm of its row of A, and that row: the sine of the angle between the row and
+// those eliminated before it.
+struct SmallestPivot {
+  double square = std::numeric_limits<double>::infinity();
+  Index row = -1;
+
+  void take(double pivot, ARows rows, Index r) {
+    double norm = 0.0;
+    for (const double a : rows[r]) norm += a * a;
+    if (const double ratio = pivot / norm; !(ratio >= square)) square = ratio, row = r;
+  }
+  std::pair<double, Index> sine_and_row() const { return {std::sqrt(std::max(square, 0.0)), row}; }
+};
+
 // The first row of A that is zero or not finite, or -1.
 inline Index vanishing_row(const SaddlePattern& pattern, ARows rows) {
   Array<double> square(rows.rows());

@@ -4,7 +4,7 @@
 #include "graph/elimination_tree.hpp"
 #include "graph/fill.hpp"
 #include "graph/levels.hpp"
-#include "python/graphs.hpp"
+#include "python/signature.hpp"
 
 namespace sparsebody {
 
@@ -44,7 +44,6 @@ void bind_graph(nb::module_& m) {
   def_kernel<"first_coupled(graph)">(m, &first_coupled);
   def_kernel<"block_flops(front, size)">(m, nb::overload_cast<Indices, Indices>(&block_flops));
   def_kernel<"depths(parent)">(m, &depths);
-  def_kernel<"critical_path(parent, flops)">(m, &critical_path);
   def_kernel<"widest_core(graph, weight)">(m, &widest_core);
 }
 

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "graph/adjacency.hpp"
-#include "graph/breadth_first.hpp"
+#include "graph/searches.hpp"
 
 namespace sparsebody {
 

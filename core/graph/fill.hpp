@@ -40,18 +40,6 @@ inline Array<Index> depths(Indices parent) {
   return depth;
 }
 
-// Most flops on a way from a leaf to a root.
-inline double critical_path(Indices parent, View<const double> flops) {
-  std::vector<double> until(parent.size());  // before a node can begin
-  double longest = 0.0;
-  for (Index i = 0; i < parent.size(); ++i) {
-    const double done = until[i] + flops[i];
-    longest = std::max(longest, done);
-    if (parent[i] >= 0) until[parent[i]] = std::max(until[parent[i]], done);
-  }
-  return longest;
-}
-
 // The greatest, over a sequence of minors, of the least weight of any node with its neighbours; it bounds the
 // weighted treewidth plus one. Minor-min-width: Gogate and Dechter (2004); Bodlaender and Koster (2011), Inf. Comput.
 // 209, 7 ("least-c"). Of two contracted nodes the lighter weight stays: a bag of a minor holds one of them at least.

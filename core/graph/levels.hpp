@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "graph/adjacency.hpp"
-#include "graph/breadth_first.hpp"
+#include "graph/searches.hpp"
 
 namespace sparsebody {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "graph/breadth_first.hpp"
+#include "graph/searches.hpp"
 #include "joints/joint.hpp"
 #include "model/joint_motion.hpp"
 

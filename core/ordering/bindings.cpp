@@ -6,7 +6,7 @@
 #include "ordering/pathwidth_sweep.hpp"
 #include "ordering/search_from_world.hpp"
 #include "ordering/sloan.hpp"
-#include "python/graphs.hpp"
+#include "python/signature.hpp"
 
 namespace sparsebody {
 

@@ -4,8 +4,7 @@
 #include <algorithm>
 
 #include "graph/adjacency.hpp"
-#include "graph/breadth_first.hpp"
-#include "graph/depth_first.hpp"
+#include "graph/searches.hpp"
 
 namespace sparsebody {
 

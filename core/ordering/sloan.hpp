@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "graph/adjacency.hpp"
-#include "graph/breadth_first.hpp"
+#include "graph/searches.hpp"
 
 namespace sparsebody {
 

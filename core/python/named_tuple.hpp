@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "graph/adjacency.hpp"
 #include "python/arrays.hpp"
 
 namespace sparsebody {
@@ -15,6 +16,10 @@ struct RowElement<Row> { using type = typename Row::Element; };
 // Whether a struct of views is made from a tuple of arrays, or a tuple of arrays and numbers of a struct: its members.
 template <class Struct> inline constexpr bool is_named_tuple = false;
 template <class Struct, class... Structs> concept OneOf = (std::is_same_v<Struct, Structs> || ...);
+
+// (indptr, indices)
+template <OneOf<Graph, GraphArrays> Struct>
+inline constexpr bool is_named_tuple<Struct> = true;
 
 struct Anything {
   template <class T> operator T() const;

@@ -7,8 +7,8 @@
 #include <tuple>
 
 #include "base/array.hpp"
-#include "base/gram_schmidt.hpp"
-#include "spatial/motion.hpp"
+#include "base/dense.hpp"
+#include "spatial/transform.hpp"
 
 namespace sparsebody {
 

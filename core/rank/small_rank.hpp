@@ -1,7 +1,7 @@
 // Dependent rows of small components, by dense orthogonalization.
 #pragma once
 
-#include "base/gram_schmidt.hpp"
+#include "base/dense.hpp"
 #include "graph/adjacency.hpp"
 #include "rank/rows.hpp"
 

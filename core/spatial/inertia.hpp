@@ -1,7 +1,7 @@
 // Spatial inertias. Featherstone (2008), sec. 2.13 and 7.1.
 #pragma once
 
-#include "spatial/motion.hpp"
+#include "spatial/transform.hpp"
 
 namespace sparsebody {
 

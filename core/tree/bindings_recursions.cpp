@@ -2,10 +2,9 @@
 #include "tree/coordinates.hpp"
 #include "tree/crba.hpp"
 #include "tree/frames.hpp"
-#include "tree/ltl.hpp"
+#include "tree/branch_sparsity.hpp"
 #include "tree/named_tuples.hpp"
 #include "tree/rnea.hpp"
-#include "tree/tree_rows.hpp"
 
 namespace sparsebody {
 

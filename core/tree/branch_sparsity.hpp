@@ -1,6 +1,7 @@
 // Branch-induced sparsity: H and its factors as packed rows of their supports. Featherstone (2008), secs. 6.4, 6.5.
 #pragma once
 
+#include <cmath>
 #include <ranges>
 
 #include "tree/links.hpp"
@@ -44,6 +45,105 @@ inline void decouple(const BranchPattern& pattern, View<const bool> is_prescribe
   for (const Index k : range(0, pattern.size()))
     for (Index j = k, entry = pattern.diagonal(k); j >= 0; j = pattern.parent[j], --entry)
       if (is_prescribed[k] || is_prescribed[j]) H[entry] = j == k ? 1.0 : 0.0;
+}
+
+// H = L' L and H = L' D L with branch-induced sparsity: no fill-in. Featherstone (2008), sec. 6.5, tables 6.3 to 6.5.
+//
+// Factorizations return -1, or the coordinate whose pivot is not positive.
+
+// y -= s x, of n entries
+inline void subtract_scaled(Index n, double s, const double* __restrict x, double* __restrict y) {
+  for (Index e = 0; e < n; ++e) y[e] -= s * x[e];
+}
+
+// L of H = L' L, in place of H. Table 6.3, left; two rows of a branch at a time, where they follow each other.
+inline Index factorize_ltl(const BranchPattern& pattern, View<double> H) {
+  const auto scale = [&](Index k) {
+    double* row = &H[pattern.start[k]];
+    const Index n = pattern.depth[k];
+    if (!(row[n] > 0.0)) return false;
+    row[n] = std::sqrt(row[n]);                                               // L_kk = sqrt(H_kk)
+    for (Index e = 0; e < n; ++e) row[e] /= row[n];                           // L_ki = H_ki / L_kk
+    return true;
+  };
+  for (Index k = pattern.size() - 1; k >= 0; --k) {
+    if (!scale(k)) return k;
+    const double* x = &H[pattern.start[k]];
+    const Index l = pattern.parent[k];
+    if (l < 0 || l < k - 1) {
+      for (Index i = l; i >= 0; i = pattern.parent[i]) {
+        const Index n = pattern.depth[i];
+        subtract_scaled(n + 1, x[n], x, &H[pattern.start[i]]);                // H_ij -= L_ki L_kj
+      }
+      continue;
+    }
+    double* y = &H[pattern.start[l]];
+    subtract_scaled(pattern.depth[k], x[pattern.depth[l]], x, y);
+    if (!scale(l)) return l;
+    for (Index i = pattern.parent[l]; i >= 0; i = pattern.parent[i]) {
+      const Index n = pattern.depth[i];
+      const double s = x[n], t = y[n];
+      double* __restrict target = &H[pattern.start[i]];
+      for (Index e = 0; e <= n; ++e) target[e] -= s * x[e] + t * y[e];        // H_ij -= L_ki L_kj + L_li L_lj
+    }
+    k = l;
+  }
+  return -1;
+}
+
+// L, with D in place of its diagonal of ones, of H = L' D L, in place of H. Table 6.3, right.
+inline Index factorize_ltdl(const BranchPattern& pattern, View<double> H) {
+  for (Index k = pattern.size() - 1; k >= 0; --k) {
+    double* row = &H[pattern.start[k]];
+    Index n = pattern.depth[k];
+    const double D_k = row[n];
+    if (!(D_k > 0.0)) return k;
+    for (Index i = pattern.parent[k]; i >= 0; i = pattern.parent[i]) {
+      --n;
+      const double a = row[n] / D_k;                                   // a = H_ki / D_k
+      subtract_scaled(n + 1, a, row, &H[pattern.start[i]]);            // H_ij -= a H_kj
+      row[n] = a;                                                      // L_ki = a
+    }
+  }
+  return -1;
+}
+
+// Every row b of `rows` becomes L'^-1 b. What is zero beyond some supports stays zero, and costs next to nothing.
+template <bool has_unit_diagonal = false>
+void solve_upper(const BranchPattern& pattern, View<const double> L, View<double, 2> rows) {
+  for (Index r = 0; r < rows.rows(); ++r) {
+    const View<double> x = rows[r];
+    for (Index k = pattern.size() - 1; k >= 0; --k) {
+      if (x[k] == 0.0) continue;
+      const double* entry = &L[pattern.diagonal(k)];
+      if constexpr (!has_unit_diagonal) x[k] /= *entry;                                         // x_k /= L_kk
+      const double x_k = x[k];
+      for (Index i = pattern.parent[k]; i >= 0; i = pattern.parent[i]) x[i] -= *--entry * x_k;  // x_i -= L_ki x_k
+    }
+  }
+}
+
+// Every row b of `rows` becomes L^-1 b.
+template <bool has_unit_diagonal = false>
+void solve_lower(const BranchPattern& pattern, View<const double> L, View<double, 2> rows) {
+  for (Index r = 0; r < rows.rows(); ++r) {
+    const View<double> x = rows[r];
+    for (Index k = 0; k < pattern.size(); ++k) {
+      const double* entry = &L[pattern.diagonal(k)];
+      const double L_kk = has_unit_diagonal ? 1.0 : *entry;
+      double sum = x[k];
+      for (Index i = pattern.parent[k]; i >= 0; i = pattern.parent[i]) sum -= *--entry * x[i];  // x_k -= L_ki x_i
+      x[k] = sum / L_kk;
+    }
+  }
+}
+
+// Every row b of `rows` becomes (L' D L)^-1 b. Table 6.5.
+inline void solve_ltdl(const BranchPattern& pattern, View<const double> LD, View<double, 2> rows) {
+  solve_upper<true>(pattern, LD, rows);
+  for (Index r = 0; r < rows.rows(); ++r)
+    for (Index k = 0; k < pattern.size(); ++k) rows(r, k) /= LD[pattern.diagonal(k)];
+  solve_lower<true>(pattern, LD, rows);
 }
 
 }  // namespace sparsebody::tree

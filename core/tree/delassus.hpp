@@ -14,7 +14,7 @@
 
 #include "base/dense.hpp"
 #include "tree/branch_sparsity.hpp"
-#include "tree/loop_clusters.hpp"
+#include "tree/loop_constraints.hpp"
 
 namespace sparsebody::tree {
 

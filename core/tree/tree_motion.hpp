@@ -1,7 +1,7 @@
 // The motion of the links from joint coordinates, or from the bodies. Featherstone (2008), table 5.1, its first lines.
 #pragma once
 
-#include "tree/joint_frames.hpp"
+#include "tree/frames.hpp"
 
 namespace sparsebody::tree {
 

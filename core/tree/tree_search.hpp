@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graph/adjacency.hpp"
-#include "graph/breadth_first.hpp"
+#include "graph/searches.hpp"
 #include "graph/union_find.hpp"
 
 namespace sparsebody::tree {
