@@ -31,10 +31,11 @@ from sparsebody.simulation.implicit.start import row_motion
 from sparsebody.simulation.implicit.step_equations import Control, StepEquations
 from sparsebody.simulation.integrators.base import Collocation, LocalError
 
-_FAST, _SLOW = 0.05, 0.4  # contraction with which factors are kept, or given up
+_FAST, _SLOW = 0.05, 0.8  # contraction with which factors are kept, or given up
 _ROUNDING = 1e-11  # of lengths: slow convergence of smaller corrections is rounding
 _COUPLED_ROUNDING = 1e-8  # likewise at singular poses
 _MOST_ITERATIONS = 20
+_MOST_COUPLED = 6  # steps, after which forces may be stiff rather than poses singular
 _FARTHEST = 0.3  # lengths that a correction may go
 _INSTANT = 1e-8  # [s]
 _MOST_REFINEMENTS, _REFINED = 10, 1e-14  # of accelerations, and the change of them that ends it
@@ -95,9 +96,10 @@ class CollocationSteps:
             None  # where they were made, for steps of `point_step`
         )
         self.point_step, self.contraction = 0.0, 1.0
+        self.n_coupled = 0  # steps in a row that did not do without the matrix of all stages
         self.n_iterations, self.n_factorizations = 0, 0
         self.error: LocalError | None = None
-        self._is_noisy = False
+        self._is_noisy = False  # the newest step, by rounding
 
     def step(
         self, now: CollocationState, h: float, time: float, accuracy: tuple[float, float]
@@ -126,13 +128,24 @@ class CollocationSteps:
         else:
             self.point_step = 0.0
             raise failure
+        self.n_coupled *= is_coupled
         self._set_error(now, h, Y, V)
         state = self._stages[-1].state()
         step = Polynomials(now.state, h, Y, np.concatenate([now.state.velocity[None], V]), L)
         return CollocationState(state.with_(velocity=V[-1]), A[-1], L[-1], step)
 
+    def factorize_within(self, now: CollocationState, h: float) -> None:
+        """Make the factors at about the middle of a step, as predicted."""
+        Y, L = self._predicted(now, h)
+        k = int(np.argmin(np.abs(self._scheme.node - 0.5)))
+        V, _ = self._velocities(now, h, Y, np.zeros_like(Y))
+        stage = self._stages[k]
+        stage.displacement[:], stage.velocity[:] = Y[k], V[k]
+        stage.native.evaluate()
+        self.factorize(CollocationState(stage.state(), now.acceleration, L[k], None), h)
+
     def factorize(self, at: CollocationState, h: float) -> None:
-        """Make the factors at the start of a step."""
+        """Make the factors at a state."""
         self._matrix.factorize(at.state, at.multiplier, h, self.is_whole)
         self.point, self.point_step = at, h
         self.n_factorizations += 1
@@ -143,14 +156,15 @@ class CollocationSteps:
         """Factorize more and more exactly; yield whether all stages are to be coupled."""
         if self.point_step == h and self.contraction <= _FAST:
             yield False
-        self.factorize(now, h)
+        self.factorize_within(now, h)
         yield False
-        if not self.is_whole:
+        self.n_coupled += 1
+        if self.n_coupled > _MOST_COUPLED and not self.is_whole:
             self.is_whole = True
-            self.factorize(now, h)
+            self.factorize_within(now, h)
             yield False
             self.is_whole = False
-            self.factorize(now, h)
+            self.factorize_within(now, h)
         yield True
 
     def _begin(self, now: CollocationState, h: float, time: float) -> None:
@@ -200,9 +214,9 @@ class CollocationSteps:
         is_coupled: bool,
     ) -> tuple[FloatArray, FloatArray]:
         """Iterate on displacements, multipliers and corrections of velocities, in place."""
-        size, contraction = 0.0, 0.0
+        size, contraction, self._is_noisy = 0.0, 0.0, False
         rounding = (_COUPLED_ROUNDING if is_coupled else _ROUNDING) * self._matrix.length
-        for _ in range(_MOST_ITERATIONS):
+        for iteration in range(1, _MOST_ITERATIONS + 1):
             self.n_iterations += 1
             V, A = self._velocities(now, h, Y, X)
             force, row, rate = self._residuals(Y, V, A, L)
@@ -223,10 +237,11 @@ class CollocationSteps:
             known = max(contraction, 0.01) if last > 0.0 else 1.0
             if size * known / (1.0 - min(known, 0.9)) < accuracy:
                 break
-            self._is_noisy = contraction > _SLOW and size < rounding
+            left = _MOST_ITERATIONS - iteration
+            self._is_noisy = size < rounding and (contraction > _SLOW or left == 0)
             if self._is_noisy:
                 break
-            if contraction > _SLOW:
+            if contraction > _SLOW or size * contraction**left > max(accuracy, rounding):
                 raise SimulationError("Newton's method converges slowly; take smaller steps")
         else:
             raise SimulationError(f"Newton's method does not converge (correction {size:.1e} m)")
