@@ -99,7 +99,7 @@ class CollocationSteps:
         self.n_coupled = 0  # steps in a row that did not do without the matrix of all stages
         self.n_iterations, self.n_factorizations = 0, 0
         self.error: LocalError | None = None
-        self._is_noisy = False  # the newest step, by rounding
+        self._is_noisy = False  # the newest step, at a singular pose
 
     def step(
         self, now: CollocationState, h: float, time: float, accuracy: tuple[float, float]
@@ -238,8 +238,8 @@ class CollocationSteps:
             if size * known / (1.0 - min(known, 0.9)) < accuracy:
                 break
             left = _MOST_ITERATIONS - iteration
-            self._is_noisy = size < rounding and (contraction > _SLOW or left == 0)
-            if self._is_noisy:
+            if size < rounding and (contraction > _SLOW or left == 0):
+                self._is_noisy = is_coupled
                 break
             if contraction > _SLOW or size * contraction**left > max(accuracy, rounding):
                 raise SimulationError("Newton's method converges slowly; take smaller steps")
