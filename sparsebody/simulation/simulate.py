@@ -258,7 +258,7 @@ def _method_maker(
         return Stepper(dynamics, *shared)
 
     if options.method != "auto":
-        return partial(explicit, prepared), 0
+        return partial(explicit, prepared), 1
     size = memory_size(system, control is not None)
     auto = partial(AutoStepper, explicit, implicit, prepared, options.step, size)
     return auto, size + N_OWN

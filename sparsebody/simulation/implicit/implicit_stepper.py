@@ -34,7 +34,7 @@ def memory_size(system: System, is_controlled: bool) -> int:
     n, tracked, efforts = system.n_bodies, system.coordinates, system.joint_forces.effort
     known = len(tracked.prescribed) + len(efforts) + len(system.point_forces.effort)
     known += 6 * n if is_controlled else 0
-    return 5 + 25 * n + 2 * n_rows(system) + len(tracked.joint) + known
+    return 6 + 25 * n + 2 * n_rows(system) + len(tracked.joint) + known
 
 
 class ImplicitStepper:
@@ -96,7 +96,7 @@ class ImplicitStepper:
     @property
     def memory(self) -> FloatArray:
         """What else the next step depends on."""
-        scalars = [self._h, float(self._halvings), float(self._n_calm)]
+        scalars = [self._h, float(self._halvings), float(self._n_calm), self._opening]
         own = self.now.mean.ravel(), self.now.multiplier, scalars
         return np.concatenate([*own, self._newton.point()])
 
@@ -143,12 +143,13 @@ class ImplicitStepper:
     def resume(self, _first: State, checkpoint: Checkpoint) -> None:
         """Go on from a checkpoint."""
         shape = checkpoint.acceleration.shape
-        ends = np.cumsum([checkpoint.acceleration.size, self._equations.n_rows, 3])
+        ends = np.cumsum([checkpoint.acceleration.size, self._equations.n_rows, 4])
         mean, multiplier, scalars, factors = np.split(checkpoint.memory, ends)
         self._now = AlphaState(
             checkpoint.state, checkpoint.acceleration, mean.reshape(shape), multiplier
         )
-        self._h, self._halvings, self._n_calm = float(scalars[0]), int(scalars[1]), int(scalars[2])
+        self._h, halvings, n_calm, self._opening = map(float, scalars)
+        self._halvings, self._n_calm = int(halvings), int(n_calm)
         self._newton.factorize_at(factors)
 
     def joint_wrench(self, state: State) -> FloatArray:
