@@ -99,7 +99,7 @@ class CollocationSteps:
         self.n_coupled = 0  # steps in a row that did not do without the matrix of all stages
         self.n_iterations, self.n_factorizations = 0, 0
         self.error: LocalError | None = None
-        self._is_noisy = False  # the newest step, at a singular pose
+        self._noise = 0.0  # [m] what rounding leaves of Newton's corrections
 
     def step(
         self, now: CollocationState, h: float, time: float, accuracy: tuple[float, float]
@@ -214,7 +214,7 @@ class CollocationSteps:
         is_coupled: bool,
     ) -> tuple[FloatArray, FloatArray]:
         """Iterate on displacements, multipliers and corrections of velocities, in place."""
-        size, contraction, self._is_noisy = 0.0, 0.0, False
+        size, contraction, self._noise = 0.0, 0.0, 0.0
         rounding = (_COUPLED_ROUNDING if is_coupled else _ROUNDING) * self._matrix.length
         for iteration in range(1, _MOST_ITERATIONS + 1):
             self.n_iterations += 1
@@ -239,7 +239,7 @@ class CollocationSteps:
                 break
             left = _MOST_ITERATIONS - iteration
             if size < rounding and (contraction > _SLOW or left == 0):
-                self._is_noisy = is_coupled
+                self._noise = size
                 break
             if contraction > _SLOW or size * contraction**left > max(accuracy, rounding):
                 raise SimulationError("Newton's method converges slowly; take smaller steps")
@@ -326,10 +326,8 @@ class CollocationSteps:
     def _set_error(self, now: CollocationState, h: float, Y: FloatArray, V: FloatArray) -> None:
         """Hairer and Wanner (1996), (IV.8.20), of poses and velocities.
 
-        That of a step at a singular pose that rounding leaves noisy is taken for the last one's.
+        Without what rounding, where poses are nearly singular, moves them by.
         """
-        if self._is_noisy:
-            return
         e, rate = self._scheme.error / h, self._matrix.rate
         velocity = now.state.velocity + np.tensordot(e, Y, 1)
         acceleration = now.acceleration + np.tensordot(e, V - now.state.velocity, 1)
@@ -343,7 +341,10 @@ class CollocationSteps:
             )
         )
         parts = np.concatenate([pose.reshape(-1, 2, 3), turning.reshape(-1, 2, 3)], axis=1)
-        self.error = LocalError(*map(float, np.sqrt((parts**2).sum(axis=2).max(axis=0))))
+        noise = self._noise * np.array([1.0 / self._matrix.length, 1.0])
+        noise = np.concatenate([noise, rate * noise])
+        errors = np.sqrt((parts**2).sum(axis=2).max(axis=0)) - noise
+        self.error = LocalError(*map(float, errors.clip(0.0)))
 
     def between(self, step: Polynomials, time: float) -> tuple[State, FloatArray]:
         """Return the state and the multipliers at a time in a step, of its polynomials."""
