@@ -23,7 +23,6 @@ import numpy as np
 from sparsebody._core import simulation as native
 from sparsebody.arrays import FloatArray
 from sparsebody.errors import SimulationError
-from sparsebody.kinematics.joint_motion import prescribed_motion
 from sparsebody.model.system import State, System
 from sparsebody.simulation.implicit.compliance import uniform_compliance
 from sparsebody.simulation.implicit.stage_matrix import StageMatrix, coupled_solve
@@ -172,7 +171,7 @@ class CollocationSteps:
         for node, stage in zip(self._scheme.node, self._stages, strict=True):
             at = time if node == 1.0 else now.state.time + node * h
             stage.start_from(now.state, at)
-            self._rates.append(np.ascontiguousarray(prescribed_motion(self._system, at)[:, 1]))
+            self._rates.append(stage.prescribed_rates())
 
     def _predicted(self, now: CollocationState, h: float) -> tuple[FloatArray, FloatArray]:
         """Return displacements and multipliers at the nodes as the newest step goes on."""
@@ -228,7 +227,7 @@ class CollocationSteps:
             Y += self._apply(native.inverse_tangent_products, Y, twist)
             L += multiplier
             X += self._slips(now, h, Y, L, X) if is_coupled else slip
-            last, size = size, self._size(twist)
+            last, size = size, self._matrix.size(twist)
             if not size < _FARTHEST * self._matrix.length:
                 raise SimulationError(
                     f"Newton's method goes {size:.1e} m at once; take smaller steps"
@@ -318,10 +317,6 @@ class CollocationSteps:
         end.native.velocity_errors(self._rates[-1], rate)
         V[-1] += self._matrix.solve(0, np.zeros(V[-1].size), rate)[0].reshape(-1, 6)
         return V, A
-
-    def _size(self, twist: FloatArray) -> float:
-        angle, distance = np.sqrt((twist.reshape(-1, 2, 3) ** 2).sum(axis=2).max(axis=0))
-        return float(self._matrix.length * angle + distance)
 
     def _set_error(self, now: CollocationState, h: float, Y: FloatArray, V: FloatArray) -> None:
         """Hairer and Wanner (1996), (IV.8.20), of poses and velocities.

@@ -14,7 +14,11 @@ from sparsebody.errors import SimulationError
 from sparsebody.model.system import State, System
 from sparsebody.simulation.checkpoint import Checkpoint, RankWatch
 from sparsebody.simulation.implicit.compliance import negligible_compliance, uniform_compliance
-from sparsebody.simulation.implicit.generalized_alpha import AlphaState, GeneralizedAlpha
+from sparsebody.simulation.implicit.generalized_alpha import (
+    AlphaState,
+    GeneralizedAlpha,
+    StabilizedAlpha,
+)
 from sparsebody.simulation.implicit.newton import NewtonMatrix
 from sparsebody.simulation.implicit.start import StartingValues
 from sparsebody.simulation.implicit.step_equations import Control, StepEquations, n_rows
@@ -26,6 +30,7 @@ _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
 _MOST_HALVINGS = 10
 _WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
 _TORN = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
+_RIGID = 1e-3  # of the negligible compliance: what keeps dependent rows of closed joints apart
 _CALM = 8  # steps without trouble, after which parts become longer
 
 
@@ -50,10 +55,14 @@ class ImplicitStepper:
         options: SimulationOptions,
         control: Control | None,
         note: Callable[[Event], None],
+        closes_velocities: bool = False,
     ) -> None:
         compliance, self._is_negligible = options.compliance, options.compliance is None
         if compliance is None:
             compliance = negligible_compliance(system, state)
+        self._is_rigid = closes_velocities
+        if closes_velocities:
+            compliance *= _RIGID
         self._system, self.nominal, self._note = system, options.step, note
         self.compliance = compliance  # [m/N]
         self._opening = 0.0  # [m, rad]
@@ -62,7 +71,8 @@ class ImplicitStepper:
         )
         matrix = NewtonMatrix(self._equations, options.ordering, options.factorization)
         self._newton, self._size = matrix.native, matrix.length
-        self._method = GeneralizedAlpha(self._equations, matrix, options.spectral_radius)
+        method = StabilizedAlpha if closes_velocities else GeneralizedAlpha
+        self._method = method(self._equations, matrix, options.spectral_radius)
         self._starting = StartingValues(self._equations, matrix, self._method.coefficients)
         self._now: AlphaState | None = None
         self._jump: FloatArray | None = None  # of a in the newest step
@@ -89,9 +99,9 @@ class ImplicitStepper:
         return self.now.acceleration
 
     @property
-    def multiplier(self) -> FloatArray:
-        """The multipliers (n_rows,) of the joints at the newest state."""
-        return self.now.multiplier[: self._system.n_rows]
+    def multiplier(self) -> FloatArray | None:
+        """The multipliers (n_rows,) of the joints at the newest state; None of rigid ones."""
+        return None if self._is_rigid else self.now.multiplier[: self._system.n_rows]
 
     @property
     def memory(self) -> FloatArray:
@@ -103,7 +113,10 @@ class ImplicitStepper:
     def start(self, state: State) -> None:
         """Start from a consistent state."""
         if self._now is None:
-            self._now, self._h = self._starting.at(state, self.nominal), self.nominal
+            now = self._starting.at(state, self.nominal)
+            if self._is_rigid:
+                now = replace(now, state=state)
+            self._now, self._h = now, self.nominal
 
     def restart(self, state: State) -> None:
         """Go on from another state."""
@@ -156,7 +169,7 @@ class ImplicitStepper:
         """Return the reactions (n_joints, 6) at the newest state."""
         self.start(state)
         system, subspace = self._system, SystemMotion(self._system, state).constraint.subspace
-        return joint_reactions(system, state, subspace, -self.multiplier)
+        return joint_reactions(system, state, subspace, -self.now.multiplier[: system.n_rows])
 
     def advance(self, time: float) -> State:
         """Return the state at `time`.
@@ -196,14 +209,16 @@ class ImplicitStepper:
         self._now = self._method.step(start, h, time, is_last_resort)
         self._jump = self._now.mean - start.mean
         self._h = h
-        opening = np.abs(self._equations.compliance.diagonal * self.multiplier)
+        diagonal = self._equations.compliance.diagonal
+        opening = (not self._is_rigid) * np.abs(diagonal * self.now.multiplier[: len(diagonal)])
         self._opening = max(self._opening, float(opening.max(initial=0.0)))
 
     def _check_closed(self) -> None:
         """Stop where joints are torn."""
         if not self._is_negligible or self._opening < _TORN * self._size:
             return
-        opening = np.abs(self._equations.compliance.diagonal * self.now.multiplier)
+        diagonal = self._equations.compliance.diagonal
+        opening = np.abs(diagonal * self.now.multiplier[: len(diagonal)])
         joint = self._system.joint_names[self._system.row_joint[int(np.argmax(opening))]]
         raise SimulationError(
             f"joint {joint!r} opens by {self._opening:.1e} at t = {self.state.time:.6g} s under a "
@@ -212,6 +227,8 @@ class ImplicitStepper:
 
     def last_events(self, time: float) -> list[Event]:
         """Return what is told at the end of a run: how far joints opened."""
+        if self._is_rigid:
+            return []
         opening = f"joints opened by {self._opening:.1e} [m, rad] at most"
         return [Event(time, "compliance", f"rigid {opening} since implicit steps began")]
 

@@ -106,6 +106,10 @@ class StepEquations:
         if len(self._point_effort):
             self._point_effort[:] = point_efforts(system, time)
 
+    def prescribed_rates(self) -> FloatArray:
+        """Return the rates (n_prescribed,) of the prescribed coordinates at the end."""
+        return np.ascontiguousarray(prescribed_motion(self.system, self._time)[:, 1])
+
     def prescribe(self, index: int, value: float) -> None:
         """Set a prescribed coordinate, by its number among these, to another value."""
         self._prescribed[index] = value
