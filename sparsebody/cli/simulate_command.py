@@ -51,7 +51,7 @@ _INTERRUPTED = 130
     metavar="NAME",
     show_default=True,
     help="Integrator: rk4, variational, variational-4, semi-implicit-euler, generalized-alpha, "
-    "radau-iia, or auto: rk4 where it does.",
+    "generalized-alpha-2, radau-iia, or auto: rk4 where it does.",
 )
 @click.option(
     "--compliance",

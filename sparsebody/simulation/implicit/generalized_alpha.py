@@ -31,6 +31,8 @@ from sparsebody.simulation.implicit.step_equations import StepEquations
 _ACCURACY = 1e-6  # of Newton's method, relative to what accelerations contribute to the step
 _ROUNDING = 1e-13  # relative to the length
 _MOST_ITERATIONS, _FARTHEST = 20, 0.3  # of closed joints, and lengths that a correction may go
+_FAST, _SLOW = 0.2, 0.8  # contraction with which factors are kept, and that of rounding
+_NOISE = 1e-9  # lengths of a correction that may be rounding
 
 
 class AlphaCoefficients(NamedTuple):
@@ -162,10 +164,11 @@ class StabilizedAlpha(GeneralizedAlpha):
         b, c = self.coefficients.of_newton(h)
         C, n = equations.compliance.diagonal, len(equations.compliance.diagonal)
         rates, slip = equations.prescribed_rates(), np.zeros(equations.n_rows)
-        matrix.factorize(b, c)
-        size = 0.0
+        size, contraction = 0.0, 1.0
         for _ in range(_MOST_ITERATIONS):
             equations.evaluate()
+            if contraction > _FAST:
+                matrix.factorize(b, c)
             equations.native.velocity_errors(rates, slip)
             open_by = equations.row_residual[:n] + C * equations.multiplier[:n]
             rows = np.concatenate([slip[:n] / c, equations.row_residual[n:]])
@@ -180,11 +183,12 @@ class StabilizedAlpha(GeneralizedAlpha):
             equations.multiplier += multiplier
             last, size = size, matrix.size(twist) + matrix.size(shift)
             contraction = size / last if last > 0.0 else 1.0
-            if not size < _FARTHEST * matrix.length or contraction > 2.0:
-                break
-            if size * contraction / (1.0 - min(contraction, 0.9)) < accuracy:
+            is_rounding = contraction > _SLOW and size < _NOISE * matrix.length
+            if is_rounding or size * contraction / (1.0 - min(contraction, 0.9)) < accuracy:
                 equations.evaluate()
                 return
+            if not size < _FARTHEST * matrix.length or contraction > 2.0:
+                break
         raise SimulationError(
             f"Newton's method does not converge (correction {size:.1e} m); take smaller steps"
         )

@@ -30,7 +30,9 @@ _SAME_STEP = 1e-9  # relative difference of steps that is rounding of times
 _MOST_HALVINGS = 10
 _WHOLE_FROM = 4  # halvings, after which Newton's matrix is factorized with nothing left out
 _TORN = 0.01  # of the mechanism's size, or of a radian: no compliance that is negligible
-_RIGID = 1e-3  # of the negligible compliance: what keeps dependent rows of closed joints apart
+_RIGID = (
+    1e-11  # compliance over that of a step's inertia: keeps dependent rows of rigid joints apart
+)
 _CALM = 8  # steps without trouble, after which parts become longer
 
 
@@ -62,7 +64,7 @@ class ImplicitStepper:
             compliance = negligible_compliance(system, state)
         self._is_rigid = closes_velocities
         if closes_velocities:
-            compliance *= _RIGID
+            compliance = _RIGID * options.step**2 / float(system.mass.mean())
         self._system, self.nominal, self._note = system, options.step, note
         self.compliance = compliance  # [m/N]
         self._opening = 0.0  # [m, rad]
